@@ -1,0 +1,85 @@
+#include "base/env.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
+#include "base/error.hpp"
+
+namespace weft::env {
+
+namespace {
+
+template <class Number>
+std::optional<Number> whole_number(std::string_view value) {
+  Number number{};
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<std::string> text(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return std::string(value);
+}
+
+std::int64_t parse_integer(std::string_view what, std::string_view value, std::int64_t low,
+                           std::int64_t high) {
+  const auto number = whole_number<std::int64_t>(value);
+  if (!number || *number < low || *number > high) {
+    throw_usage("{}={}: not a whole number from {} to {}", what, value, low, high);
+  }
+  return *number;
+}
+
+std::uint64_t parse_bytes(std::string_view what, std::string_view value, std::uint64_t low,
+                          std::uint64_t high) {
+  std::string_view digits = value;
+  unsigned shift = 0;
+  if (!digits.empty()) {
+    const char suffix = digits.back();
+    if (suffix == 'K' || suffix == 'k') shift = 10;
+    if (suffix == 'M' || suffix == 'm') shift = 20;
+    if (suffix == 'G' || suffix == 'g') shift = 30;
+    if (shift != 0) digits.remove_suffix(1);
+  }
+  const auto number = whole_number<std::uint64_t>(digits);
+  if (!number || (*number << shift) >> shift != *number || (*number << shift) < low ||
+      (*number << shift) > high) {
+    throw_usage("{}={}: not a size from {} to {} bytes (K, M and G are powers of 1024)", what,
+                value, low, high);
+  }
+  return *number << shift;
+}
+
+bool parse_flag(std::string_view what, std::string_view value) {
+  constexpr std::array<std::string_view, 4> yes = {"1", "yes", "on", "true"};
+  constexpr std::array<std::string_view, 4> no = {"0", "no", "off", "false"};
+  if (std::ranges::find(yes, value) != yes.end()) return true;
+  if (std::ranges::find(no, value) != no.end()) return false;
+  throw_usage("{}={}: not one of 1, yes, on, true, 0, no, off, false", what, value);
+}
+
+std::optional<std::int64_t> integer(const char* name, std::int64_t low, std::int64_t high) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  return parse_integer(name, *value, low, high);
+}
+
+std::optional<std::uint64_t> bytes(const char* name, std::uint64_t low, std::uint64_t high) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  return parse_bytes(name, *value, low, high);
+}
+
+std::optional<bool> flag(const char* name) {
+  const auto value = text(name);
+  if (!value) return std::nullopt;
+  return parse_flag(name, *value);
+}
+
+}  // namespace weft::env

@@ -1,0 +1,52 @@
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace weft {
+
+File& File::operator=(File&& other) noexcept {
+  if (this != &other) {
+    reset();
+    descriptor_ = std::exchange(other.descriptor_, -1);
+  }
+  return *this;
+}
+
+void File::reset() noexcept {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+Mapping::Mapping(int descriptor, std::size_t bytes) {
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (address == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes of shared memory)", bytes));
+  memory_ = {static_cast<std::byte*>(address), bytes};
+}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    reset();
+    memory_ = std::exchange(other.memory_, {});
+  }
+  return *this;
+}
+
+void Mapping::reset() noexcept {
+  if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
+  memory_ = {};
+}
+
+File make_memory_file(const char* label, std::size_t bytes) {
+  File file(::memfd_create(label, MFD_CLOEXEC));
+  if (!file) throw_errno(fmt::format("memfd_create({})", label));
+  const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (error != 0)
+    throw SystemError(fmt::format("posix_fallocate({}, {} bytes)", label, bytes), error);
+  return file;
+}
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+// Owners of operating-system handles.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace weft {
+
+/// Owns a file descriptor; closes it once.
+class File {
+ public:
+  File() = default;
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  File& operator=(File&& other) noexcept;
+  ~File() { reset(); }
+
+  int get() const noexcept { return descriptor_; }
+  explicit operator bool() const noexcept { return descriptor_ >= 0; }
+  void reset() noexcept;
+  int release() noexcept { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_ = -1;
+};
+
+/// Owns a mapping of memory.
+class Mapping {
+ public:
+  Mapping() = default;
+  /// Maps `bytes` of `descriptor` shared, readable and writable. SystemError when refused.
+  Mapping(int descriptor, std::size_t bytes);
+  Mapping(Mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping() { reset(); }
+
+  std::span<std::byte> memory() const noexcept { return memory_; }
+  std::byte* data() const noexcept { return memory_.data(); }
+  std::size_t size() const noexcept { return memory_.size(); }
+  void reset() noexcept;
+
+ private:
+  std::span<std::byte> memory_;
+};
+
+/// A new anonymous file in memory of `bytes`, all of them committed (so that touching them cannot
+/// raise SIGBUS later). It has no name: it goes when the last holder goes, even by SIGKILL.
+File make_memory_file(const char* label, std::size_t bytes);
+
+}  // namespace weft

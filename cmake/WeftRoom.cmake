@@ -1,0 +1,39 @@
+# Flags that every target of the project shares.
+add_library(weft_flags INTERFACE)
+target_include_directories(weft_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  -Wcast-align -Wconversion -Wno-sign-conversion
+  $<$<BOOL:${WEFT_WERROR}>:-Werror>)
+set_property(TARGET weft_flags APPEND PROPERTY INTERFACE_COMPILE_OPTIONS
+  $<$<COMPILE_LANGUAGE:C>:-Wno-non-virtual-dtor>)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
+endif()
+find_package(Threads REQUIRED)
+target_link_libraries(weft_flags INTERFACE Threads::Threads)
+
+# weft_room(NAME DEPENDS rooms... PRIVATE libraries...): the static library weft_NAME of the
+# sources in the folder NAME (not of folders below it). Static, and position independent, so that
+# an add-on to be preloaded is one self-contained shared object.
+function(weft_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.hpp)
+  if(sources)
+    add_library(weft_${name} STATIC ${sources} ${headers})
+    set(scope PUBLIC)
+    target_link_libraries(weft_${name} PRIVATE ${ROOM_PRIVATE})
+  else()
+    add_library(weft_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(weft_${name} ${scope} weft_flags)
+  foreach(dependency ${ROOM_DEPENDS})
+    if(TARGET weft_${dependency})
+      target_link_libraries(weft_${name} ${scope} weft_${dependency})
+    else()
+      target_link_libraries(weft_${name} ${scope} ${dependency})
+    endif()
+  endforeach()
+endfunction()
