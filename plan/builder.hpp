@@ -1,0 +1,71 @@
+// The only way to make a plan.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace weft::plan {
+
+/// A view of op ids that also takes a braced list or a single id.
+class After {
+ public:
+  After() = default;
+  After(const OpId& id) : ids_(&id, 1) {}                                    // NOLINT
+  After(std::initializer_list<OpId> ids) : ids_(ids.begin(), ids.size()) {}  // NOLINT
+  After(const std::vector<OpId>& ids) : ids_(ids) {}                         // NOLINT
+  After(std::span<const OpId> ids) : ids_(ids) {}                            // NOLINT
+  std::span<const OpId> ids() const { return ids_; }
+
+ private:
+  std::span<const OpId> ids_;
+};
+
+/// Builds the plan of one rank. Every method that adds an op returns its id, or kNoOp when the op
+/// would move no byte (then nothing is added). UsageError on what no plan may say: peers out of
+/// range or oneself, sizes that differ, a dependency on an op that is not there yet.
+class Builder {
+ public:
+  Builder(int rank, int ranks, std::uint64_t input_bytes, std::uint64_t output_bytes);
+
+  int rank() const { return plan_.rank_; }
+  int ranks() const { return plan_.ranks_; }
+
+  OpId send(int peer, const Slice& src, After after = {});
+  OpId recv(int peer, const Slice& dst, After after = {});
+  OpId copy(const Slice& dst, const Slice& src, After after = {});
+  OpId reduce(const Slice& dst, const Slice& src, Operand dst_operand, After after = {});
+  OpId signal(int peer, After after = {});
+  OpId wait(int peer, After after = {});
+
+  /// dst = the concatenation of `sources`, with few copies where they lie at regular strides.
+  /// Appends the ids of the copies to `done`.
+  void gather(const Slice& dst, std::span<const Slice> sources, After after,
+              std::vector<OpId>& done);
+  /// The reverse: the concatenation of `targets` = src.
+  void scatter(std::span<const Slice> targets, const Slice& src, After after,
+               std::vector<OpId>& done);
+
+  /// `bytes` of this rank's own stage or scratch, aligned to 64 bytes. The offsets are handed out
+  /// in call order, so that a rank can compute a peer's by making the same calls.
+  Slice allocate_stage(std::uint64_t bytes);
+  Slice allocate_scratch(std::uint64_t bytes);
+
+  Plan finish() &&;
+
+ private:
+  OpId add(const Op& op, After after);
+  /// The concatenation of `targets` = the concatenation of `sources`, of equal sizes.
+  void copy_lists(std::span<const Slice> targets, std::span<const Slice> sources, After after,
+                  std::vector<OpId>& done);
+  void check_peer(int peer) const;
+
+  Plan plan_;
+  std::vector<OpId> unique_;  // reused by add()
+};
+
+inline constexpr std::uint64_t kSliceAlignment = 64;
+
+}  // namespace weft::plan

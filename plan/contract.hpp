@@ -1,0 +1,24 @@
+// What each collective means (MPI's meaning), written once and apart from the algorithms.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/problem.hpp"
+
+namespace weft::plan {
+
+/// `bytes` bytes of a rank's output at `offset` must hold the bytes at `origin_offset` of the
+/// inputs of `origins`, reduced in that order (a single origin: just its bytes).
+struct Expectation {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t origin_offset = 0;
+  std::vector<int> origins;
+};
+
+/// All that `rank` must find in its output, by ascending offset. Bytes of the output that no
+/// expectation covers must be left as they were.
+std::vector<Expectation> contract(const Problem& problem, int rank);
+
+}  // namespace weft::plan

@@ -1,0 +1,45 @@
+// The cost sheet: what a set of plans costs, counted and not timed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace weft::plan {
+
+struct Cost {
+  std::uint64_t messages = 0;        // sends to ranks of other nodes: startups on the wire
+  std::uint64_t wire_bytes = 0;      // their bytes
+  std::uint64_t local_messages = 0;  // sends to ranks of the same node
+  std::uint64_t local_bytes = 0;     // their bytes
+  std::uint64_t copied_bytes = 0;
+  std::uint64_t reduced_bytes = 0;
+  std::uint64_t signals = 0;
+  std::uint64_t stage_bytes = 0;
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t peers = 0;  // distinct ranks of other nodes sent to or received from: connections
+
+  Cost& operator+=(const Cost& other);
+  bool operator==(const Cost&) const = default;
+};
+
+struct CostSheet {
+  std::vector<Cost> by_rank;
+  std::vector<Cost> by_node;  // sums over the node's ranks
+  Cost total;
+  /// The longest chain of messages of which each follows the one before (on the wire; inside
+  /// nodes).
+  std::uint64_t rounds = 0;
+  std::uint64_t local_rounds = 0;
+};
+
+/// Plans that do not match (see verify) have no cost: UsageError.
+CostSheet cost_sheet(std::span<const int> node_of_rank, std::span<const Plan> plans);
+
+/// A table for people: one line a rank when `ranks` asks for it, nodes, and the total.
+std::string to_table(const CostSheet& sheet, bool ranks);
+
+}  // namespace weft::plan

@@ -1,0 +1,63 @@
+// A slice: the bytes that one side of an op touches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::plan {
+
+enum class Space : std::uint8_t {
+  input,    ///< The caller's send buffer. Only its owner may write it, and plans do not.
+  output,   ///< The caller's receive buffer.
+  stage,    ///< Shared by the ranks of a node, registered with the NIC, owned by one rank.
+  scratch,  ///< Private to its owner, registered with the NIC.
+};
+
+std::string_view to_string(Space space);
+
+/// `count` blocks of `block_bytes`, the i-th at `offset + i * stride` of a space of rank `owner`.
+///
+/// Kept canonical, so that equal bytes compare equal: an empty slice is {space, owner, 0, 0, 0, 0};
+/// a contiguous one has count 1 and stride equal to block_bytes. The factories see to that.
+struct Slice {
+  Space space = Space::input;
+  int owner = 0;
+  std::uint64_t offset = 0;       // bytes
+  std::uint64_t block_bytes = 0;  // bytes
+  std::uint64_t count = 0;        // blocks
+  std::uint64_t stride = 0;       // bytes from one block's start to the next's; >= block_bytes
+
+  static Slice contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes);
+  /// UsageError when blocks would overlap (stride < block_bytes) or the end passes 2^63.
+  static Slice strided(Space space, int owner, std::uint64_t offset, std::uint64_t block_bytes,
+                       std::uint64_t count, std::uint64_t stride);
+
+  std::uint64_t bytes() const { return block_bytes * count; }
+  bool empty() const { return count == 0; }
+  bool is_contiguous() const { return count <= 1; }
+  /// One past the last byte.
+  std::uint64_t end() const {
+    return empty() ? offset : offset + (count - 1) * stride + block_bytes;
+  }
+
+  bool operator==(const Slice&) const = default;
+};
+
+/// The same bytes in the same order in as few slices as strides allow: neighbours join into one
+/// block, blocks of one size at equal distances into one strided slice. Empty slices vanish.
+/// Greedy from the left: minimal for arithmetic progressions, which is what placements give.
+std::vector<Slice> coalesce(std::span<const Slice> slices);
+
+/// `bytes` bytes from position `from` on, in the slice's own order; as few slices as strides allow.
+std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64_t bytes);
+
+/// "input@3:128+64" (64 bytes at 128), "stage@0:0+64x8/512" (8 blocks of 64, 512 apart).
+std::string to_string(const Slice& slice);
+
+/// Reads what to_string writes; UsageError names the text and what is wrong with it.
+Slice parse_slice(std::string_view text);
+
+}  // namespace weft::plan

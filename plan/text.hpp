@@ -1,0 +1,29 @@
+// The text form of a plan: one op a line, for people, diffs and golden files.
+//
+//   weft-plan 1
+//   rank 1 of 4
+//   bytes input 256 output 256 stage 128 scratch 0
+//   0 copy stage@1:0+64x2/64 <- input@1:0+64x2/128
+//   1 signal 0 after 0
+//   2 wait 0
+//   3 send 3 input@1:192+64
+//   4 recv 3 output@1:192+64
+//   5 reduce output@1:0+64 <- left stage@0:64+64 after 2,4
+//
+// The word after the arrow of a reduce says on which side the destination stands. Empty lines and
+// what follows a '#' are ignored when read.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plan/plan.hpp"
+
+namespace weft::plan {
+
+std::string to_text(const Plan& plan);
+
+/// parse(to_text(p)) == p. UsageError gives the line's number, its text and what is wrong.
+Plan parse(std::string_view text);
+
+}  // namespace weft::plan

@@ -1,0 +1,54 @@
+// Proof that a set of plans, one a rank, does what its problem asks: no process started.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "plan/problem.hpp"
+
+namespace weft::plan {
+
+enum class Flaw : std::uint8_t {
+  shape,      ///< Not one plan for each rank, or a plan that is not for this problem.
+  bounds,     ///< An access outside a space, to another node, or to a space that is not shared.
+  matching,   ///< A send without its recv, a signal without its wait, or sizes that differ.
+  deadlock,   ///< A cycle of ops that wait for one another.
+  race,       ///< Two accesses to the same bytes, one a write, in no defined order; or a peer that
+              ///< touches a caller's buffer outside the time in which the caller is in the call.
+  undefined,  ///< Bytes read that nothing has written.
+  delivery,   ///< Output that is not what the contract says, or written where it must not be.
+};
+
+std::string_view to_string(Flaw flaw);
+
+struct Finding {
+  Flaw flaw = Flaw::shape;
+  int rank = -1;       // -1: no one rank
+  OpId op = kNoOp;     // kNoOp: no one op
+  std::string detail;  // one line that names what was found and what was expected
+};
+
+std::string to_string(const Finding& finding);
+
+/// How messages are buffered when deadlock is judged. Plans must be free of deadlock under
+/// rendezvous, which is the strictest: no send completes before its recv has started. A bounded
+/// eager channel holds `eager_messages` of each ordered pair of ranks before it blocks.
+struct Buffering {
+  bool rendezvous = true;
+  std::uint64_t eager_messages = 0;
+};
+
+struct VerifyOptions {
+  std::vector<Buffering> bufferings = {{true, 0}, {false, 1}, {false, 8}};
+  /// Findings to collect before giving up.
+  std::size_t limit = 8;
+};
+
+/// Empty when all holds. `node_of_rank[r]` says where rank r runs: only ranks of one node share
+/// stages and signals. Costs O(total block count x log) in time and memory.
+std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of_rank,
+                            std::span<const Plan> plans, const VerifyOptions& options = {});
+
+}  // namespace weft::plan
