@@ -1,0 +1,42 @@
+// What this process can learn of where it runs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "hierarchy/machine.hpp"
+
+namespace weft::hierarchy {
+
+/// Equal for two processes exactly when they can share memory through /proc/<pid>/fd: same kernel
+/// boot, same PID namespace. Host names do not decide: containers share or fake them.
+std::string host_identity();
+
+/// The cores that this process may use at once: the smaller of its affinity mask and its cgroup's
+/// CPU quota (v1 or v2, rounded up), at least 1.
+int usable_cores();
+
+/// By hwloc, for the process as it is bound now; -1 where it is bound to more than one or unknown.
+struct Binding {
+  int package = -1;
+  int numa = -1;
+  int l3 = -1;
+  int core = -1;
+};
+Binding binding();
+
+/// One line for people: packages, NUMA nodes, cores, caches.
+std::string describe_topology();
+
+/// The machine from every rank's host identity, in rank order. Nodes are numbered in the order in
+/// which they first appear.
+Machine machine_from(std::span<const std::string> identities);
+
+/// The machine that WEFT_NODES asks for, when set: a number n splits the ranks of every real node
+/// into n blocks as even as can be, the larger first; any other text of Machine::parse places all
+/// ranks and may only split real nodes, never join ranks of two. UsageError names WEFT_NODES, its
+/// value and what is allowed (n from 1 to the number of ranks on a node).
+Machine with_virtual_nodes(const Machine& real, std::string_view setting);
+
+}  // namespace weft::hierarchy
