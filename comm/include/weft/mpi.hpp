@@ -1,0 +1,104 @@
+// Bootstrap over an MPI communicator. Header only: it takes the MPI of the program that includes
+// it, and calls the profiling names, so that add-ons that intercept MPI do not see it.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+
+/// Ranks of an intra-communicator, on a duplicate of it that this owns. Collective to make. Freed
+/// with MPI still up (before MPI_Finalize).
+class MpiBootstrap final : public Bootstrap {
+ public:
+  explicit MpiBootstrap(MPI_Comm comm) {
+    check_call("MPI_Comm_dup", PMPI_Comm_dup(comm, &comm_));
+    // Errors come back as codes, to be thrown with the call's name.
+    PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    PMPI_Comm_rank(comm_, &rank_);
+    PMPI_Comm_size(comm_, &size_);
+  }
+  MpiBootstrap(const MpiBootstrap&) = delete;
+  MpiBootstrap& operator=(const MpiBootstrap&) = delete;
+  ~MpiBootstrap() override {
+    int finalized = 0;
+    PMPI_Finalized(&finalized);
+    if (!finalized && comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::vector<std::string> allgather(std::string_view mine) override {
+    const int length = static_cast<int>(mine.size());
+    std::vector<int> lengths(static_cast<std::size_t>(size_));
+    check_call("MPI_Allgather",
+               PMPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_));
+    std::vector<int> begin(lengths.size());
+    int total = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      begin[i] = total;
+      total += lengths[i];
+    }
+    std::string all(static_cast<std::size_t>(total), '\0');
+    check_call("MPI_Allgatherv", PMPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(),
+                                                 lengths.data(), begin.data(), MPI_BYTE, comm_));
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      result.push_back(
+          all.substr(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(lengths[i])));
+    }
+    return result;
+  }
+
+  std::vector<std::string> exchange(std::span<const int> peers,
+                                    std::span<const std::string> mine) override {
+    const std::size_t count = peers.size();
+    std::vector<MPI_Request> requests(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      check_call("MPI_Isend", PMPI_Isend(mine[i].data(), static_cast<int>(mine[i].size()), MPI_BYTE,
+                                         peers[i], kTag, comm_, &requests[i]));
+    }
+    std::vector<std::string> result(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      MPI_Status status;
+      check_call("MPI_Probe", PMPI_Probe(peers[i], kTag, comm_, &status));
+      int length = 0;
+      PMPI_Get_count(&status, MPI_BYTE, &length);
+      result[i].resize(static_cast<std::size_t>(length));
+      check_call("MPI_Recv", PMPI_Recv(result[i].data(), length, MPI_BYTE, peers[i], kTag, comm_,
+                                       MPI_STATUS_IGNORE));
+    }
+    check_call("MPI_Waitall",
+               PMPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE));
+    return result;
+  }
+
+ private:
+  static constexpr int kTag = 0x3ef7;
+
+  static void check_call(std::string_view call, int error) {
+    if (error == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    PMPI_Error_string(error, text, &length);
+    throw Error(std::string(call) + ": " + std::string(text, static_cast<std::size_t>(length)));
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+inline std::unique_ptr<Bootstrap> mpi_bootstrap(MPI_Comm comm) {
+  return std::make_unique<MpiBootstrap>(comm);
+}
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+// The public C++ API of weft.
+//
+//   weft::Communicator world(weft::tcp_bootstrap());      // or MPI's ranks: weft/mpi.hpp
+//   std::vector<double> in(n * world.size()), out(in.size());
+//   world.alltoall(std::span<const double>(in), std::span(out));
+//
+// Making a communicator, and the first call of each size on it, are collective: all of its ranks
+// come. Setup and misuse throw weft::Error (base/error.hpp): one line that names the thing, its
+// value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#else
+#define WEFT_API
+#endif
+
+namespace weft {
+
+/// How ranks reach one another before there is a channel. Used when a communicator is made and
+/// when a new plan needs new connections, never after. Implemented for MPI (weft/mpi.hpp), TCP and
+/// threads (below); bring your own by deriving from it.
+class WEFT_API Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Collective. Everyone's `mine`, in rank order; lengths may differ.
+  virtual std::vector<std::string> allgather(std::string_view mine) = 0;
+  /// Gives mine[i] to rank peers[i] and returns what that rank gave. Symmetric: if a names b in
+  /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
+  virtual std::vector<std::string> exchange(std::span<const int> peers,
+                                            std::span<const std::string> mine) = 0;
+  /// Called now and then while a rank waits long. Throws PeerError when a rank is known to be gone.
+  virtual void check() {}
+};
+
+/// Ranks that share nothing but TCP. Environment: WEFT_RANK, WEFT_SIZE, WEFT_ROOT=host:port (where
+/// rank 0 listens) and WEFT_CONNECT_TIMEOUT in seconds (default 30). UsageError names a variable
+/// that is missing or wrong; PeerError when ranks do not appear in time.
+WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
+
+/// Ranks that are threads of this process: one bootstrap for each, to be used by its own thread.
+WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
+
+/// Settings of one communicator. Each defaults to its environment variable, then to the value
+/// named here. All ranks must give the same.
+struct Options {
+  /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
+  std::vector<int> node_of_rank;
+  /// The algorithm of every alltoall, as `weft plan` takes it. WEFT_ALLTOALL; default: chosen by
+  /// size.
+  std::string alltoall;
+};
+
+/// What a communicator has done so far, on this rank.
+struct Statistics {
+  struct Entry {
+    std::string collective;  // "alltoall"
+    std::string algorithm;   // "sa:between=bruck"
+    std::uint64_t calls = 0;
+    std::uint64_t bytes = 0;       // of this rank's inputs
+    std::uint64_t messages = 0;    // sent to other nodes over the device
+    std::uint64_t wire_bytes = 0;  // their payload
+    double seconds = 0;
+  };
+  std::vector<Entry> entries;
+  std::uint64_t connections = 0;    // queue pairs that exist
+  std::uint64_t stage_bytes = 0;    // shared memory of this rank
+  std::uint64_t channel_bytes = 0;  // registered memory of the connections
+  std::string device;               // "weft_soft0 (software)"; empty: none was needed
+  std::string view;  // how local peers' buffers are read: "same process", "cma", "staged"
+  std::vector<std::string> notes;  // slower paths that were taken, and why
+};
+
+/// Ranks that run collectives together. Use it from one thread at a time; different communicators
+/// are independent.
+class WEFT_API Communicator {
+ public:
+  /// Collective over the ranks of the bootstrap.
+  explicit Communicator(std::unique_ptr<Bootstrap> bootstrap, const Options& options = {});
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  ~Communicator();
+
+  int rank() const noexcept;
+  int size() const noexcept;
+  /// The node of each rank, numbered from 0.
+  std::span<const int> node_of_rank() const noexcept;
+
+  /// Block j of `input` becomes block rank() of rank j's `output`. Both have size() blocks of
+  /// block_bytes and do not overlap. All ranks give the same block_bytes.
+  void alltoall(const void* input, void* output, std::size_t block_bytes);
+  /// The same with the input taken from `buffer` before it is overwritten.
+  void alltoall_in_place(void* buffer, std::size_t block_bytes);
+
+  /// The same for trivially copyable elements; sizes must be equal and divisible by size().
+  template <class T>
+  void alltoall(std::span<const T> input, std::span<T> output) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    alltoall(input.data(), output.data(), block_bytes(input.size_bytes(), output.size_bytes()));
+  }
+
+  /// The algorithm that an alltoall of this size takes here.
+  std::string algorithm_for(std::size_t block_bytes) const;
+  Statistics statistics() const;
+
+ private:
+  std::size_t block_bytes(std::size_t input_bytes, std::size_t output_bytes) const;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft
