@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {

@@ -5,7 +5,7 @@
 //   world.alltoall(std::span<const double>(in), std::span(out));
 //
 // Making a communicator, and the first call of each size on it, are collective: all of its ranks
-// come. Setup and misuse throw weft::Error (base/error.hpp): one line that names the thing, its
+// come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing, its
 // value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
 #pragma once
 
@@ -18,6 +18,8 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
+
+#include "base/error_types.hpp"
 
 #if defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
