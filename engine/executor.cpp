@@ -106,7 +106,7 @@ bool Executor::begin(const Prepared& prepared, const std::byte* input, std::byte
     }
   }
   if (node_ != nullptr) node_->publish(input, output);
-  return !program.uses_stage() || heard_all_ || guard_stages();
+  return !program.uses_stage() || node_ == nullptr || heard_all_ || guard_stages();
 }
 
 bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept {
