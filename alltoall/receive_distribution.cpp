@@ -102,14 +102,13 @@ class ReceiveDistribution {
     if (rows == 0) return {};
     hierarchy::Move move;
     const auto place = static_cast<std::uint64_t>(machine_.place_of(to));
-    move.sources = {Slice::strided(Space::stage, from,
-                                   inside_.stage_bytes() + place * problem_.block_bytes,
-                                   problem_.block_bytes, static_cast<std::uint64_t>(rows),
-                                   row_bytes())};
+    move.sources = {
+        Slice::strided(Space::stage, from, inside_.stage_bytes() + place * problem_.block_bytes,
+                       problem_.block_bytes, static_cast<std::uint64_t>(rows), row_bytes())};
     for (std::size_t column = machine_.place_of(from);
          column < static_cast<std::size_t>(columns_.count()); column += width_) {
-      const auto slices = hierarchy::blocks(problem_, Space::output, to,
-                                            columns_.remote(static_cast<int>(column)));
+      const auto slices =
+          hierarchy::blocks(problem_, Space::output, to, columns_.remote(static_cast<int>(column)));
       move.targets.insert(move.targets.end(), slices.begin(), slices.end());
     }
     return move;

@@ -82,10 +82,9 @@ class SendAggregation {
     if (rows == 0) return {};
     hierarchy::Move move;
     const auto place = static_cast<std::uint64_t>(machine_.place_of(from));
-    move.targets = {Slice::strided(Space::stage, to,
-                                   inside_.stage_bytes() + place * problem_.block_bytes,
-                                   problem_.block_bytes, static_cast<std::uint64_t>(rows),
-                                   row_bytes())};
+    move.targets = {
+        Slice::strided(Space::stage, to, inside_.stage_bytes() + place * problem_.block_bytes,
+                       problem_.block_bytes, static_cast<std::uint64_t>(rows), row_bytes())};
     for (std::size_t column = machine_.place_of(to);
          column < static_cast<std::size_t>(columns_.count()); column += width_) {
       const auto slices = hierarchy::blocks(problem_, Space::input, from,
