@@ -102,7 +102,8 @@ class Bruck {
       }
       builder_.send(peer, all.front(), done);
     } else {
-      builder_.send(peer, pack(pieces, bytes, done), done);
+      const Slice packed = pack(pieces, bytes, done);
+      builder_.send(peer, packed, done);
     }
   }
 
