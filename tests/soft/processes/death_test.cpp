@@ -35,10 +35,10 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
     Role victim(flood);
     Role survivor([](Line& line) {
       Endpoint end(Options{.shared_memory = true, .timeout = 18});
+      end.connect(line.exchange(end.address()));
       for (std::uint64_t i = 0; i < 32; ++i) {
         ASSERT_EQ(end.post_recv(i, {end.sge(512, 64)}), 0);
       }
-      end.connect(line.exchange(end.address()));
       line.send('r');
       bool failed = false;
       int flushed = 0;
@@ -87,8 +87,8 @@ TEST(Death, ASurvivorThatOnlyWaitsIsToldToo) {
   Role survivor([](Line& line) {
     Endpoint end(Options{.with_channel = true, .timeout = 18});
     ASSERT_EQ(ibv_req_notify_cq(end.recv_cq, 1), 0);  // wakes for errors
-    for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(end.post_recv(i, {end.sge(512, 64)}), 0);
     end.connect(line.exchange(end.address()));
+    for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(end.post_recv(i, {end.sge(512, 64)}), 0);
     line.send('r');
     pollfd waiting = {.fd = end.channel->fd, .events = POLLIN, .revents = 0};
     ASSERT_EQ(::poll(&waiting, 1, 10'000), 1);

@@ -199,11 +199,13 @@ TEST(Events, WakeAProcessThatSleeps) {
     return [begins](Line& line) {
       Endpoint end(Options{.with_channel = true, .timeout = 18});
       ASSERT_EQ(ibv_req_notify_cq(end.recv_cq, 0), 0);
-      for (int i = 0; i < 8; ++i) ASSERT_EQ(end.post_recv(0, {end.sge(0, 64)}), 0);
       end.connect(line.exchange(end.address()));
+      for (int i = 0; i < 8; ++i) ASSERT_EQ(end.post_recv(0, {end.sge(0, 64)}), 0);
       line.exchange('r');
       int received = 0;
-      if (begins) ASSERT_EQ(end.post_send(IBV_WR_SEND, 0, {end.sge(64, 8)}), 0);
+      if (begins) {
+        ASSERT_EQ(end.post_send(IBV_WR_SEND, 0, {end.sge(64, 8)}), 0);
+      }
       while (received < messages) {
         pollfd waiting = {.fd = end.channel->fd, .events = POLLIN, .revents = 0};
         ASSERT_EQ(::poll(&waiting, 1, 10'000), 1);
