@@ -160,6 +160,10 @@ void Builder::copy_lists(std::span<const Slice> targets, std::span<const Slice> 
 
 void Builder::copy(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                    std::vector<OpId>& done) {
+  if (targets.size() == 1 && sources.size() == 1) {
+    if (const OpId id = copy(targets[0], sources[0], after); id != kNoOp) done.push_back(id);
+    return;
+  }
   const auto bytes_of = [](std::span<const Slice> slices) {
     std::uint64_t bytes = 0;
     for (const Slice& slice : slices) bytes += slice.bytes();
