@@ -147,6 +147,15 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
 }
 
 Status Channel::send_straight(Transfer& transfer) noexcept {
+  // Once the end is announced the receiver may write the next clear to send over this one's.
+  if (!transfer.announced) {
+    const Status status = put_and_announce(transfer);
+    if (status != Status::ok) return status;
+  }
+  return wire_.puts_done() >= transfer.ticket ? Status::ok : Status::again;
+}
+
+Status Channel::put_and_announce(Transfer& transfer) noexcept {
   const ClearToSend& clear = mailbox().clear_to_send;
   if (load_acquire(clear.message) != transfer.message) return Status::again;
   const Layout& layout = transfer.layout;
@@ -167,13 +176,10 @@ Status Channel::send_straight(Transfer& transfer) noexcept {
     transfer.moved += run;
     transfer.ticket = wire_.puts();
   }
-  if (!transfer.announced) {
-    const Status status =
-        wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, transfer.message);
-    if (status != Status::ok) return status;
-    transfer.announced = true;
-  }
-  return wire_.puts_done() >= transfer.ticket ? Status::ok : Status::again;
+  const Status status =
+      wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, transfer.message);
+  if (status == Status::ok) transfer.announced = true;
+  return status;
 }
 
 Status Channel::recv_fragments(Transfer& transfer) noexcept {

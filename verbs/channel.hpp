@@ -126,6 +126,7 @@ class Channel {
   Status progress_recv() noexcept;
   Status send_fragments(Transfer& transfer) noexcept;
   Status send_straight(Transfer& transfer) noexcept;
+  Status put_and_announce(Transfer& transfer) noexcept;
   Status recv_fragments(Transfer& transfer) noexcept;
   Status recv_straight(Transfer& transfer) noexcept;
   Status return_credit() noexcept;
