@@ -50,11 +50,11 @@ std::string host_name() {
     return std::string(kBuiltFor);
   // Open MPI: "Open MPI v4.1.4, package: ..."; MPICH: "MPICH Version:\t4.0.2\n...".
   const std::string_view text(buffer.data(), static_cast<std::size_t>(length));
-  std::string name(text.substr(0, text.find_first_of(",\n")));
-  const std::string_view filler = " Version:\t";
-  if (const auto at = name.find(filler); at != std::string::npos)
-    name.replace(at, filler.size(), " ");
-  return name;
+  const std::string_view name = text.substr(0, text.find_first_of(",\n"));
+  constexpr std::string_view kFiller = " Version:\t";
+  const auto at = name.find(kFiller);
+  if (at == std::string_view::npos) return std::string(name);
+  return fmt::format("{} {}", name.substr(0, at), name.substr(at + kFiller.size()));
 }
 
 void require_host() {
