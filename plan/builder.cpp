@@ -25,6 +25,23 @@ std::string_view to_string(OpKind kind) {
   return "?";
 }
 
+OpKind counterpart(OpKind kind) {
+  switch (kind) {
+    case OpKind::send:
+      return OpKind::recv;
+    case OpKind::recv:
+      return OpKind::send;
+    case OpKind::signal:
+      return OpKind::wait;
+    case OpKind::wait:
+      return OpKind::signal;
+    case OpKind::copy:
+    case OpKind::reduce:
+      break;
+  }
+  return kind;
+}
+
 std::uint64_t Plan::space_bytes(Space space) const {
   switch (space) {
     case Space::input:

@@ -30,13 +30,16 @@ struct CostSheet {
   std::vector<Cost> by_rank;
   std::vector<Cost> by_node;  // sums over the node's ranks
   Cost total;
-  /// The longest chain of messages of which each follows the one before (on the wire; inside
-  /// nodes).
+  /// Messages between nodes on the longest chain of ops, each of which must wait for the one before
+  /// it: by its dependencies, by the start order towards one peer, or for its message or signal.
+  /// Sends that need not wait for one another are one round. Signals do not count.
   std::uint64_t rounds = 0;
+  /// The same for what goes between the ranks of a node: messages and signals.
   std::uint64_t local_rounds = 0;
 };
 
-/// Plans that do not match (see verify) have no cost: UsageError.
+/// Plans that are not one a rank, do not match or wait in a circle (see verify) have no cost:
+/// UsageError, as for nodes outside [0, ranks).
 CostSheet cost_sheet(std::span<const int> node_of_rank, std::span<const Plan> plans);
 
 /// A table for people: one line a rank when `ranks` asks for it, nodes, and the total.

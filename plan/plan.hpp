@@ -22,6 +22,9 @@ enum class OpKind : std::uint8_t {
 
 std::string_view to_string(OpKind kind);
 
+/// send for recv, signal for wait, and the reverse; a copy or reduce has none but itself.
+OpKind counterpart(OpKind kind);
+
 /// On which side the destination stands, for operations that do not commute.
 enum class Operand : std::uint8_t { left, right };
 

@@ -125,6 +125,21 @@ std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64
   return parts;
 }
 
+std::optional<Slice> overlap(const Slice& a, const Slice& b) {
+  if (!same_memory(a, b) || a.offset >= b.end() || b.offset >= a.end()) return std::nullopt;
+  std::uint64_t i = 0;
+  std::uint64_t j = 0;
+  while (i < a.count && j < b.count) {
+    const std::uint64_t a_begin = a.offset + i * a.stride;
+    const std::uint64_t b_begin = b.offset + j * b.stride;
+    const std::uint64_t begin = std::max(a_begin, b_begin);
+    const std::uint64_t end = std::min(a_begin + a.block_bytes, b_begin + b.block_bytes);
+    if (begin < end) return Slice::contiguous(a.space, a.owner, begin, end - begin);
+    a_begin < b_begin ? ++i : ++j;
+  }
+  return std::nullopt;
+}
+
 std::string to_string(const Slice& slice) {
   if (slice.is_contiguous()) {
     return fmt::format("{}@{}:{}+{}", to_string(slice.space), slice.owner, slice.offset,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ std::vector<Slice> coalesce(std::span<const Slice> slices);
 
 /// `bytes` bytes from position `from` on, in the slice's own order; as few slices as strides allow.
 std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64_t bytes);
+
+/// The first bytes that both touch, as long as they are in one block of each. Linear in the counts.
+std::optional<Slice> overlap(const Slice& a, const Slice& b);
 
 /// "input@3:128+64" (64 bytes at 128), "stage@0:0+64x8/512" (8 blocks of 64, 512 apart).
 std::string to_string(const Slice& slice);

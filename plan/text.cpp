@@ -177,6 +177,24 @@ void parse_op(Line& line, Builder& builder, OpId expected) {
 
 }  // namespace
 
+std::string to_string(const Op& op) {
+  switch (op.kind) {
+    case OpKind::send:
+      return fmt::format("send {} {}", op.peer, to_string(op.src));
+    case OpKind::recv:
+      return fmt::format("recv {} {}", op.peer, to_string(op.dst));
+    case OpKind::copy:
+      return fmt::format("copy {} <- {}", to_string(op.dst), to_string(op.src));
+    case OpKind::reduce:
+      return fmt::format("reduce {} <- {} {}", to_string(op.dst),
+                         op.dst_operand == Operand::left ? "left" : "right", to_string(op.src));
+    case OpKind::signal:
+    case OpKind::wait:
+      return fmt::format("{} {}", to_string(op.kind), op.peer);
+  }
+  return "?";
+}
+
 std::string to_text(const Plan& plan) {
   std::string text =
       fmt::format("weft-plan 1\nrank {} of {}\nbytes input {} output {} stage {} scratch {}\n",
@@ -184,27 +202,7 @@ std::string to_text(const Plan& plan) {
                   plan.stage_bytes(), plan.scratch_bytes());
   auto out = std::back_inserter(text);
   for (OpId id = 0; id < plan.ops().size(); ++id) {
-    const Op& op = plan.ops()[id];
-    fmt::format_to(out, "{} {}", id, to_string(op.kind));
-    switch (op.kind) {
-      case OpKind::send:
-        fmt::format_to(out, " {} {}", op.peer, to_string(op.src));
-        break;
-      case OpKind::recv:
-        fmt::format_to(out, " {} {}", op.peer, to_string(op.dst));
-        break;
-      case OpKind::copy:
-        fmt::format_to(out, " {} <- {}", to_string(op.dst), to_string(op.src));
-        break;
-      case OpKind::reduce:
-        fmt::format_to(out, " {} <- {} {}", to_string(op.dst),
-                       op.dst_operand == Operand::left ? "left" : "right", to_string(op.src));
-        break;
-      case OpKind::signal:
-      case OpKind::wait:
-        fmt::format_to(out, " {}", op.peer);
-        break;
-    }
+    fmt::format_to(out, "{} {}", id, to_string(plan.ops()[id]));
     if (!plan.after(id).empty()) fmt::format_to(out, " after {}", fmt::join(plan.after(id), ","));
     text += '\n';
   }

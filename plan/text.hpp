@@ -23,6 +23,9 @@ namespace weft::plan {
 
 std::string to_text(const Plan& plan);
 
+/// One op as its line says it, without its number and what it follows.
+std::string to_string(const Op& op);
+
 /// parse(to_text(p)) == p. UsageError gives the line's number, its text and what is wrong.
 Plan parse(std::string_view text);
 

@@ -1,0 +1,95 @@
+#include "engine/node.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace weft::engine {
+
+namespace {
+constexpr std::uint64_t kProbe = 0x77656674'70726f62;  // what probe_view() must read back
+}
+
+Node::Node(int place, int places, bool crowded)
+    : place_(place),
+      places_(places),
+      crowded_(crowded),
+      attached_(places),
+      bases_(places),
+      sent_(places),
+      process_handles_(places) {
+  segment_ = Segment::create("weft-node", sizeof(Page) + places * sizeof(Slot));
+  bases_[place] = segment_.data();
+  Page* page = new (segment_.data()) Page;
+  for (int i = 0; i < places; ++i) new (segment_.data() + sizeof(Page) + i * sizeof(Slot)) Slot;
+  page->process = ::getpid();
+  page->probe = kProbe;
+  page->probe_address = reinterpret_cast<std::uint64_t>(&page->probe);
+}
+
+void Node::attach(std::span<const std::string> handles) {
+  for (int other = 0; other < places_; ++other) {
+    if (other == place_) continue;
+    attached_[other] = Segment::attach(handles[other]);
+    bases_[other] = attached_[other].data();
+  }
+}
+
+View Node::probe_view() const noexcept {
+  View worst = View::same_process;
+  for (int other = 0; other < places_; ++other) {
+    if (other == place_) continue;
+    worst =
+        std::max(worst, engine::probe_view(page(other).process, page(other).probe_address, kProbe));
+  }
+  return worst;
+}
+
+void Node::complete(std::uint64_t execution) noexcept {
+  Page& mine = page(place_);
+  if (!crowded_) {
+    mine.completed.store(execution, std::memory_order_release);
+    return;
+  }
+  mine.completed.store(execution, std::memory_order_seq_cst);
+}
+
+void Node::abort(const char* text) noexcept {
+  Page& mine = page(place_);
+  if (mine.aborted.load(std::memory_order_relaxed) != 0) return;
+  const std::size_t length = std::min(std::strlen(text), mine.abort_text.size() - 1);
+  std::memcpy(mine.abort_text.data(), text, length);
+  mine.aborted.store(1, std::memory_order_seq_cst);
+  for (int other = 0; other < places_; ++other) {
+    if (other != place_) page(other).doorbell.wake();
+  }
+}
+
+const char* Node::abort_of(int place) const noexcept {
+  const Page& theirs = page(place);
+  return theirs.aborted.load(std::memory_order_acquire) != 0 ? theirs.abort_text.data() : nullptr;
+}
+
+int Node::find_dead() noexcept {
+  const pid_t self = ::getpid();
+  for (int other = 0; other < places_; ++other) {
+    const pid_t process = page(other).process;
+    if (other == place_ || process == self) continue;
+    if (!process_handles_[other]) {
+      const long handle = ::syscall(SYS_pidfd_open, process, 0);
+      if (handle < 0 && errno == ESRCH) return other;
+      process_handles_[other] = File(static_cast<int>(handle));
+    }
+    // Readable once the process has ended, reaped or not.
+    pollfd entry{process_handles_[other].get(), POLLIN, 0};
+    if (process_handles_[other] && ::poll(&entry, 1, 0) > 0) return other;
+  }
+  return -1;
+}
+
+}  // namespace weft::engine

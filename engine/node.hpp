@@ -1,0 +1,116 @@
+// What the ranks of one node share in a communicator: signals, doorbells, stages.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "engine/segment.hpp"
+#include "engine/view.hpp"
+#include "engine/waiting.hpp"
+
+namespace weft::engine {
+
+/// One rank's half of the memory by which a node's ranks find each other. Made in two steps, as
+/// each needs the others' handles: construct, exchange handle(), attach().
+///
+/// A place is a rank's position among the ranks of its node. Everything here is written by one rank
+/// and read by others; counters only grow, so nothing is ever reset.
+class Node {
+ public:
+  /// `crowded`: the ranks of this host outnumber its cores, so waiting must not burn them.
+  Node(int place, int places, bool crowded);
+
+  std::string handle() const { return segment_.handle(); }
+  /// `handles[p]` is the one of place p; its own is ignored.
+  void attach(std::span<const std::string> handles);
+  /// Finds out how this rank can read the others' buffers: after all have attached. The node's view
+  /// is the worst of what its ranks found; set_view() tells it.
+  View probe_view() const noexcept;
+  void set_view(View view) noexcept { view_ = view; }
+  View view() const noexcept { return view_; }
+
+  int place() const noexcept { return place_; }
+  int places() const noexcept { return places_; }
+  bool crowded() const noexcept { return crowded_; }
+
+  /// Tells `place` once more. What this rank wrote before is visible to it then.
+  void signal(int place) noexcept {
+    std::atomic<std::uint64_t>& counter = slots(place)[place_].count;
+    const std::uint64_t count = ++sent_[place];
+    if (!crowded_) {
+      counter.store(count, std::memory_order_release);
+      return;
+    }
+    counter.store(count, std::memory_order_seq_cst);
+    page(place).doorbell.ring(place_);
+  }
+  /// Signals that have come from `place` so far.
+  std::uint64_t signals_from(int place) const noexcept {
+    return slots(place_)[place].count.load(std::memory_order_acquire);
+  }
+  std::uint64_t signals_from_seq_cst(int place) const noexcept {
+    return slots(place_)[place].count.load(std::memory_order_seq_cst);
+  }
+
+  Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
+
+  /// Buffers of the call that this rank is in, for peers that read them where they lie.
+  void publish(const void* input, void* output) noexcept {
+    page(place_).input = reinterpret_cast<std::uint64_t>(input);
+    page(place_).output = reinterpret_cast<std::uint64_t>(output);
+  }
+  std::uint64_t input_of(int place) const noexcept { return page(place).input; }
+  std::uint64_t output_of(int place) const noexcept { return page(place).output; }
+  pid_t process_of(int place) const noexcept { return page(place).process; }
+
+  /// Executions that `place` has completed.
+  std::uint64_t completed_by(int place) const noexcept {
+    return page(place).completed.load(std::memory_order_acquire);
+  }
+  void complete(std::uint64_t execution) noexcept;
+
+  /// This rank gives up: the others of the node find `text` when they look.
+  void abort(const char* text) noexcept;
+  /// What `place` said when it gave up; null when it has not.
+  const char* abort_of(int place) const noexcept;
+  /// The place of a process that has ended, or -1.
+  int find_dead() noexcept;
+
+ private:
+  struct Slot {
+    alignas(64) std::atomic<std::uint64_t> count{0};
+  };
+  struct Page {
+    Doorbell doorbell;
+    alignas(64) std::atomic<std::uint64_t> completed{0};
+    alignas(64) std::uint64_t input = 0;
+    std::uint64_t output = 0;
+    pid_t process = 0;
+    std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
+    std::uint64_t probe_address = 0;
+    alignas(64) std::atomic<std::uint32_t> aborted{0};
+    std::array<char, 252> abort_text{};
+  };
+
+  Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }
+  Slot* slots(int place) const noexcept {
+    return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
+  }
+
+  int place_;
+  int places_;
+  bool crowded_;
+  View view_ = View::staged;
+  Segment segment_;
+  std::vector<Segment> attached_;      // by place; empty for its own
+  std::vector<std::byte*> bases_;      // by place
+  std::vector<std::uint64_t> sent_;    // signals, by place
+  std::vector<File> process_handles_;  // by place; opened when first asked
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,128 @@
+#include "engine/program.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/cast.hpp"
+#include "base/error.hpp"
+
+namespace weft::engine {
+
+using plan::OpKind;
+using plan::Space;
+
+Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places)
+    : waits_(places),
+      places_(places),
+      stage_bytes_(plan.stage_bytes()),
+      scratch_bytes_(plan.scratch_bytes()) {
+  for (const plan::Op& op : plan.ops()) {
+    if (op.kind == OpKind::send || op.kind == OpKind::recv) peers_.push_back(op.peer);
+  }
+  std::ranges::sort(peers_);
+  peers_.erase(std::ranges::unique(peers_).begin(), peers_.end());
+
+  std::vector<bool> heard(places);
+  for (const plan::Op& op : plan.ops()) {
+    Step step;
+    step.kind = op.kind;
+    step.dst_operand = op.dst_operand;
+    const int place = op.peer < 0 ? -1 : place_of_rank[op.peer];
+    switch (op.kind) {
+      case OpKind::send:
+      case OpKind::recv:
+        step.peer =
+            static_cast<std::uint32_t>(std::ranges::lower_bound(peers_, op.peer) - peers_.begin());
+        step.ordinal = transfers_++;
+        if (op.kind == OpKind::recv && place >= 0) heard[place] = true;
+        break;
+      case OpKind::signal:
+      case OpKind::wait:
+        if (place < 0) {
+          throw_usage("plan of rank {}: {} {} names a rank of another node", plan.rank(),
+                      to_string(op.kind), op.peer);
+        }
+        step.peer = static_cast<std::uint32_t>(place);
+        if (op.kind == OpKind::wait) {
+          step.ordinal = ++waits_[place];
+          heard[place] = true;
+        }
+        break;
+      case OpKind::copy:
+      case OpKind::reduce:
+        break;
+    }
+    if (!op.dst.empty()) step.dst = resolve(plan, op.dst, place_of_rank);
+    if (!op.src.empty()) step.src = resolve(plan, op.src, place_of_rank);
+    steps_.push_back(step);
+  }
+  heard[place_of_rank[plan.rank()]] = true;
+  hears_all_ = std::ranges::find(heard, false) == heard.end();
+  add_successors(plan);
+}
+
+Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
+                         std::span<const int> place_of_rank) {
+  Operand operand{0, slice.offset, slice.block_bytes, slice.count, slice.stride};
+  const bool own = slice.owner == plan.rank();
+  const int place = place_of_rank[slice.owner];
+  if (place < 0 || (slice.space == Space::scratch && !own)) {
+    throw_usage("plan of rank {}: {} is out of its reach", plan.rank(), to_string(slice));
+  }
+  switch (slice.space) {
+    case Space::input:
+      operand.base = own ? 0 : input_base(place);
+      uses_peer_buffers_ |= !own;
+      break;
+    case Space::output:
+      operand.base = own ? 1 : output_base(place);
+      uses_peer_buffers_ |= !own;
+      break;
+    case Space::scratch:
+      operand.base = 2;
+      break;
+    case Space::stage:
+      operand.base = stage_base(place);
+      uses_stage_ = true;
+      break;
+  }
+  return operand;
+}
+
+void Program::add_successors(const plan::Plan& plan) {
+  const auto count = static_cast<std::uint32_t>(steps_.size());
+  pending_.resize(count);
+  std::vector<std::uint32_t> out(count + 1);
+  for (std::uint32_t id = 0; id < count; ++id) {
+    pending_[id] = static_cast<std::uint32_t>(plan.after(id).size());
+    for (const plan::OpId before : plan.after(id)) ++out[before];
+  }
+  std::uint32_t begin = 0;
+  for (std::uint32_t id = 0; id < count; ++id) {
+    steps_[id].first_successor = begin;
+    steps_[id].end_successor = begin;
+    begin += out[id];
+  }
+  successors_.resize(begin);
+  for (std::uint32_t id = 0; id < count; ++id) {
+    for (const plan::OpId before : plan.after(id)) successors_[steps_[before].end_successor++] = id;
+  }
+  // List order among sends, recvs and signals to one peer. Waits need none: each knows which
+  // signal it is for.
+  std::map<std::pair<OpKind, std::uint32_t>, std::uint32_t> last;
+  for (std::uint32_t id = 0; id < count; ++id) {
+    const OpKind kind = steps_[id].kind;
+    if (kind != OpKind::send && kind != OpKind::recv && kind != OpKind::signal) continue;
+    const auto [entry, first] = last.try_emplace({kind, steps_[id].peer}, id);
+    if (first) continue;
+    const std::uint32_t before = std::exchange(entry->second, id);
+    if (std::ranges::binary_search(plan.after(id), before)) continue;
+    steps_[before].next = id;
+    ++pending_[id];
+  }
+  for (std::uint32_t id = 0; id < count; ++id) {
+    if (pending_[id] == 0) initial_.push_back(id);
+  }
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,103 @@
+// A plan made ready to run on one rank: operands resolved to bases, dependencies to counters.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace weft::engine {
+
+inline constexpr std::uint32_t kNone = UINT32_MAX;
+
+/// One side of a step: bytes at `base` + offset. Bases are numbered: 0 own input, 1 own output, 2
+/// own scratch, then the stages of the node's places, their inputs, their outputs.
+struct Operand {
+  std::uint32_t base = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t block_bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t stride = 0;
+
+  std::uint64_t bytes() const noexcept { return block_bytes * count; }
+};
+
+struct Step {
+  plan::OpKind kind = plan::OpKind::copy;
+  plan::Operand dst_operand = plan::Operand::left;
+  /// signal, wait: a place on this node. send, recv: index into Program::peers().
+  std::uint32_t peer = 0;
+  /// wait: how many signals of the peer must have come in this execution. send, recv: its transfer.
+  std::uint32_t ordinal = 0;
+  std::uint32_t first_successor = 0;
+  std::uint32_t end_successor = 0;
+  /// The step that may start once this one has started: the next one of its kind to its peer, as
+  /// the plan's list order is the order in which both ends match. kNone: no such step, or it
+  /// depends on this one anyway.
+  std::uint32_t next = kNone;
+  Operand dst;
+  Operand src;
+};
+
+/// Immutable. Everything an execution needs to know that does not change between executions.
+class Program {
+ public:
+  /// `place_of_rank[r]` is the place of rank r on this rank's node, -1 for ranks elsewhere;
+  /// `places` how many there are. UsageError when the plan touches what is not on the node.
+  Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places);
+
+  std::span<const Step> steps() const { return steps_; }
+  /// Steps that each step must wait for: what an execution counts down.
+  std::span<const std::uint32_t> pending() const { return pending_; }
+  std::span<const std::uint32_t> initial() const { return initial_; }
+  std::span<const std::uint32_t> successors(const Step& step) const {
+    return std::span(successors_)
+        .subspan(step.first_successor, step.end_successor - step.first_successor);
+  }
+
+  /// Ranks that this plan sends to or receives from, ascending.
+  std::span<const int> peers() const { return peers_; }
+  std::uint32_t transfers() const { return transfers_; }
+  /// Signals from each place that one execution takes.
+  std::span<const std::uint32_t> waits() const { return waits_; }
+  /// Every other rank of the node has been heard of by the end of an execution: it had begun.
+  bool hears_all_places() const { return hears_all_; }
+  bool uses_stage() const { return uses_stage_; }
+  bool uses_peer_buffers() const { return uses_peer_buffers_; }
+
+  std::uint64_t stage_bytes() const { return stage_bytes_; }
+  std::uint64_t scratch_bytes() const { return scratch_bytes_; }
+  int places() const { return places_; }
+
+  // Numbers of bases.
+  std::uint32_t stage_base(int place) const { return static_cast<std::uint32_t>(3 + place); }
+  std::uint32_t input_base(int place) const {
+    return static_cast<std::uint32_t>(3 + places_ + place);
+  }
+  std::uint32_t output_base(int place) const {
+    return static_cast<std::uint32_t>(3 + 2 * places_ + place);
+  }
+
+ private:
+  Operand resolve(const plan::Plan& plan, const plan::Slice& slice,
+                  std::span<const int> place_of_rank);
+  void add_successors(const plan::Plan& plan);
+
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> pending_;
+  std::vector<std::uint32_t> initial_;
+  std::vector<std::uint32_t> successors_;
+  std::vector<int> peers_;
+  std::vector<std::uint32_t> waits_;
+  std::uint32_t transfers_ = 0;
+  int places_ = 1;
+  bool hears_all_ = false;
+  bool uses_stage_ = false;
+  bool uses_peer_buffers_ = false;
+  std::uint64_t stage_bytes_ = 0;
+  std::uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,47 @@
+#include "engine/shm_wire.hpp"
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+namespace weft::engine {
+
+using verbs::Layout;
+using verbs::Status;
+
+ShmWire::ShmWire(Node& node, int place, Segment mine, std::size_t my_offset, Segment theirs,
+                 std::size_t their_offset) noexcept
+    : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
+  inbox_ = mine_.data() + my_offset;
+  outbox_ = theirs_.data() + their_offset;
+}
+
+Status ShmWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept {
+  std::atomic_ref<std::uint64_t> word(
+      *reinterpret_cast<std::uint64_t*>(outbox_ + offset + bytes - 8));
+  if (!node_.crowded()) {
+    word.store(last, std::memory_order_release);
+    return Status::ok;
+  }
+  word.store(last, std::memory_order_seq_cst);
+  node_.doorbell(place_).ring(node_.place());
+  return Status::ok;
+}
+
+Status ShmWire::put(std::uint64_t remote, std::uint32_t /*remote_key*/, const std::byte* local,
+                    std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
+  if (node_.view() == View::same_process) {
+    std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);
+  } else {
+    const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
+    const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
+    if (!write_to(node_.process_of(place_), ours, theirs)) {
+      failure_ = "process_vm_writev to a rank of this node failed";
+      return Status::failed;
+    }
+  }
+  puts_done_ = ++puts_;
+  return Status::ok;
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,45 @@
+// Views: how a rank reaches the buffers of a rank on its node.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "verbs/channel.hpp"
+
+namespace weft::engine {
+
+/// Best first.
+enum class View : std::uint8_t {
+  same_process,  ///< Ranks are threads: an address is an address.
+  cma,           ///< process_vm_readv and process_vm_writev.
+  staged,        ///< Only through the shared segment.
+};
+
+std::string_view to_string(View view);
+
+/// WEFT_VIEW=auto|cma|staged bounds what is used; same process is never disabled but by staged.
+View best_allowed_view();
+
+/// How this process can read `process`, tried on a word at `address` that must be `expected`.
+View probe_view(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept;
+
+struct ViewReport {
+  std::string name;
+  bool works = false;
+  std::string why;  // when it does not; one line
+};
+
+/// All views that weft knows, tried on a child process, for `weft info`.
+std::vector<ViewReport> report_views();
+
+/// Moves bytes between this process and `process` in one direction by system calls. False with
+/// errno set when refused; nothing is known of the destination then. `theirs.base` is their
+/// address.
+bool read_from(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
+bool write_to(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
+
+}  // namespace weft::engine

@@ -1,0 +1,129 @@
+#include "hierarchy/detect.hpp"
+
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "hierarchy/cgroup.hpp"
+
+namespace weft::hierarchy {
+
+namespace {
+
+/// Cores that the affinity mask allows; 0 when the kernel does not say.
+int affinity_cores() {
+  // The kernel refuses a mask that is shorter than its own.
+  for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
+    cpu_set_t* mask = CPU_ALLOC(cpus);
+    if (mask == nullptr) return 0;
+    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+    const bool read = sched_getaffinity(0, bytes, mask) == 0;
+    const int count = read ? CPU_COUNT_S(bytes, mask) : 0;
+    CPU_FREE(mask);
+    if (read) return count;
+  }
+  return 0;
+}
+
+/// The sizes of `count` blocks of `ranks` ranks in all, as even as can be, the larger first.
+std::vector<int> even_blocks(int ranks, int count) {
+  std::vector<int> sizes(static_cast<std::size_t>(count), ranks / count);
+  std::fill_n(sizes.begin(), ranks % count, ranks / count + 1);
+  return sizes;
+}
+
+Machine split_evenly(const Machine& real, int blocks) {
+  std::vector<int> node_of_rank(static_cast<std::size_t>(real.ranks()));
+  for (int node = 0; node < real.nodes(); ++node) {
+    auto rank = real.ranks_on(node).begin();
+    int number = node * blocks;
+    for (const int size : even_blocks(static_cast<int>(real.ranks_on(node).size()), blocks)) {
+      for (int i = 0; i < size; ++i) node_of_rank[*rank++] = number;
+      ++number;
+    }
+  }
+  return Machine(std::move(node_of_rank));
+}
+
+void check_placement(const Machine& real, const Machine& asked, std::string_view setting) {
+  if (asked.ranks() != real.ranks()) {
+    throw_usage("WEFT_NODES={}: places {} ranks, but there are {}", setting, asked.ranks(),
+                real.ranks());
+  }
+  for (int node = 0; node < asked.nodes(); ++node) {
+    const auto ranks = asked.ranks_on(node);
+    for (const int rank : ranks) {
+      if (real.same_node(rank, ranks.front())) continue;
+      throw_usage(
+          "WEFT_NODES={}: joins ranks {} and {}, which run on different nodes: it may only "
+          "split nodes",
+          setting, ranks.front(), rank);
+    }
+  }
+}
+
+}  // namespace
+
+std::string host_identity() {
+  constexpr const char* boot_path = "/proc/sys/kernel/random/boot_id";
+  constexpr const char* namespace_path = "/proc/self/ns/pid";
+  std::ifstream file(boot_path);
+  std::string boot;
+  if (!(file >> boot)) throw SystemError(fmt::format("read({})", boot_path), EIO);
+  struct stat status = {};
+  if (::stat(namespace_path, &status) != 0) throw_errno(fmt::format("stat({})", namespace_path));
+  return fmt::format("{}:{}", boot, status.st_ino);
+}
+
+int usable_cores() {
+  std::ifstream file("/proc/self/cgroup");
+  const std::string memberships(std::istreambuf_iterator<char>(file), {});
+  const int mask = affinity_cores();
+  const auto quota = cgroup_cores("/sys/fs/cgroup", memberships);
+  return std::max(1, quota && (mask == 0 || *quota < mask) ? *quota : mask);
+}
+
+Machine machine_from(std::span<const std::string> identities) {
+  std::map<std::string_view, int> number;
+  std::vector<int> node_of_rank;
+  node_of_rank.reserve(identities.size());
+  for (const std::string& identity : identities) {
+    node_of_rank.push_back(
+        number.try_emplace(identity, static_cast<int>(number.size())).first->second);
+  }
+  return Machine(std::move(node_of_rank));
+}
+
+Machine with_virtual_nodes(const Machine& real, std::string_view setting) {
+  if (setting.find_first_of("x+,") != setting.npos) {
+    std::optional<Machine> asked;
+    try {
+      asked = Machine::parse(setting);
+    } catch (const UsageError& error) {
+      throw_usage("WEFT_NODES={}: {}", setting, error.what());
+    }
+    check_placement(real, *asked, setting);
+    return *asked;
+  }
+  int fewest = real.ranks();
+  for (int node = 0; node < real.nodes(); ++node) {
+    fewest = std::min(fewest, static_cast<int>(real.ranks_on(node).size()));
+  }
+  try {
+    return split_evenly(real,
+                        static_cast<int>(env::parse_integer("WEFT_NODES", setting, 1, fewest)));
+  } catch (const UsageError&) {
+    throw_usage(
+        "WEFT_NODES={}: not a whole number from 1 to {} (the ranks on a node), nor a "
+        "machine such as 3x4, 3x4:cyclic, 1+3+4 or 0,1,0,1",
+        setting, fewest);
+  }
+}
+
+}  // namespace weft::hierarchy

@@ -1,0 +1,97 @@
+// The part of detection that asks hwloc.
+#include <hwloc.h>
+
+#include <memory>
+#include <mutex>
+
+#include "base/error.hpp"
+#include "hierarchy/detect.hpp"
+
+namespace weft::hierarchy {
+
+namespace {
+
+struct FreeTopology {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+struct FreeSet {
+  void operator()(hwloc_bitmap_t set) const { hwloc_bitmap_free(set); }
+};
+using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
+
+/// Loaded once, since that takes milliseconds; nullptr where hwloc cannot tell.
+hwloc_topology_t topology() {
+  static const Topology loaded = [] {
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0) return Topology();
+    Topology result(raw);
+    if (hwloc_topology_load(raw) != 0) return Topology();
+    return result;
+  }();
+  return loaded.get();
+}
+
+/// hwloc writes into a topology that it is asked about in some calls: one thread at a time.
+std::mutex& topology_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// The logical index of the only object of `type` that `cpus` touch; -1 for none or several.
+int only_object(hwloc_obj_type_t type, hwloc_const_bitmap_t cpus) {
+  int found = -1;
+  hwloc_obj_t object = nullptr;
+  while ((object = hwloc_get_next_obj_by_type(topology(), type, object)) != nullptr) {
+    if (!hwloc_bitmap_intersects(object->cpuset, cpus)) continue;
+    if (found >= 0) return -1;
+    found = static_cast<int>(object->logical_index);
+  }
+  return found;
+}
+
+int count(hwloc_obj_type_t type) {
+  return hwloc_get_nbobjs_by_type(topology(), type);
+}
+
+/// "2 x L3 of 32 MiB"; empty where there is no such cache.
+std::string describe_cache(hwloc_obj_type_t type, std::string_view name) {
+  const int caches = count(type);
+  if (caches < 1) return {};
+  const auto bytes = hwloc_get_obj_by_type(topology(), type, 0)->attr->cache.size;
+  return bytes >= 1u << 20 ? fmt::format(", {} x {} of {} MiB", caches, name, bytes >> 20)
+                           : fmt::format(", {} x {} of {} KiB", caches, name, bytes >> 10);
+}
+
+std::string counted(int number, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+}  // namespace
+
+Binding binding() {
+  Binding result;
+  const std::lock_guard lock(topology_mutex());
+  if (topology() == nullptr) return result;
+  const std::unique_ptr<hwloc_bitmap_s, FreeSet> cpus(hwloc_bitmap_alloc());
+  if (!cpus || hwloc_get_cpubind(topology(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+    return result;
+  }
+  result.package = only_object(HWLOC_OBJ_PACKAGE, cpus.get());
+  result.numa = only_object(HWLOC_OBJ_NUMANODE, cpus.get());
+  result.l3 = only_object(HWLOC_OBJ_L3CACHE, cpus.get());
+  result.core = only_object(HWLOC_OBJ_CORE, cpus.get());
+  return result;
+}
+
+std::string describe_topology() {
+  const std::lock_guard lock(topology_mutex());
+  if (topology() == nullptr) return "unknown topology";
+  return fmt::format("{}, {}, {}, {}{}{}", counted(count(HWLOC_OBJ_PACKAGE), "package", "packages"),
+                     counted(count(HWLOC_OBJ_NUMANODE), "NUMA node", "NUMA nodes"),
+                     counted(count(HWLOC_OBJ_CORE), "core", "cores"),
+                     counted(count(HWLOC_OBJ_PU), "hardware thread", "hardware threads"),
+                     describe_cache(HWLOC_OBJ_L3CACHE, "L3"),
+                     describe_cache(HWLOC_OBJ_L2CACHE, "L2"));
+}
+
+}  // namespace weft::hierarchy

@@ -1,0 +1,167 @@
+#include "hierarchy/detect.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "hierarchy/cgroup.hpp"
+
+namespace weft::hierarchy {
+namespace {
+
+std::string error_of(const auto& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Detect, ProcessesOfOneHostHaveOneIdentity) {
+  const std::string here = host_identity();
+  EXPECT_GT(here.size(), 36u);  // a boot id and more
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(host_identity() == here ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Detect, UsableCoresFollowTheAffinityMask) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), CPU_COUNT(&before));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_cores(), 1);
+  EXPECT_GE(binding().core, 0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(Detect, DescribesTheTopologyInOneLine) {
+  const std::string line = describe_topology();
+  EXPECT_NE(line.find("core"), line.npos);
+  EXPECT_EQ(line.find('\n'), line.npos);
+}
+
+/// A folder that looks like /sys/fs/cgroup.
+class Cgroup : public testing::Test {
+ protected:
+  Cgroup() {
+    std::string name = (std::filesystem::temp_directory_path() / "weft-cgroup-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw_errno("mkdtemp");
+    mount_ = name;
+  }
+  ~Cgroup() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(mount_, ignored);
+  }
+  void write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories((mount_ / file).parent_path());
+    std::ofstream(mount_ / file) << text;
+  }
+
+  std::filesystem::path mount_;
+};
+
+TEST_F(Cgroup, HasNoLimitWhereNothingSaysSo) {
+  EXPECT_EQ(cgroup_cores(mount_, ""), std::nullopt);
+  EXPECT_EQ(cgroup_cores(mount_, "0::/\n"), std::nullopt);
+  write("cpu.max", "max 100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "0::/\n"), std::nullopt);
+  write("cpu/cpu.cfs_quota_us", "-1\n");
+  write("cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "3:cpu:/\n0::/\n"), std::nullopt);
+  EXPECT_EQ(cgroup_cores(mount_, "garbage\n:::\n::\n"), std::nullopt);
+}
+
+TEST_F(Cgroup, RoundsVersion2Up) {
+  write("a/b/cpu.max", "150000 100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "0::/a/b\n"), 2);
+  write("a/b/cpu.max", "1000 100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "0::/a/b\n"), 1);
+}
+
+TEST_F(Cgroup, TheSmallestOfAllGroupsAboveCounts) {
+  write("a/cpu.max", "200000 100000\n");
+  write("a/b/cpu.max", "800000 100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "0::/a/b\n"), 2);
+}
+
+TEST_F(Cgroup, ReadsVersion1UnderAnyOfItsNames) {
+  write("cpu,cpuacct/x/cpu.cfs_quota_us", "300000");
+  write("cpu,cpuacct/x/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cgroup_cores(mount_, "4:cpu,cpuacct:/x\n"), 3);
+  EXPECT_EQ(cgroup_cores(mount_, "4:cpuset:/x\n"), std::nullopt);
+}
+
+TEST_F(Cgroup, AContainerSeesItsOwnGroupAsTheRoot) {
+  write("cpu.max", "400000 100000\n");
+  EXPECT_EQ(cgroup_cores(mount_, "0::/only/the/host/knows\n"), 4);
+}
+
+TEST(MachineFrom, NumbersHostsInOrderOfAppearance) {
+  const std::vector<std::string> identities = {"b", "a", "b", "c"};
+  EXPECT_EQ(machine_from(identities), Machine({0, 1, 0, 2}));
+}
+
+RC_GTEST_PROP(VirtualNodes, ANumberSplitsEveryNodeEvenly, ()) {
+  const auto sizes =
+      *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 9)));
+  const Machine real = Machine::uneven(sizes);
+  const int fewest = *std::ranges::min_element(sizes);
+  const int blocks = *rc::gen::inRange(1, fewest + 1);
+  const Machine split = with_virtual_nodes(real, std::to_string(blocks));
+  RC_ASSERT(split.nodes() == real.nodes() * blocks);
+  for (int node = 0; node < split.nodes(); ++node) {
+    const auto ranks = split.ranks_on(node);
+    const int whole = real.ranks_on_node_of(ranks.front());
+    const int place = node % blocks;
+    RC_ASSERT(static_cast<int>(ranks.size()) == whole / blocks + (place < whole % blocks));
+    for (const int rank : ranks) RC_ASSERT(real.node_of(rank) == node / blocks);
+  }
+}
+
+TEST(VirtualNodes, TakesAnyPlacementThatOnlySplits) {
+  const Machine real = Machine::uniform(1, 8);
+  EXPECT_EQ(with_virtual_nodes(real, "1+3+4"), Machine::parse("1+3+4"));
+  EXPECT_EQ(with_virtual_nodes(real, "2x4:cyclic"), Machine::cyclic(2, 4));
+  EXPECT_EQ(with_virtual_nodes(Machine::uniform(2, 2), "0,2,1,1"), Machine({0, 2, 1, 1}));
+}
+
+TEST(VirtualNodes, RefusesWhatCannotBe) {
+  const Machine real = Machine::uniform(2, 4);
+  const auto number_error = [](std::string_view value) {
+    return "WEFT_NODES=" + std::string(value) +
+           ": not a whole number from 1 to 4 (the ranks on a node), nor a machine such as 3x4, "
+           "3x4:cyclic, 1+3+4 or 0,1,0,1";
+  };
+  for (const char* bad : {"", "0", "5", "-1", "two", "2 ", "99999999999999999999"}) {
+    EXPECT_EQ(error_of([&] { with_virtual_nodes(real, bad); }), number_error(bad));
+  }
+  EXPECT_EQ(error_of([&] { with_virtual_nodes(real, "3x4"); }),
+            "WEFT_NODES=3x4: places 12 ranks, but there are 8");
+  EXPECT_EQ(error_of([&] { with_virtual_nodes(real, "3+5"); }),
+            "WEFT_NODES=3+5: joins ranks 3 and 4, which run on different nodes: it may only split "
+            "nodes");
+  EXPECT_EQ(error_of([&] { with_virtual_nodes(real, "2x4:even"); }),
+            "WEFT_NODES=2x4:even: machine '2x4:even': not NODESxRANKS (3x4), NODESxRANKS:cyclic, "
+            "ranks a node joined by + (1+3+4), or the node of each rank (0,1,0,1) without gaps, of "
+            "at most 1048576 ranks");
+}
+
+}  // namespace
+}  // namespace weft::hierarchy

@@ -1,0 +1,148 @@
+// The channel between two ranks: messages in order, over any wire.
+//
+// Small messages go as fragments through a ring of slots in the receiver's inbox. Payload lies
+// right-aligned before the slot's trailer, so that one contiguous write carries both and the
+// trailer's sequence number, at a fixed place, arrives last: nothing but sequence numbers is ever
+// written there, so stale bytes cannot be taken for a message. Large messages: the receiver writes
+// its address to the sender's inbox (clear to send), the sender puts the bytes straight into place
+// and then counts up the receiver's `finished`. Which of the two a message takes follows from its
+// size alone, which both ends know.
+//
+// Nothing here waits: send() and recv() queue, progress() moves what can move.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs/wire.hpp"
+
+namespace weft::verbs {
+
+inline constexpr std::size_t kSlots = 8;
+inline constexpr std::size_t kSlotBytes = 1920;
+
+/// The last 16 bytes of a slot. The final 8 are one store.
+struct Trailer {
+  std::uint32_t credit = 0;    // slots of the opposite direction consumed so far
+  std::uint32_t message = 0;   // number of the message that the payload belongs to
+  std::uint32_t bytes = 0;     // of payload in this slot
+  std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
+};
+
+/// The receiver's answer to a large message: where it goes.
+struct ClearToSend {
+  std::uint64_t address = 0;
+  std::uint64_t block_bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t stride = 0;
+  std::uint32_t key = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t message = 0;  // number of the message, from 1; last to arrive
+};
+
+/// What the peer writes beside the ring. Each on a cache line of its own.
+struct Mailbox {
+  alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
+  alignas(64) std::uint64_t finished = 0;  // number of the last large message that is in place
+  alignas(64) ClearToSend clear_to_send;
+  alignas(64) std::array<char, 184> abort_text{};
+  std::uint64_t aborted = 0;
+};
+
+inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
+inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
+
+/// Memory that a message is read from or written to: `count` blocks at equal distances. The key is
+/// the wire's: for its registered memory, else 0.
+struct Layout {
+  std::byte* base = nullptr;
+  std::uint64_t block_bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t stride = 0;
+  std::uint32_t key = 0;
+
+  std::uint64_t bytes() const noexcept { return block_bytes * count; }
+};
+
+/// One message under way. Owned by the caller, in place until `done`.
+struct Transfer {
+  Layout layout;
+  std::uint64_t moved = 0;    // bytes
+  std::uint64_t message = 0;  // its number, given by the channel
+  std::uint64_t ticket = 0;   // send: puts of the wire that carry it
+  Transfer* next = nullptr;
+  bool done = false;
+  bool announced = false;  // recv: clear to send was written; send: its end was written
+};
+
+class Channel {
+ public:
+  /// Messages above `rendezvous_bytes` go straight into place, where the wire can put. The same at
+  /// both ends.
+  Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept;
+
+  /// Whether a message of this size needs registered memory at both ends.
+  bool is_rendezvous(std::uint64_t bytes) const noexcept {
+    return bytes > rendezvous_bytes_ && wire_.can_put();
+  }
+
+  /// Queues a message behind those before it. Transfers must not be empty.
+  void send(Transfer& transfer) noexcept { enqueue(sends_, transfer, sent_); }
+  void recv(Transfer& transfer) noexcept { enqueue(recvs_, transfer, received_); }
+
+  /// Moves what can be moved; sets `done` on what is complete. Returns failed when the connection
+  /// broke, the peer gave up or the two ends disagree on sizes: failure() says which.
+  Status progress() noexcept;
+  bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
+  const char* failure() const noexcept { return failure_; }
+
+  /// Writes to the peer what it knows already, so that a peer that is gone is found out although
+  /// this end only waits.
+  Status probe() noexcept { return return_credit(); }
+
+  /// Tells the peer, as far as possible, that this rank gives up and why.
+  void abort(const char* text) noexcept;
+  /// What the peer said when it gave up; null when it has not.
+  const char* peer_abort() const noexcept;
+
+  Wire& wire() noexcept { return wire_; }
+
+ private:
+  struct Queue {
+    Transfer* head = nullptr;
+    Transfer* tail = nullptr;
+  };
+  static void enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept;
+  static void pop(Queue& queue) noexcept;
+
+  Mailbox& mailbox() const noexcept;
+  Status progress_send() noexcept;
+  Status progress_recv() noexcept;
+  Status send_fragments(Transfer& transfer) noexcept;
+  Status send_straight(Transfer& transfer) noexcept;
+  Status recv_fragments(Transfer& transfer) noexcept;
+  Status recv_straight(Transfer& transfer) noexcept;
+  Status return_credit() noexcept;
+  Status fail(const char* why) noexcept;
+
+  Wire& wire_;
+  std::uint64_t rendezvous_bytes_;
+  Queue sends_;
+  Queue recvs_;
+  std::uint64_t sent_ = 0;        // messages
+  std::uint64_t received_ = 0;    // messages
+  std::uint32_t slots_sent_ = 0;  // modulo 2^32, as on the wire
+  std::uint32_t slots_granted_ = kSlots;
+  std::uint32_t slots_consumed_ = 0;
+  std::uint32_t slots_returned_ = 0;
+  const char* failure_ = "";
+};
+
+/// Copies `bytes` from position `from` of a layout's bytes to contiguous memory, or back.
+void copy_out(const Layout& layout, std::uint64_t from, std::byte* to, std::size_t bytes) noexcept;
+void copy_in(const Layout& layout, std::uint64_t to, const std::byte* from,
+             std::size_t bytes) noexcept;
+
+}  // namespace weft::verbs

@@ -1,0 +1,94 @@
+#include "verbs/library.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+
+namespace weft::verbs {
+
+namespace {
+
+template <class Function>
+void resolve(void* handle, const Library& library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (function == nullptr) throw Error(fmt::format("{}: has no function {}", library.path, name));
+}
+
+Library load(const std::string& path, bool software) {
+  Library library;
+  library.path = path;
+  library.software = software;
+  // Never closed: providers leave threads and handlers behind that unloading would pull the code
+  // from under.
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw Error(fmt::format("cannot load {}: {}", path, ::dlerror()));
+  resolve(handle, library, "ibv_get_device_list", library.get_device_list);
+  resolve(handle, library, "ibv_free_device_list", library.free_device_list);
+  resolve(handle, library, "ibv_get_device_name", library.get_device_name);
+  resolve(handle, library, "ibv_open_device", library.open_device);
+  resolve(handle, library, "ibv_close_device", library.close_device);
+  resolve(handle, library, "ibv_query_device", library.query_device);
+  resolve(handle, library, "ibv_query_port", library.query_port);
+  resolve(handle, library, "ibv_query_gid", library.query_gid);
+  resolve(handle, library, "ibv_alloc_pd", library.alloc_pd);
+  resolve(handle, library, "ibv_dealloc_pd", library.dealloc_pd);
+  resolve(handle, library, "ibv_reg_mr", library.reg_mr);
+  resolve(handle, library, "ibv_dereg_mr", library.dereg_mr);
+  resolve(handle, library, "ibv_create_cq", library.create_cq);
+  resolve(handle, library, "ibv_destroy_cq", library.destroy_cq);
+  resolve(handle, library, "ibv_create_qp", library.create_qp);
+  resolve(handle, library, "ibv_destroy_qp", library.destroy_qp);
+  resolve(handle, library, "ibv_modify_qp", library.modify_qp);
+  resolve(handle, library, "ibv_query_qp", library.query_qp);
+  resolve(handle, library, "ibv_wc_status_str", library.wc_status_str);
+  return library;
+}
+
+/// The directory of the object that holds this code: the tool, a test or a preloaded add-on.
+std::filesystem::path own_directory() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&load), &info) == 0 || info.dli_fname == nullptr) return ".";
+  std::error_code ignored;
+  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
+  return ignored ? std::filesystem::path(info.dli_fname).parent_path() : path.parent_path();
+}
+
+}  // namespace
+
+const Library& Library::system() {
+  static const Library library = load("libibverbs.so.1", false);
+  return library;
+}
+
+const Library& Library::soft() {
+  static const Library library = load(soft_device_path(), true);
+  return library;
+}
+
+std::string soft_device_path() {
+  if (const auto path = env::text("WEFT_SOFT_DEVICE")) return *path;
+  const auto directory = own_directory();
+  // Beside the tool and the add-ons in a build tree; in ../lib or ../lib/weft once installed.
+  for (const char* place : {".", "../lib", "../lib/weft", ".."}) {
+    const auto path = directory / place / "libweft-verbs-soft.so";
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return path.lexically_normal().string();
+  }
+  return (directory / "libweft-verbs-soft.so").string();
+}
+
+std::vector<std::string> device_names(const Library& library) {
+  int count = 0;
+  ibv_device** list = library.get_device_list(&count);
+  std::vector<std::string> names;
+  if (list == nullptr) return names;
+  for (int i = 0; i < count; ++i) names.emplace_back(library.get_device_name(list[i]));
+  library.free_device_list(list);
+  return names;
+}
+
+}  // namespace weft::verbs

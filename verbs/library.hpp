@@ -1,0 +1,52 @@
+// libibverbs, loaded at run time: the process starts without it, and can be pointed at another
+// implementation of the same ABI, such as the software device (verbs/soft).
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::verbs {
+
+/// The control calls, resolved once. Data calls (post, poll, notify) go through the context's ops,
+/// as the inline functions of verbs.h do.
+struct Library {
+  std::string path;
+  bool software = false;
+
+  decltype(&::ibv_get_device_list) get_device_list = nullptr;
+  decltype(&::ibv_free_device_list) free_device_list = nullptr;
+  decltype(&::ibv_get_device_name) get_device_name = nullptr;
+  decltype(&::ibv_open_device) open_device = nullptr;
+  decltype(&::ibv_close_device) close_device = nullptr;
+  decltype(&::ibv_query_device) query_device = nullptr;
+  // Some of these names are macros in verbs.h, hence their types in full.
+  int (*query_port)(ibv_context*, std::uint8_t, ibv_port_attr*) = nullptr;
+  decltype(&::ibv_query_gid) query_gid = nullptr;
+  decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
+  decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
+  ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = nullptr;
+  decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
+  decltype(&::ibv_create_cq) create_cq = nullptr;
+  decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
+  decltype(&::ibv_create_qp) create_qp = nullptr;
+  decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
+  decltype(&::ibv_modify_qp) modify_qp = nullptr;
+  decltype(&::ibv_query_qp) query_qp = nullptr;
+  decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
+
+  /// The system's libibverbs. Loaded on the first call and kept for the life of the process.
+  /// SystemError-like Error when it is not there or lacks a function.
+  static const Library& system();
+  /// The software device: WEFT_SOFT_DEVICE names the file, else it lies beside this code.
+  static const Library& soft();
+};
+
+/// Where the shared object lies that implements the software device.
+std::string soft_device_path();
+
+/// Names of the devices that a library offers; empty when there are none.
+std::vector<std::string> device_names(const Library& library);
+
+}  // namespace weft::verbs

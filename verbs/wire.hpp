@@ -1,0 +1,53 @@
+// A wire: what a channel needs of the way between two ranks. Implemented by a reliable connection
+// (rc_wire.hpp) and, inside a node, by shared memory (engine/shm_wire.hpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::verbs {
+
+enum class Status : std::uint8_t {
+  ok,
+  again,   ///< No room now; nothing was done. Try again after progress.
+  failed,  ///< The connection is of no more use; Wire::failure() says why.
+};
+
+/// Both ends have an *inbox* that the other end writes, and an *outbox* of the same layout in which
+/// messages to the other end's inbox are composed. Single threaded.
+class Wire {
+ public:
+  virtual ~Wire() = default;
+
+  /// Inbox and outbox: kInboxBytes each, zero at the beginning, aligned to 64.
+  std::byte* inbox() const noexcept { return inbox_; }
+  std::byte* outbox() const noexcept { return outbox_; }
+
+  /// Makes the bytes [offset, offset + bytes) of the outbox appear in the peer's inbox, where their
+  /// last 8 become `last` no earlier than all others are there. `bytes` is a multiple of 8; the
+  /// caller has composed all but the last 8. Commits appear in the order in which they were made,
+  /// and after earlier puts.
+  virtual Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept = 0;
+
+  /// Whether put() works here: the same answer at both ends.
+  virtual bool can_put() const noexcept = 0;
+  /// Copies to the peer's memory. `local` must stay as it is until put_done() reaches what
+  /// puts() says after this call.
+  virtual Status put(std::uint64_t remote, std::uint32_t remote_key, const std::byte* local,
+                     std::uint32_t local_key, std::size_t bytes) noexcept = 0;
+  std::uint64_t puts() const noexcept { return puts_; }
+  std::uint64_t puts_done() const noexcept { return puts_done_; }
+
+  /// Takes note of what has completed. Failed once the connection is broken.
+  virtual Status poll() noexcept = 0;
+  /// Why it failed, in a few words; never null.
+  virtual const char* failure() const noexcept = 0;
+
+ protected:
+  std::byte* inbox_ = nullptr;
+  std::byte* outbox_ = nullptr;
+  std::uint64_t puts_ = 0;
+  std::uint64_t puts_done_ = 0;
+};
+
+}  // namespace weft::verbs
