@@ -54,19 +54,19 @@ static Wave wave(int i, int n) {
   return w;
 }
 
-static size_t position(const Slab *s, int first, int second, int third) {
+static size_t position(const Slab* s, int first, int second, int third) {
   return ((size_t)first * (size_t)s->n + (size_t)second) * (size_t)s->n + (size_t)third;
 }
 
-static void make_plans(Slab *s) {
+static void make_plans(Slab* s) {
   const int both[2] = {s->n, s->n}, one[1] = {s->n};
   const int sign[2] = {FFTW_FORWARD, FFTW_BACKWARD};
   for (int d = 0; d < 2; ++d) {
     s->plane[d] = fftw_plan_many_dft(2, both, s->mine, s->planes, NULL, 1, s->n * s->n, s->planes,
                                      NULL, 1, s->n * s->n, sign[d], FFTW_ESTIMATE);
     /* In one plane of constant y: n transforms along x, one for each z. */
-    s->column[d] = fftw_plan_many_dft(1, one, s->n, s->planes, NULL, s->n, 1, s->planes, NULL,
-                                      s->n, 1, sign[d], FFTW_ESTIMATE);
+    s->column[d] = fftw_plan_many_dft(1, one, s->n, s->planes, NULL, s->n, 1, s->planes, NULL, s->n,
+                                      1, sign[d], FFTW_ESTIMATE);
   }
 }
 
@@ -88,7 +88,7 @@ static Slab make_slab(int n) {
   return s;
 }
 
-static void free_slab(Slab *s) {
+static void free_slab(Slab* s) {
   for (int d = 0; d < 2; ++d) {
     fftw_destroy_plan(s->plane[d]);
     fftw_destroy_plan(s->column[d]);
@@ -99,17 +99,17 @@ static void free_slab(Slab *s) {
 }
 
 /* Swaps x and y of the whole cube: [a][b][z] with `mine` values of a becomes [b][a][z]. */
-static void transpose(Slab *s) {
+static void transpose(Slab* s) {
   const double start = MPI_Wtime();
   const size_t row = sizeof(number) * (size_t)s->n;
   const int block = s->mine * s->mine * s->n;
-  number *to = s->packed;
+  number* to = s->packed;
   for (int b = 0; b < s->n; ++b) {
     for (int a = 0; a < s->mine; ++a, to += s->n) memcpy(to, s->planes + position(s, a, b, 0), row);
   }
   MPI_Alltoall(s->packed, block, MPI_C_DOUBLE_COMPLEX, s->arrived, block, MPI_C_DOUBLE_COMPLEX,
                MPI_COMM_WORLD);
-  const number *from = s->arrived;
+  const number* from = s->arrived;
   for (int r = 0; r < s->ranks; ++r) {
     for (int b = 0; b < s->mine; ++b) {
       for (int a = 0; a < s->mine; ++a, from += s->n)
@@ -119,20 +119,20 @@ static void transpose(Slab *s) {
   s->transpose_seconds += MPI_Wtime() - start;
 }
 
-static void transform_columns(Slab *s, int direction) {
+static void transform_columns(Slab* s, int direction) {
   for (int y = 0; y < s->mine; ++y) {
-    number *plane = s->planes + position(s, y, 0, 0);
+    number* plane = s->planes + position(s, y, 0, 0);
     fftw_execute_dft(s->column[direction], plane, plane);
   }
 }
 
-static void forward(Slab *s) {
+static void forward(Slab* s) {
   fftw_execute(s->plane[0]);
   transpose(s);
   transform_columns(s, 0);
 }
 
-static void inverse(Slab *s) {
+static void inverse(Slab* s) {
   transform_columns(s, 1);
   transpose(s);
   fftw_execute(s->plane[1]);
@@ -140,15 +140,15 @@ static void inverse(Slab *s) {
   for (size_t i = 0; i < s->numbers; ++i) s->planes[i] *= scale;
 }
 
-static void plant_waves(Slab *s) {
+static void plant_waves(Slab* s) {
   for (size_t i = 0; i < s->numbers; ++i) s->planes[i] = 0;
   for (int w = 0; w < kWaves; ++w) {
     const Wave planted = wave(w, s->n);
     for (int x = 0; x < s->mine; ++x)
       for (int y = 0; y < s->n; ++y)
         for (int z = 0; z < s->n; ++z) {
-          const long phase = (long)planted.k[0] * (s->rank * s->mine + x) +
-                             (long)planted.k[1] * y + (long)planted.k[2] * z;
+          const long phase = (long)planted.k[0] * (s->rank * s->mine + x) + (long)planted.k[1] * y +
+                             (long)planted.k[2] * z;
           s->planes[position(s, x, y, z)] +=
               planted.amplitude * cexp(2 * kPi * I * (double)(phase % s->n) / s->n);
         }
@@ -156,7 +156,7 @@ static void plant_waves(Slab *s) {
 }
 
 /* The largest distance of the spectrum from the peaks that were planted, relative to a peak. */
-static double spectrum_error(const Slab *s) {
+static double spectrum_error(const Slab* s) {
   const double scale = 1.0 / ((double)s->n * s->n * s->n);
   double largest = 0;
   for (int y = 0; y < s->mine; ++y)
@@ -182,7 +182,7 @@ static uint64_t mix(uint64_t bits) {
 }
 
 /* Noise in (-1, 1) that depends on the place in the cube alone. */
-static number noise(const Slab *s, size_t i) {
+static number noise(const Slab* s, size_t i) {
   const uint64_t at = (uint64_t)s->rank * s->numbers + i;
   const double unit = 1.0 / 9007199254740992.0; /* 2^-53 */
   return (2 * (double)(mix(2 * at) >> 11) * unit - 1) +
@@ -190,7 +190,7 @@ static number noise(const Slab *s, size_t i) {
 }
 
 /* A sum over this slab that changes with any bit of any number, and with its place. */
-static uint64_t checksum(const Slab *s) {
+static uint64_t checksum(const Slab* s) {
   uint64_t sum = 0;
   for (size_t i = 0; i < s->numbers; ++i) {
     const uint64_t at = (uint64_t)s->rank * s->numbers + i;
@@ -202,7 +202,7 @@ static uint64_t checksum(const Slab *s) {
   return sum;
 }
 
-static Result run(const Options *options) {
+static Result run(const Options* options) {
   Slab s = make_slab(options->n);
   Result here = {0}, all = {0};
   plant_waves(&s);
@@ -230,16 +230,15 @@ static Result run(const Options *options) {
   return all;
 }
 
-static void print(const Options *o, const Result *r, int ranks, int good) {
-  const char *format =
-      o->json
-          ? "{\"n\": %d, \"ranks\": %d, \"iterations\": %d, \"largest_error\": %.3e, "
-            "\"spectrum_error\": %.3e, \"spectrum_right\": %s, \"checksum\": \"%016llx\", "
-            "\"transpose_seconds\": %.6f, \"seconds\": %.6f, \"right\": %s}\n"
-          : "fft3d of %d^3 on %d ranks, %d times forward and back\n"
-            "  largest error      %.3e\n  spectrum error     %.3e\n  spectrum right     %s\n"
-            "  checksum           %016llx\n  in transposes      %.6f s\n"
-            "  in all             %.6f s\n  right              %s\n";
+static void print(const Options* o, const Result* r, int ranks, int good) {
+  const char* format =
+      o->json ? "{\"n\": %d, \"ranks\": %d, \"iterations\": %d, \"largest_error\": %.3e, "
+                "\"spectrum_error\": %.3e, \"spectrum_right\": %s, \"checksum\": \"%016llx\", "
+                "\"transpose_seconds\": %.6f, \"seconds\": %.6f, \"right\": %s}\n"
+              : "fft3d of %d^3 on %d ranks, %d times forward and back\n"
+                "  largest error      %.3e\n  spectrum error     %.3e\n  spectrum right     %s\n"
+                "  checksum           %016llx\n  in transposes      %.6f s\n"
+                "  in all             %.6f s\n  right              %s\n";
   printf(format, o->n, ranks, o->iterations, r->error, r->spectrum_error,
          r->spectrum_error < kTolerance ? "true" : "false", (unsigned long long)r->checksum,
          r->transpose_seconds, r->seconds, good ? "true" : "false");
@@ -252,17 +251,17 @@ static const char kHelp[] =
     "  --json    print one JSON object\n"
     "Exits with 0 when the answers are right, 1 when they are wrong, 2 for bad usage.\n";
 
-static int number_from(const char *text, int low, int high) {
-  char *end = NULL;
+static int number_from(const char* text, int low, int high) {
+  char* end = NULL;
   const long value = text == NULL ? low - 1L : strtol(text, &end, 10);
   return end == NULL || end == text || *end != '\0' || value < low || value > high ? -1
                                                                                    : (int)value;
 }
 
 /* 0 to go on, otherwise 1 for help and kUsage for what makes no sense. */
-static int read_options(int argc, char **argv, int rank, int ranks, Options *options) {
+static int read_options(int argc, char** argv, int rank, int ranks, Options* options) {
   for (int i = 1; i < argc; ++i) {
-    const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(argv[i], "--help") == 0) {
       if (rank == 0) fputs(kHelp, stdout);
       return 1;
@@ -294,7 +293,7 @@ static int read_options(int argc, char **argv, int rank, int ranks, Options *opt
   return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0, ranks = 1, good = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

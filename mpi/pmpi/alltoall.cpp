@@ -103,7 +103,7 @@ std::optional<Result> exchange_blocks(const Exchange& exchange, World& world, At
     if (input == nullptr) return std::nullopt;
     result.code = finish(exchange, world.layouts(), input, attached);
   } catch (const UsageError& error) {
-    end_job(exchange.call.comm, error.what());
+    end_job(error.what());
   } catch (const std::exception& error) {
     result.line = error.what();
   }

@@ -186,7 +186,7 @@ void Communicators::connect(Attached& attached, std::vector<int> node_of_rank) {
   }
   setup = worst_of_all(ours.get(), setup);
   if (setup.outcome == Outcome::good) return;
-  if (setup.outcome == Outcome::bad_setting) end_job(ours.get(), setup.line.data());
+  if (setup.outcome == Outcome::bad_setting) end_job(setup.line.data());
   attached.weft.reset();
   attached.why = Passed::setup_failed;
   world_.tally().add_note(setup.line.data());

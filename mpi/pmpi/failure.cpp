@@ -35,12 +35,13 @@ void print_line(std::string_view line) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-void end_job(MPI_Comm comm, std::string_view line) {
-  constexpr auto kPatience = std::chrono::seconds(5);
+void end_job(std::string_view line) {
+  constexpr auto kPatience = std::chrono::seconds(3);
   print_line(line);
-  // An abort kills the other ranks, perhaps before they have said their line.
+  // An abort kills the other ranks, perhaps before they have said their line. Those that come here
+  // at all come soon, also when each part of the world fails on its own.
   MPI_Request arrived = MPI_REQUEST_NULL;
-  int done = PMPI_Ibarrier(comm, &arrived) == MPI_SUCCESS ? 0 : 1;
+  int done = PMPI_Ibarrier(MPI_COMM_WORLD, &arrived) == MPI_SUCCESS ? 0 : 1;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (done == 0 && std::chrono::steady_clock::now() < deadline) {
     if (PMPI_Test(&arrived, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;

@@ -15,9 +15,9 @@ inline constexpr int kUsageExitCode = 2;
 /// "weft: LINE" on standard error, in one write so that ranks do not interleave.
 void print_line(std::string_view line);
 
-/// For settings that cannot be followed, which all ranks of `comm` find out together: prints the
-/// line, waits a little until all ranks have, and aborts the job with exit code 2.
-[[noreturn]] void end_job(MPI_Comm comm, std::string_view line);
+/// For settings that cannot be followed, which ranks find out together: prints the line, waits a
+/// little so that all ranks of the world can say theirs, and aborts the job with exit code 2.
+[[noreturn]] void end_job(std::string_view line);
 
 /// Calls the error handler of `comm` with an error code whose text is `line`, and returns the code.
 int raise_error(MPI_Comm comm, const std::string& line);

@@ -24,7 +24,7 @@ void World::start() {
   try {
     current.store(new World, std::memory_order_release);
   } catch (const std::exception& error) {
-    end_job(MPI_COMM_WORLD, error.what());
+    end_job(error.what());
   }
 }
 
