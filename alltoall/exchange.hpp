@@ -23,10 +23,13 @@ struct Exchange {
   std::function<std::vector<plan::Slice>(int to)> source;
   /// Where the block of member `from` must end here, likewise.
   std::function<std::vector<plan::Slice>(int from)> target;
-  /// The ops after which source(to) holds its data. Empty: from the beginning.
+  /// The ops after which source(to) holds its data. No function, or no op: from the beginning.
   std::function<std::vector<plan::OpId>(int to)> ready;
 
   int size() const { return static_cast<int>(members.size()); }
+  std::vector<plan::OpId> ready_for(int to) const {
+    return ready ? ready(to) : std::vector<plan::OpId>();
+  }
 };
 
 /// For each member, the ops after which its block has arrived in target(from).

@@ -65,6 +65,10 @@ class Algorithm {
   bool operator==(const Algorithm&) const = default;
 
  private:
+  void set(std::string_view text, std::string_view key, std::string_view value);
+  bool reads_radix() const;
+  std::string parameter_names() const;
+
   const FlatAlgorithm* flat_ = nullptr;  // exactly one of the two
   const Scheme* scheme_ = nullptr;
   Parameters parameters_;

@@ -11,6 +11,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "hierarchy/cgroup.hpp"
+#include "hierarchy/groups.hpp"
 
 namespace weft::hierarchy {
 
@@ -29,13 +30,6 @@ int affinity_cores() {
     if (read) return count;
   }
   return 0;
-}
-
-/// The sizes of `count` blocks of `ranks` ranks in all, as even as can be, the larger first.
-std::vector<int> even_blocks(int ranks, int count) {
-  std::vector<int> sizes(static_cast<std::size_t>(count), ranks / count);
-  std::fill_n(sizes.begin(), ranks % count, ranks / count + 1);
-  return sizes;
 }
 
 Machine split_evenly(const Machine& real, int blocks) {

@@ -157,14 +157,28 @@ void Builder::copy_lists(std::span<const Slice> targets, std::span<const Slice> 
   }
 }
 
+void Builder::copy(std::span<const Slice> targets, std::span<const Slice> sources, After after,
+                   std::vector<OpId>& done) {
+  const auto bytes_of = [](std::span<const Slice> slices) {
+    std::uint64_t bytes = 0;
+    for (const Slice& slice : slices) bytes += slice.bytes();
+    return bytes;
+  };
+  if (bytes_of(targets) != bytes_of(sources)) {
+    throw_usage("plan of rank {}: {} bytes to copy into {}: sizes must be equal", plan_.rank_,
+                bytes_of(sources), bytes_of(targets));
+  }
+  copy_lists(coalesce(targets), coalesce(sources), after, done);
+}
+
 void Builder::gather(const Slice& dst, std::span<const Slice> sources, After after,
                      std::vector<OpId>& done) {
-  copy_lists({&dst, 1}, coalesce(sources), after, done);
+  copy({&dst, 1}, sources, after, done);
 }
 
 void Builder::scatter(std::span<const Slice> targets, const Slice& src, After after,
                       std::vector<OpId>& done) {
-  copy_lists(coalesce(targets), {&src, 1}, after, done);
+  copy(targets, {&src, 1}, after, done);
 }
 
 Slice Builder::allocate_stage(std::uint64_t bytes) {

@@ -40,11 +40,14 @@ class Builder {
   OpId signal(int peer, After after = {});
   OpId wait(int peer, After after = {});
 
-  /// dst = the concatenation of `sources`, with few copies where they lie at regular strides.
-  /// Appends the ids of the copies to `done`.
+  /// The concatenation of `targets` = that of `sources`, of equal sizes, with few copies where
+  /// they lie at regular strides. Appends the ids of the copies to `done`.
+  void copy(std::span<const Slice> targets, std::span<const Slice> sources, After after,
+            std::vector<OpId>& done);
+  /// dst = the concatenation of `sources`.
   void gather(const Slice& dst, std::span<const Slice> sources, After after,
               std::vector<OpId>& done);
-  /// The reverse: the concatenation of `targets` = src.
+  /// The concatenation of `targets` = src.
   void scatter(std::span<const Slice> targets, const Slice& src, After after,
                std::vector<OpId>& done);
 
@@ -57,7 +60,7 @@ class Builder {
 
  private:
   OpId add(const Op& op, After after);
-  /// The concatenation of `targets` = the concatenation of `sources`, of equal sizes.
+  /// copy() of lists as they are.
   void copy_lists(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                   std::vector<OpId>& done);
   void check_peer(int peer) const;

@@ -85,7 +85,9 @@ Status Channel::fail(const char* why) noexcept {
 Status Channel::progress() noexcept {
   if (failure_[0] != '\0') return Status::failed;
   if (wire_.poll() == Status::failed) return fail(wire_.failure());
-  if (progress_recv() == Status::failed || progress_send() == Status::failed) {
+  // The wire may have refused to return credit when it was due.
+  if (return_credit() == Status::failed || progress_recv() == Status::failed ||
+      progress_send() == Status::failed) {
     if (failure_[0] == '\0') failure_ = wire_.failure();
     return Status::failed;
   }
@@ -186,15 +188,18 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
     copy_in(transfer.layout, transfer.moved, end - round_up<std::size_t>(bytes, 8), bytes);
     transfer.moved += bytes;
     ++slots_consumed_;
-    // Half a ring at a time, so that credits cost little and the sender is not held up.
-    if (slots_consumed_ - slots_returned_ >= kSlots / 2) {
-      if (return_credit() == Status::failed) return Status::failed;
-    }
+    if (return_credit() == Status::failed) return Status::failed;
   }
   return Status::ok;
 }
 
 Status Channel::return_credit() noexcept {
+  // Half a ring at a time, so that credits cost little and the sender is not held up.
+  if (slots_consumed_ - slots_returned_ < kSlots / 2) return Status::ok;
+  return tell_credit();
+}
+
+Status Channel::tell_credit() noexcept {
   const Status status =
       wire_.commit(kMailboxOffset + offsetof(Mailbox, credit), 8, slots_consumed_);
   if (status == Status::ok) slots_returned_ = slots_consumed_;

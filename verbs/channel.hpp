@@ -100,7 +100,7 @@ class Channel {
 
   /// Writes to the peer what it knows already, so that a peer that is gone is found out although
   /// this end only waits.
-  Status probe() noexcept { return return_credit(); }
+  Status probe() noexcept { return tell_credit(); }
 
   /// Tells the peer, as far as possible, that this rank gives up and why.
   void abort(const char* text) noexcept;
@@ -125,6 +125,7 @@ class Channel {
   Status recv_fragments(Transfer& transfer) noexcept;
   Status recv_straight(Transfer& transfer) noexcept;
   Status return_credit() noexcept;
+  Status tell_credit() noexcept;
   Status fail(const char* why) noexcept;
 
   Wire& wire_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/cast.hpp"
@@ -17,6 +18,8 @@ constexpr std::uint32_t kDepth = 64;
 // A completion every so many requests: few events, and room before the queue is full.
 constexpr std::uint64_t kSignalEvery = 16;
 constexpr std::uint32_t kWantedInlineBytes = 256;
+// How long the end of a connection waits for what was sent to be taken by the peer.
+constexpr std::chrono::seconds kDrainTime{2};
 constexpr std::size_t kAlignment = 4096;
 
 /// What the other end must know. Sent as bytes: both ends run the same build.
@@ -73,8 +76,25 @@ RcWire::RcWire(Endpoint& endpoint) : endpoint_(endpoint) {
 
 RcWire::~RcWire() {
   if (pair_ == nullptr) return;
+  drain();
   endpoint_.wires_.erase(pair_->qp_num);
   endpoint_.library().destroy_qp(pair_);
+}
+
+void RcWire::drain() noexcept {
+  if (posted_ == completed_ || failure_[0] != '\0') return;
+  ibv_send_wr nothing{};
+  nothing.opcode = IBV_WR_RDMA_WRITE;
+  nothing.send_flags = IBV_SEND_SIGNALED;
+  nothing.wr.rdma.remote_addr = remote_inbox_;
+  nothing.wr.rdma.rkey = remote_key_;
+  const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
+  Status status = post(nothing);
+  while (std::chrono::steady_clock::now() < deadline && failure_[0] == '\0') {
+    if (status == Status::again) status = post(nothing);
+    if (posted_ == completed_) return;
+    endpoint_.poll();
+  }
 }
 
 std::string RcWire::address() const {

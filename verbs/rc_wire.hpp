@@ -39,6 +39,9 @@ class RcWire final : public Wire {
   static std::size_t memory_bytes();
 
  private:
+  /// What was sent leaves with the queue pair still there: the peer may need it after this end is
+  /// through.
+  void drain() noexcept;
   Status post(ibv_send_wr& request) noexcept;
   void modify(ibv_qp_attr& attributes, int mask, const char* state);
 

@@ -7,6 +7,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/settings.hpp"
 #include "hierarchy/detect.hpp"
 
 namespace weft::pmpi {
@@ -26,6 +27,7 @@ std::string facts_of_this_rank() {
     facts["disabled"] = env::flag("WEFT_DISABLE").value_or(false);
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
+    comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }

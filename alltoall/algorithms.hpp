@@ -1,0 +1,26 @@
+// The algorithms themselves, one file each; users reach them by name through the registry.
+#pragma once
+
+#include "alltoall/exchange.hpp"
+#include "alltoall/registry.hpp"
+
+namespace weft::alltoall {
+
+Arrived bruck(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
+Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
+Arrived pairwise_xor(plan::Builder& builder, const Exchange& exchange,
+                     const Parameters& parameters);
+Arrived pairwise_ring(plan::Builder& builder, const Exchange& exchange,
+                      const Parameters& parameters);
+
+/// The flat algorithm that a scheme runs between nodes.
+const FlatAlgorithm& step_between(const Parameters& parameters);
+
+void leader(plan::Builder& builder, const plan::Problem& problem, const hierarchy::Machine& machine,
+            const Parameters& parameters);
+void send_aggregation(plan::Builder& builder, const plan::Problem& problem,
+                      const hierarchy::Machine& machine, const Parameters& parameters);
+void receive_distribution(plan::Builder& builder, const plan::Problem& problem,
+                          const hierarchy::Machine& machine, const Parameters& parameters);
+
+}  // namespace weft::alltoall
