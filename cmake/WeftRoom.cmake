@@ -2,11 +2,9 @@
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(weft_flags INTERFACE WEFT_VERSION="${PROJECT_VERSION}")
-target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
-  -Wcast-align -Wconversion -Wno-sign-conversion
+target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wshadow
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wcast-align -Wconversion -Wno-sign-conversion
   $<$<BOOL:${WEFT_WERROR}>:-Werror>)
-set_property(TARGET weft_flags APPEND PROPERTY INTERFACE_COMPILE_OPTIONS
-  $<$<COMPILE_LANGUAGE:C>:-Wno-non-virtual-dtor>)
 if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})

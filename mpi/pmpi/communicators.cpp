@@ -1,0 +1,195 @@
+#include "mpi/pmpi/communicators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+#include "mpi/pmpi/failure.hpp"
+#include "mpi/pmpi/world.hpp"
+#include "weft/mpi.hpp"
+
+namespace weft::pmpi {
+
+namespace {
+
+// Each takes shared memory, connections and one of the host's communicators, of which MPICH has
+// about two thousand.
+constexpr std::size_t kMostCommunicators = 256;
+
+// How the set-up went, the worst last.
+enum class Outcome : int { good, failed, bad_setting };
+
+struct Setup {
+  Outcome outcome = Outcome::good;
+  std::array<char, 512> line = {};  // what went wrong
+
+  void fail(Outcome how, const char* what) {
+    outcome = how;
+    std::strncpy(line.data(), what, line.size() - 1);
+  }
+};
+
+// Ranks must go the same way afterwards: the worst outcome of any, and the line of the first rank
+// that had it, go to all.
+Setup worst_of_all(MPI_Comm comm, Setup mine) {
+  struct {
+    int outcome;
+    int rank;
+  } here{static_cast<int>(mine.outcome), 0}, worst{};
+  PMPI_Comm_rank(comm, &here.rank);
+  PMPI_Allreduce(&here, &worst, 1, MPI_2INT, MPI_MAXLOC, comm);
+  mine.outcome = static_cast<Outcome>(worst.outcome);
+  if (mine.outcome != Outcome::good) {
+    PMPI_Bcast(mine.line.data(), static_cast<int>(mine.line.size()), MPI_CHAR, worst.rank, comm);
+  }
+  return mine;
+}
+
+// Owns a communicator of the host.
+class HostComm {
+ public:
+  // By a split, not a duplicate, which would call the program's attribute copy functions.
+  explicit HostComm(MPI_Comm comm) {
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_split(comm, 0, rank, &comm_);
+    PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  }
+  HostComm(const HostComm&) = delete;
+  HostComm& operator=(const HostComm&) = delete;
+  ~HostComm() { PMPI_Comm_free(&comm_); }
+  MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+void Buffer::Free::operator()(std::byte* memory) const noexcept {
+  ::operator delete (memory, std::align_val_t{64});
+}
+
+std::byte* Buffer::reserve(std::size_t bytes) {
+  if (bytes > bytes_) {
+    memory_.reset();
+    bytes_ = 0;
+    memory_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
+    bytes_ = bytes;
+  }
+  return memory_.get();
+}
+
+void Buffer::release_if_large() noexcept {
+  constexpr std::size_t kMostKept = std::size_t{16} << 20;
+  if (bytes_ <= kMostKept) return;
+  memory_.reset();
+  bytes_ = 0;
+}
+
+Communicators::Communicators(World& world) : world_(world) {
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::on_delete, &keyval_, this);
+}
+
+Communicators::~Communicators() {
+  PMPI_Comm_free_keyval(&keyval_);
+}
+
+Attached* Communicators::of(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
+  if (found != 0) return static_cast<Attached*>(value);
+  std::unique_ptr<Attached> fresh = attach(comm);
+  {
+    const std::lock_guard lock(mutex_);
+    live_.push_back(fresh.get());
+  }
+  PMPI_Comm_set_attr(comm, keyval_, fresh.get());
+  return fresh.release();
+}
+
+int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
+  const std::unique_ptr<Attached> attached(static_cast<Attached*>(value));
+  static_cast<Communicators*>(self)->forget(attached.get());
+  return MPI_SUCCESS;
+}
+
+void Communicators::forget(Attached* attached) {
+  if (attached->weft) world_.tally().add(attached->weft->statistics());
+  const std::lock_guard lock(mutex_);
+  std::erase(live_, attached);
+}
+
+void Communicators::free_all() {
+  while (true) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    {
+      const std::lock_guard lock(mutex_);
+      if (live_.empty()) return;
+      comm = live_.front()->comm;
+    }
+    PMPI_Comm_delete_attr(comm, keyval_);
+  }
+}
+
+std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
+  auto attached = std::make_unique<Attached>();
+  attached->comm = comm;
+  PMPI_Comm_size(comm, &attached->size);
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) {
+    attached->why = Passed::intercommunicator;
+    return attached;
+  }
+  if (attached->size == 1) {
+    attached->why = Passed::one_rank;
+    return attached;
+  }
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  std::vector<int> node_of_rank = world_.nodes_of(group);
+  PMPI_Group_free(&group);
+  if (node_of_rank.empty()) {
+    attached->why = Passed::foreign_ranks;
+  } else if (!have_room_everywhere(comm)) {
+    attached->why = Passed::too_many;
+  } else {
+    connect(*attached, std::move(node_of_rank));
+  }
+  return attached;
+}
+
+bool Communicators::have_room_everywhere(MPI_Comm comm) {
+  int here = 0, everywhere = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    here = live_.size() < kMostCommunicators ? 1 : 0;
+  }
+  PMPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm);
+  return everywhere != 0;
+}
+
+void Communicators::connect(Attached& attached, std::vector<int> node_of_rank) {
+  const HostComm ours(attached.comm);
+  Setup setup;
+  try {
+    Options options;
+    options.node_of_rank = std::move(node_of_rank);
+    attached.weft.emplace(mpi_bootstrap(ours.get()), options);
+  } catch (const UsageError& error) {
+    setup.fail(Outcome::bad_setting, error.what());
+  } catch (const std::exception& error) {
+    setup.fail(Outcome::failed, error.what());
+  }
+  setup = worst_of_all(ours.get(), setup);
+  if (setup.outcome == Outcome::good) return;
+  if (setup.outcome == Outcome::bad_setting) end_job(setup.line.data());
+  attached.weft.reset();
+  attached.why = Passed::setup_failed;
+  world_.tally().add_note(setup.line.data());
+}
+
+}  // namespace weft::pmpi

@@ -1,0 +1,25 @@
+// How the add-on fails: with one line, on every rank, and never with a hang.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace weft::pmpi {
+
+inline constexpr int kUsageExitCode = 2;
+
+/// "weft: LINE" on standard error, in one write so that ranks do not interleave.
+void print_line(std::string_view line);
+
+/// For settings that cannot be followed, which ranks find out together: prints the line, waits a
+/// little so that all ranks of the world can say theirs, and aborts the job with exit code 2.
+[[noreturn]] void end_job(std::string_view line);
+
+/// Calls the error handler of `comm` with an error code whose text is `line`, and returns the code.
+int raise_error(MPI_Comm comm, const std::string& line);
+
+}  // namespace weft::pmpi

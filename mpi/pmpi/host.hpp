@@ -1,0 +1,24 @@
+// The host MPI: the program's own, underneath this add-on.
+#pragma once
+
+#include <string>
+
+namespace weft::pmpi {
+
+/// The host's function of that name ("PMPI_Alltoall"), past the one that this add-on defines.
+/// Ends the process with one line when there is none: the call has nowhere to go.
+void* host_symbol(const char* name);
+
+template <class Function>
+Function* host_function(const char* name) {
+  return reinterpret_cast<Function*>(host_symbol(name));
+}
+
+/// Ends the process with one line unless the program runs on the MPI that this add-on was built
+/// for. Its handles mean nothing to another, so this comes before anything that takes one.
+void require_host();
+
+/// "Open MPI v4.1.4", as the host calls itself.
+std::string host_name();
+
+}  // namespace weft::pmpi

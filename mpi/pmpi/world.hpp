@@ -1,0 +1,58 @@
+// What the add-on knows from MPI_Init to MPI_Finalize.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hierarchy/machine.hpp"
+#include "mpi/pmpi/datatype.hpp"
+#include "mpi/pmpi/report.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::pmpi {
+
+class Communicators;
+
+/// This process's place in MPI_COMM_WORLD, and everything that must be freed before the host's end.
+class World {
+ public:
+  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init. Settings that cannot be
+  /// followed, on any rank, end the job: the same line on every rank.
+  static void start();
+  /// Collective over MPI_COMM_WORLD, right before the host's MPI_Finalize: frees everything, and
+  /// prints the report that was asked for.
+  static void finish();
+  /// Between the two; null before and after.
+  static World* get() noexcept;
+
+  ~World();
+
+  /// WEFT_DISABLE is set, on some rank: everything goes to the host.
+  bool disabled() const { return disabled_; }
+  /// The node of each of `ranks` ranks, which are those of `group`, numbered as they first appear.
+  /// Empty when the group has ranks outside this world.
+  std::vector<int> nodes_of(MPI_Group group) const;
+  const Layouts& layouts() const { return *layouts_; }
+  Communicators& communicators() const { return *communicators_; }
+  Tally& tally() { return tally_; }
+
+ private:
+  World();
+  void report();
+
+  MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
+  MPI_Group group_ = MPI_GROUP_NULL;
+  std::unique_ptr<Bootstrap> bootstrap_;  // on a duplicate of MPI_COMM_WORLD
+  bool disabled_ = false;
+  ReportTarget report_;
+  std::unique_ptr<hierarchy::Machine> machine_;
+  Tally tally_;
+  std::unique_ptr<Layouts> layouts_;
+  std::unique_ptr<Communicators> communicators_;
+};
+
+}  // namespace weft::pmpi

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Runs one MPI program, plain or with the add-on preloaded, and judges how it went."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--launcher", required=True, help="path of mpirun.openmpi or mpirun.mpich")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--addon", help="preload this; without it the program runs plain")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--device", action="store_true", help="blocks must cross the device")
+    parser.add_argument("--passed", action="append", default=[], metavar="WHY",
+                        help="the report must say that calls were passed through, and why")
+    parser.add_argument("--all-passed", action="store_true", help="weft must have taken no call")
+    parser.add_argument("--like-plain", action="store_true",
+                        help="run it plain, too: both must print the same")
+    parser.add_argument("--refused", metavar="TEXT",
+                        help="every rank must print 'weft: TEXT...', and the job must fail")
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
+def environment():
+    result = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    if os.geteuid() == 0:
+        result["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+        result["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    return result
+
+
+def command(arguments, settings):
+    openmpi = "openmpi" in os.path.basename(arguments.launcher)
+    words = [arguments.launcher, "-n", str(arguments.ranks)]
+    if openmpi:
+        words.append("--oversubscribe")
+    for name, value in settings.items():
+        words += ["-x", f"{name}={value}"] if openmpi else ["-env", name, value]
+    program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
+    return words + program
+
+
+def run(arguments, settings):
+    """(exit code, output, errors); the launcher is told to end its ranks when it takes too long."""
+    with subprocess.Popen(command(arguments, settings), env=environment(), text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            output, errors = process.communicate(timeout=arguments.timeout)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            try:
+                output, errors = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                output, errors = process.communicate()
+            return "timeout", output, errors
+    return process.returncode, output, errors
+
+
+def judge_refusal(arguments, code, errors):
+    lines = [line for line in errors.splitlines() if f"weft: {arguments.refused}" in line]
+    if code in (0, "timeout"):
+        yield f"exit code {code}, not a failure"
+    if len(lines) != arguments.ranks:
+        yield f"{len(lines)} ranks of {arguments.ranks} said 'weft: {arguments.refused}...'"
+
+
+def judge_report(arguments, path):
+    if not os.path.exists(path):
+        yield "no report was written"
+        return
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    print(json.dumps(report, indent=1))
+    calls = sum(entry["calls"] for entry in report["collectives"])
+    crossed = sum(entry["messages"] for entry in report["collectives"])
+    if arguments.all_passed and calls != 0:
+        yield f"weft took {calls} calls"
+    if not arguments.all_passed and calls == 0:
+        yield "weft took no call"
+    if arguments.device and crossed == 0:
+        yield "nothing crossed the device"
+    for why in arguments.passed:
+        if not any(why in entry["why"] for entry in report["passed"]):
+            yield f"no call was passed through for: {why}"
+
+
+def judge(arguments):
+    settings = dict(item.split("=", 1) for item in arguments.env)
+    with tempfile.TemporaryDirectory(prefix="weft-test-") as folder:
+        report = os.path.join(folder, "report.json")
+        if arguments.addon:
+            settings["LD_PRELOAD"] = arguments.addon
+            settings.setdefault("WEFT_REPORT", report)
+        code, output, errors = run(arguments, settings)
+        sys.stdout.write(output)
+        sys.stderr.write(errors)
+        if arguments.refused:
+            yield from judge_refusal(arguments, code, errors)
+            return
+        if code != 0:
+            yield f"exit code {code}"
+            return
+        if arguments.addon and "weft:" in errors:
+            yield "something was printed that nobody asked for"
+        if arguments.addon and settings["WEFT_REPORT"] == report:
+            yield from judge_report(arguments, report)
+    if arguments.like_plain:
+        code, plain, _ = run(arguments, {})
+        if code != 0:
+            yield f"exit code {code} of the plain run"
+        elif plain != output:
+            yield f"the plain run printed something else:\n{plain}"
+
+
+def main():
+    faults = list(judge(parse_arguments()))
+    for fault in faults:
+        print(f"launch.py: {fault}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
