@@ -1,6 +1,7 @@
 # Flags that every target of the project shares.
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(weft_flags INTERFACE WEFT_VERSION="${PROJECT_VERSION}")
 target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   -Wcast-align -Wconversion -Wno-sign-conversion
   $<$<BOOL:${WEFT_WERROR}>:-Werror>)

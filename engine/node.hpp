@@ -53,9 +53,6 @@ class Node {
   std::uint64_t signals_from(int place) const noexcept {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
-  std::uint64_t signals_from_seq_cst(int place) const noexcept {
-    return slots(place_)[place].count.load(std::memory_order_seq_cst);
-  }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 

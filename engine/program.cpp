@@ -14,6 +14,8 @@ using plan::Space;
 Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places)
     : waits_(places),
       places_(places),
+      input_bytes_(plan.input_bytes()),
+      output_bytes_(plan.output_bytes()),
       stage_bytes_(plan.stage_bytes()),
       scratch_bytes_(plan.scratch_bytes()) {
   for (const plan::Op& op : plan.ops()) {

@@ -67,6 +67,8 @@ class Program {
   bool uses_stage() const { return uses_stage_; }
   bool uses_peer_buffers() const { return uses_peer_buffers_; }
 
+  std::uint64_t input_bytes() const { return input_bytes_; }
+  std::uint64_t output_bytes() const { return output_bytes_; }
   std::uint64_t stage_bytes() const { return stage_bytes_; }
   std::uint64_t scratch_bytes() const { return scratch_bytes_; }
   int places() const { return places_; }
@@ -96,6 +98,8 @@ class Program {
   bool hears_all_ = false;
   bool uses_stage_ = false;
   bool uses_peer_buffers_ = false;
+  std::uint64_t input_bytes_ = 0;
+  std::uint64_t output_bytes_ = 0;
   std::uint64_t stage_bytes_ = 0;
   std::uint64_t scratch_bytes_ = 0;
 };

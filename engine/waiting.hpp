@@ -14,6 +14,17 @@ inline void relax() noexcept {
 #endif
 }
 
+/// Orders all earlier stores before all later loads.
+inline void full_fence() noexcept {
+#if defined(__SANITIZE_THREAD__)
+  // ThreadSanitizer does not know fences; an exchange on one variable orders as much.
+  static std::atomic<int> anchor{0};
+  anchor.exchange(0, std::memory_order_seq_cst);
+#else
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
 /// Monotonic time in ns.
 std::int64_t now_ns() noexcept;
 
@@ -44,6 +55,7 @@ struct Doorbell {
   void sleep(std::uint32_t who, std::int64_t timeout_ns, Ready ready) noexcept {
     const std::uint32_t seen = rings.load(std::memory_order_seq_cst);
     wanted.store(who, std::memory_order_seq_cst);
+    full_fence();
     if (!ready()) block(seen, timeout_ns);
     wanted.store(kNobody, std::memory_order_relaxed);
   }

@@ -57,7 +57,8 @@ std::uint64_t Plan::space_bytes(Space space) const {
 }
 
 Builder::Builder(int rank, int ranks, std::uint64_t input_bytes, std::uint64_t output_bytes) {
-  if (ranks < 1 || rank < 0 || rank >= ranks) {
+  if (ranks < 1) throw_usage("plan for {} ranks: at least 1", ranks);
+  if (rank < 0 || rank >= ranks) {
     throw_usage("plan for rank {} of {}: ranks are 0 to {}", rank, ranks, ranks - 1);
   }
   plan_.rank_ = rank;

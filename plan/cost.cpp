@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
-#include "plan/events.hpp"
-#include "plan/text.hpp"
+#include <fmt/format.h>
+
+#include "plan/matched.hpp"
 
 namespace weft::plan {
 
@@ -23,33 +23,6 @@ Cost& Cost::operator+=(const Cost& other) {
 }
 
 namespace {
-
-void check_shape(std::span<const int> node_of_rank, std::span<const Plan> plans) {
-  if (node_of_rank.size() != plans.size()) {
-    throw_usage("no cost: {} plans and the nodes of {} ranks", plans.size(), node_of_rank.size());
-  }
-  const int ranks = static_cast<int>(plans.size());
-  for (int rank = 0; rank < ranks; ++rank) {
-    const Plan& plan = plans[static_cast<std::size_t>(rank)];
-    const int node = node_of_rank[static_cast<std::size_t>(rank)];
-    if (plan.rank() != rank || plan.ranks() != ranks) {
-      throw_usage("no cost: plan {} of {} is for rank {} of {}", rank, ranks, plan.rank(),
-                  plan.ranks());
-    }
-    if (node < 0 || node >= ranks) {
-      throw_usage("no cost: rank {} is on node {}, nodes are 0 to {}", rank, node, ranks - 1);
-    }
-  }
-}
-
-void check_matching(const OpTable& ops, const Matching& matching) {
-  const auto fail = [&](OpId op, std::string_view why) {
-    throw_usage("no cost for plans that do not match: rank {} op {} ({}) {}", ops.rank(op),
-                ops.id(op), to_string(ops[op]), why);
-  };
-  if (!matching.unmatched.empty()) fail(matching.unmatched.front(), "has no other end");
-  if (!matching.unequal.empty()) fail(matching.unequal.front(), "is not as long as its send");
-}
 
 Cost cost_of(const Plan& plan, std::span<const int> node_of_rank) {
   Cost cost;
@@ -85,12 +58,11 @@ Cost cost_of(const Plan& plan, std::span<const int> node_of_rank) {
 }
 
 /// The longest chain of messages: of those on the wire, or of messages and signals inside nodes.
-std::uint64_t rounds(const OpTable& ops, const EventGraph& graph, std::span<const int> node_of_rank,
-                     bool wire) {
-  const auto lengths = longest_chains(graph, ops, [&](OpId op) -> std::uint32_t {
-    const bool remote = node_of_rank[static_cast<std::size_t>(ops.rank(op))] !=
-                        node_of_rank[static_cast<std::size_t>(ops[op].peer)];
-    return wire ? remote && ops[op].kind == OpKind::recv : !remote;
+std::uint64_t rounds(const MatchedPlans& plans, std::span<const int> node_of_rank, bool wire) {
+  const auto lengths = longest_chains(plans.graph, plans.ops, [&](OpId op) -> std::uint32_t {
+    const bool remote = node_of_rank[static_cast<std::size_t>(plans.ops.rank(op))] !=
+                        node_of_rank[static_cast<std::size_t>(plans.ops[op].peer)];
+    return wire ? remote && plans.ops[op].kind == OpKind::recv : !remote;
   });
   return lengths.empty() ? 0 : std::ranges::max(lengths);
 }
@@ -98,14 +70,7 @@ std::uint64_t rounds(const OpTable& ops, const EventGraph& graph, std::span<cons
 }  // namespace
 
 CostSheet cost_sheet(std::span<const int> node_of_rank, std::span<const Plan> plans) {
-  check_shape(node_of_rank, plans);
-  const OpTable ops(plans);
-  const Matching matching = match(ops);
-  check_matching(ops, matching);
-  const EventGraph graph(ops, matching);
-  if (!graph.cycle().empty()) {
-    throw_usage("no cost for plans whose ops wait for one another in a circle");
-  }
+  const MatchedPlans matched("cost", node_of_rank, plans);
   CostSheet sheet;
   for (const Plan& plan : plans) {
     const auto node = static_cast<std::size_t>(node_of_rank[static_cast<std::size_t>(plan.rank())]);
@@ -114,8 +79,8 @@ CostSheet cost_sheet(std::span<const int> node_of_rank, std::span<const Plan> pl
     sheet.by_node[node] += sheet.by_rank.back();
     sheet.total += sheet.by_rank.back();
   }
-  sheet.rounds = rounds(ops, graph, node_of_rank, true);
-  sheet.local_rounds = rounds(ops, graph, node_of_rank, false);
+  sheet.rounds = rounds(matched, node_of_rank, true);
+  sheet.local_rounds = rounds(matched, node_of_rank, false);
   return sheet;
 }
 

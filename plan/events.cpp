@@ -4,48 +4,52 @@
 
 namespace weft::plan {
 
+namespace {
+
+/// By op: the start elsewhere that its completion waits for, or kNoEvent.
+std::vector<Event> remote_starts(const OpTable& ops, const Matching& matching,
+                                 std::optional<std::uint64_t> eager_messages) {
+  std::vector<Event> remote(ops.size(), kNoEvent);
+  for (OpId op = 0; op < ops.size(); ++op) {
+    const OpKind kind = ops[op].kind;
+    if (kind != OpKind::recv && kind != OpKind::wait) continue;
+    if (matching.partner[op] != kNoOp) remote[op] = start_of(matching.partner[op]);
+  }
+  if (!eager_messages) return remote;
+  const auto& sends = matching.sends;
+  for (std::size_t i = *eager_messages; i < sends.size(); ++i) {
+    const OpId before = sends[i - *eager_messages];
+    const bool same_channel =
+        ops.rank(before) == ops.rank(sends[i]) && ops[before].peer == ops[sends[i]].peer;
+    if (same_channel && matching.partner[before] != kNoOp) {
+      remote[sends[i]] = start_of(matching.partner[before]);
+    }
+  }
+  return remote;
+}
+
+}  // namespace
+
 EventGraph::EventGraph(const OpTable& ops, const Matching& matching,
                        std::optional<std::uint64_t> eager_messages)
-    : ops_(ops), matching_(matching) {
-  link(matching, eager_messages);
+    : position_(2 * std::size_t{ops.size()}) {
+  link(ops, matching, remote_starts(ops, matching, eager_messages));
   sort();
 }
 
-void EventGraph::link(const Matching& matching, std::optional<std::uint64_t> eager_messages) {
-  remote_.assign(ops_.size(), kNoEvent);
-  for (OpId op = 0; op < ops_.size(); ++op) {
-    const OpKind kind = ops_[op].kind;
-    const OpId partner = matching.partner[op];
-    if ((kind == OpKind::recv || kind == OpKind::wait) && partner != kNoOp) {
-      remote_[op] = start_of(partner);
-    }
+void EventGraph::link(const OpTable& ops, const Matching& matching,
+                      const std::vector<Event>& remote) {
+  predecessors_begin_.reserve(position_.size() + 1);
+  predecessors_begin_.push_back(0);
+  for (OpId op = 0; op < ops.size(); ++op) {
+    const OpId first = ops.first(op);
+    for (const OpId before : ops.after(op)) predecessors_.push_back(completion_of(first + before));
+    if (matching.previous[op] != kNoOp) predecessors_.push_back(start_of(matching.previous[op]));
+    predecessors_begin_.push_back(predecessors_.size());
+    predecessors_.push_back(start_of(op));
+    if (remote[op] != kNoEvent) predecessors_.push_back(remote[op]);
+    predecessors_begin_.push_back(predecessors_.size());
   }
-  if (!eager_messages) return;
-  const auto& sends = matching.sends;
-  for (std::size_t i = 0; i < sends.size(); ++i) {
-    if (*eager_messages > i) continue;
-    const OpId before = sends[i - *eager_messages];
-    if (ops_.rank(before) != ops_.rank(sends[i]) || ops_[before].peer != ops_[sends[i]].peer) {
-      continue;
-    }
-    if (const OpId recv = matching.partner[before]; recv != kNoOp) {
-      remote_[sends[i]] = start_of(recv);
-    }
-  }
-}
-
-std::size_t EventGraph::predecessors(Event event) const {
-  const OpId op = op_of(event);
-  if (!is_start(event)) return remote_[op] == kNoEvent ? 1 : 2;
-  return ops_.after(op).size() + (matching_.previous[op] == kNoOp ? 0 : 1);
-}
-
-Event EventGraph::predecessor(Event event, std::size_t index) const {
-  const OpId op = op_of(event);
-  if (!is_start(event)) return index == 0 ? start_of(op) : remote_[op];
-  const auto after = ops_.after(op);
-  if (index < after.size()) return completion_of(ops_.first(op) + after[index]);
-  return start_of(matching_.previous[op]);
 }
 
 // Depth first against the edges: an event is placed once all its predecessors are.
@@ -56,7 +60,7 @@ void EventGraph::sort() {
     Event event;
     std::size_t next;  // predecessor to look at
   };
-  position_.assign(size(), kUnseen);
+  std::ranges::fill(position_, kUnseen);
   order_.reserve(size());
   std::vector<Frame> stack;
   for (Event root = 0; root < size(); ++root) {
@@ -65,13 +69,14 @@ void EventGraph::sort() {
     stack.push_back({root, 0});
     while (!stack.empty()) {
       Frame& top = stack.back();
-      if (top.next == predecessors(top.event)) {
+      const auto before_top = predecessors(top.event);
+      if (top.next == before_top.size()) {
         position_[top.event] = static_cast<std::uint32_t>(order_.size());
         order_.push_back(top.event);
         stack.pop_back();
         continue;
       }
-      const Event before = predecessor(top.event, top.next++);
+      const Event before = before_top[top.next++];
       if (position_[before] == kUnseen) {
         position_[before] = kOpen;
         stack.push_back({before, 0});

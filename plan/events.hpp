@@ -37,18 +37,18 @@ constexpr bool is_start(Event event) {
   return event % 2 == 0;
 }
 
-/// A view of `ops` and `matching`, which must outlive it.
 class EventGraph {
  public:
   /// No `eager_messages`: the weakest order.
   EventGraph(const OpTable& ops, const Matching& matching,
              std::optional<std::uint64_t> eager_messages = std::nullopt);
 
-  Event size() const { return 2 * ops_.size(); }
+  Event size() const { return static_cast<Event>(position_.size()); }
 
-  template <class Visit>
-  void for_each_predecessor(Event event, Visit visit) const {
-    for (std::size_t i = 0; i < predecessors(event); ++i) visit(predecessor(event, i));
+  std::span<const Event> predecessors(Event event) const {
+    return std::span(predecessors_)
+        .subspan(predecessors_begin_[event],
+                 predecessors_begin_[event + 1] - predecessors_begin_[event]);
   }
 
   /// All events, each behind its predecessors; empty when there is a cycle.
@@ -59,14 +59,11 @@ class EventGraph {
   std::span<const Event> cycle() const { return cycle_; }
 
  private:
-  std::size_t predecessors(Event event) const;
-  Event predecessor(Event event, std::size_t index) const;
-  void link(const Matching& matching, std::optional<std::uint64_t> eager_messages);
+  void link(const OpTable& ops, const Matching& matching, const std::vector<Event>& remote);
   void sort();
 
-  const OpTable& ops_;
-  const Matching& matching_;
-  std::vector<Event> remote_;  // by op: the start elsewhere that its completion waits for
+  std::vector<std::size_t> predecessors_begin_;  // by event, and one more
+  std::vector<Event> predecessors_;
   std::vector<Event> order_;
   std::vector<std::uint32_t> position_;
   std::vector<Event> cycle_;
@@ -80,10 +77,10 @@ std::vector<std::uint32_t> longest_chains(const EventGraph& graph, const OpTable
   std::vector<std::uint32_t> length(graph.size());
   for (const Event event : graph.order()) {
     std::uint32_t longest = 0;
-    graph.for_each_predecessor(event, [&](Event before) {
+    for (const Event before : graph.predecessors(event)) {
       const bool message = ops.rank(op_of(before)) != ops.rank(op_of(event));
       longest = std::max(longest, length[before] + (message ? weight(op_of(event)) : 0));
-    });
+    }
     length[event] = longest;
   }
   return length;

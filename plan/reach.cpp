@@ -17,6 +17,7 @@ void OrderQueries::for_each_unordered(const std::function<bool(OpId before, OpId
   std::ranges::sort(pairs_);
   pairs_.erase(std::ranges::unique(pairs_).begin(), pairs_.end());
   seen_.assign(graph_.size(), 0);
+  wanted_.assign(ops_.size(), 0);
   for (std::size_t i = 0; i < pairs_.size();) {
     std::size_t end = i;
     while (end < pairs_.size() && pairs_[end].behind == pairs_[i].behind) ++end;
@@ -33,47 +34,47 @@ void OrderQueries::search(std::span<const Pair> group) {
   std::uint32_t top = graph_.size();
   for (const Pair& pair : group) {
     top = std::min(top, graph_.position(completion_of(pair.before)));
+    wanted_[pair.before] = search_;
   }
+  std::size_t missing = group.size();
   stack_.assign(1, start_of(group.front().behind));
-  while (!stack_.empty()) {
+  while (!stack_.empty() && missing > 0) {
     const Event event = stack_.back();
     stack_.pop_back();
-    graph_.for_each_predecessor(event, [&](Event before) {
-      if (seen_[before] == search_ || graph_.position(before) < top) return;
+    for (const Event before : graph_.predecessors(event)) {
+      if (seen_[before] == search_ || graph_.position(before) < top) continue;
       seen_[before] = search_;
       stack_.push_back(before);
-    });
+      if (!is_start(before) && wanted_[op_of(before)] == search_) --missing;
+    }
   }
 }
 
-template <class ForEachNext>
-bool Visits::reaches(Event from, int rank, ForEachNext for_each_next) {
+template <class Next>
+bool Visits::reaches(Event from, int rank, Next next_of) {
   seen_.resize(graph_.size());
   ++search_;
   queue_.assign(1, from);
-  bool found = false;
-  for (std::size_t i = 0; i < queue_.size() && !found; ++i) {
-    for_each_next(queue_[i], [&](Event next) {
-      if (seen_[next] == search_) return;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    for (const Event next : next_of(queue_[i])) {
+      if (seen_[next] == search_) continue;
+      if (ops_.rank(op_of(next)) == rank) return true;
       seen_[next] = search_;
-      found = found || ops_.rank(op_of(next)) == rank;
       queue_.push_back(next);
-    });
+    }
   }
-  return found;
+  return false;
 }
 
 bool Visits::follows_any_of(OpId op, int rank) {
-  return reaches(start_of(op), rank,
-                 [&](Event event, auto visit) { graph_.for_each_predecessor(event, visit); });
+  return reaches(start_of(op), rank, [&](Event event) { return graph_.predecessors(event); });
 }
 
 bool Visits::precedes_any_of(OpId op, int rank) {
   if (successors_begin_.empty()) link_successors();
-  return reaches(completion_of(op), rank, [&](Event event, auto visit) {
-    for (std::size_t i = successors_begin_[event]; i < successors_begin_[event + 1]; ++i) {
-      visit(successors_[i]);
-    }
+  return reaches(completion_of(op), rank, [&](Event event) {
+    return std::span(successors_)
+        .subspan(successors_begin_[event], successors_begin_[event + 1] - successors_begin_[event]);
   });
 }
 
@@ -81,15 +82,16 @@ void Visits::link_successors() {
   // The counts, moved up by two, become begins moved up by one, and those move as edges are put in.
   successors_begin_.assign(graph_.size() + 2, 0);
   for (Event event = 0; event < graph_.size(); ++event) {
-    graph_.for_each_predecessor(event, [&](Event before) { ++successors_begin_[before + 2]; });
+    for (const Event before : graph_.predecessors(event)) ++successors_begin_[before + 2];
   }
   for (std::size_t i = 1; i < successors_begin_.size(); ++i) {
     successors_begin_[i] += successors_begin_[i - 1];
   }
   successors_.resize(successors_begin_.back());
   for (Event event = 0; event < graph_.size(); ++event) {
-    graph_.for_each_predecessor(
-        event, [&](Event before) { successors_[successors_begin_[before + 1]++] = event; });
+    for (const Event before : graph_.predecessors(event)) {
+      successors_[successors_begin_[before + 1]++] = event;
+    }
   }
 }
 

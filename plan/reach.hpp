@@ -32,7 +32,8 @@ class OrderQueries {
   const OpTable& ops_;
   const EventGraph& graph_;
   std::vector<Pair> pairs_;
-  std::vector<std::uint32_t> seen_;  // by event: the last search that came by
+  std::vector<std::uint32_t> seen_;    // by event: the last search that came by
+  std::vector<std::uint32_t> wanted_;  // by op: the last search that looked for it
   std::vector<Event> stack_;
   std::uint32_t search_ = 0;
 };
@@ -48,8 +49,8 @@ class Visits {
   bool precedes_any_of(OpId op, int rank);
 
  private:
-  template <class ForEachNext>
-  bool reaches(Event from, int rank, ForEachNext for_each_next);
+  template <class Next>
+  bool reaches(Event from, int rank, Next next_of);
   void link_successors();
 
   const OpTable& ops_;

@@ -85,7 +85,9 @@ Status Channel::fail(const char* why) noexcept {
 Status Channel::progress() noexcept {
   if (failure_[0] != '\0') return Status::failed;
   if (wire_.poll() == Status::failed) return fail(wire_.failure());
-  if (progress_recv() == Status::failed || progress_send() == Status::failed) {
+  // The wire may have refused to return credit when it was due.
+  if (return_credit() == Status::failed || progress_recv() == Status::failed ||
+      progress_send() == Status::failed) {
     if (failure_[0] == '\0') failure_ = wire_.failure();
     return Status::failed;
   }
@@ -112,13 +114,17 @@ Status Channel::progress_recv() noexcept {
   return Status::ok;
 }
 
+void Channel::take_credit(std::uint32_t consumed) noexcept {
+  // Credit comes in two ways that may overtake each other; both count modulo 2^32.
+  const std::uint32_t granted = consumed + std::uint32_t{kSlots};
+  if (static_cast<std::int32_t>(granted - slots_granted_) > 0) slots_granted_ = granted;
+}
+
 Status Channel::send_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
     if (slots_sent_ == slots_granted_) {
-      // Consumed slots may be sent again.
-      slots_granted_ =
-          static_cast<std::uint32_t>(load_acquire(mailbox().credit)) + std::uint32_t{kSlots};
+      take_credit(static_cast<std::uint32_t>(load_acquire(mailbox().credit)));
       if (slots_sent_ == slots_granted_) return Status::again;
     }
     const std::size_t slot = slots_sent_ % kSlots * kSlotBytes;
@@ -134,6 +140,7 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
     const Status status = wire_.commit(begin, padded + sizeof(Trailer), last);
     if (status != Status::ok) return status;
     ++slots_sent_;
+    slots_returned_ = slots_consumed_;
     transfer.moved += bytes;
   }
   return Status::ok;
@@ -183,18 +190,22 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
         bytes > total - transfer.moved) {
       return fail("sender and receiver disagree on sizes");
     }
+    take_credit(trailer.credit);
     copy_in(transfer.layout, transfer.moved, end - round_up<std::size_t>(bytes, 8), bytes);
     transfer.moved += bytes;
     ++slots_consumed_;
-    // Half a ring at a time, so that credits cost little and the sender is not held up.
-    if (slots_consumed_ - slots_returned_ >= kSlots / 2) {
-      if (return_credit() == Status::failed) return Status::failed;
-    }
+    if (return_credit() == Status::failed) return Status::failed;
   }
   return Status::ok;
 }
 
 Status Channel::return_credit() noexcept {
+  // Half a ring at a time, so that credits cost little and the sender is not held up.
+  if (slots_consumed_ - slots_returned_ < kSlots / 2) return Status::ok;
+  return tell_credit();
+}
+
+Status Channel::tell_credit() noexcept {
   const Status status =
       wire_.commit(kMailboxOffset + offsetof(Mailbox, credit), 8, slots_consumed_);
   if (status == Status::ok) slots_returned_ = slots_consumed_;
@@ -231,6 +242,14 @@ void Channel::abort(const char* text) noexcept {
     if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
       return;
   }
+}
+
+Status Channel::close() noexcept {
+  return wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
+}
+
+bool Channel::is_closed_by_peer() const noexcept {
+  return load_acquire(mailbox().closed) != 0;
 }
 
 const char* Channel::peer_abort() const noexcept {

@@ -155,7 +155,7 @@ Status RcWire::post(ibv_send_wr& request) noexcept {
     if (failure_[0] != '\0') return Status::failed;
     if (posted_ - completed_ == depth_) return Status::again;
   }
-  const bool signal = (request.send_flags & IBV_SEND_SIGNALED) != 0 ||
+  const bool signal = signal_next_ || (request.send_flags & IBV_SEND_SIGNALED) != 0 ||
                       posted_ + 1 - signalled_ >= std::min<std::uint64_t>(kSignalEvery, depth_);
   if (signal) request.send_flags |= IBV_SEND_SIGNALED;
   request.wr_id = posted_ + 1;
@@ -168,6 +168,7 @@ Status RcWire::post(ibv_send_wr& request) noexcept {
   }
   ++posted_;
   if (signal) signalled_ = posted_;
+  signal_next_ = false;
   return Status::ok;
 }
 

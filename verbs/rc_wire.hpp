@@ -32,6 +32,11 @@ class RcWire final : public Wire {
   Status poll() noexcept override;
   const char* failure() const noexcept override { return failure_; }
 
+  /// Asks for the completion of the next commit, whatever else is signalled.
+  void signal_next() noexcept { signal_next_ = true; }
+  /// All that was sent has been taken by the peer's device.
+  bool is_drained() const noexcept { return posted_ == completed_; }
+
   /// Called by the endpoint with a completion of this queue pair.
   void complete(const ibv_wc& completion) noexcept;
 
@@ -53,6 +58,7 @@ class RcWire final : public Wire {
   std::uint64_t posted_ = 0;     // work requests
   std::uint64_t completed_ = 0;  // work requests known to be complete
   std::uint64_t signalled_ = 0;  // the last one that asks for a completion
+  bool signal_next_ = false;
   struct PutMark {
     std::uint64_t request = 0;
     std::uint64_t put = 0;

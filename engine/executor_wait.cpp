@@ -1,0 +1,150 @@
+// The waiting half of the executor: turns of idleness, looking after peers, giving up.
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "engine/executor.hpp"
+
+namespace weft::engine {
+
+namespace {
+
+// A waiting rank with a core of its own looks at the clock every so many turns.
+constexpr std::uint32_t kTurnsPerLook = 1024;
+constexpr std::uint32_t kSpinTurns = 2048;
+constexpr std::uint32_t kTurnsPerYield = 32;
+// Where ranks outnumber cores, what a rank waits for can hardly come while it spins.
+constexpr std::uint32_t kCrowdedTurns = 16;
+constexpr std::int64_t kLookEvery_ns = 20'000'000;
+constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
+
+}  // namespace
+
+bool Executor::idle() noexcept {
+  ++idle_turns_;
+  if (idle_turns_ == 1) {
+    idle_since_ns_ = 0;
+    return true;
+  }
+  if (!crowded_) {
+    relax();
+    // A wait this long is no longer about latency, and others may want the core.
+    if (idle_turns_ > kSpinTurns && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
+    return idle_turns_ % kTurnsPerLook != 0 || look_around();
+  }
+  if (idle_turns_ < kCrowdedTurns) {
+    relax();
+    return true;
+  }
+  if (remote_active_ == 0 && node_ != nullptr) {
+    // Only neighbours can end this wait, and they ring.
+    const auto& steps = prepared_->program.steps();
+    const std::uint32_t who =
+        moving_count_ == 0 && waiting_count_ != 0 ? steps[waiting_[0]].peer + 1 : Doorbell::kAnyone;
+    node_->doorbell(node_->place()).sleep(who, kLookEvery_ns, [this]() noexcept {
+      return progress();
+    });
+  } else {
+    ::sched_yield();
+  }
+  return look_around();
+}
+
+bool Executor::look_around() noexcept {
+  const std::int64_t now = now_ns();
+  if (idle_since_ns_ == 0) {
+    idle_since_ns_ = now;
+    next_look_ns_ = now + kLookEvery_ns;
+    next_probe_ns_ = now + kProbeEvery_ns;
+    return true;
+  }
+  if (now < next_look_ns_) return true;
+  next_look_ns_ = now + kLookEvery_ns;
+  if (node_ != nullptr) {
+    for (int place = 0; place < node_->places(); ++place) {
+      if (place == node_->place()) continue;
+      if (const char* said = node_->abort_of(place)) {
+        fail(said);
+        return false;
+      }
+    }
+    if (const int dead = node_->find_dead(); dead >= 0) {
+      fail(fmt::format(
+          "process {} of this node, at place {}, has ended in the middle of a collective",
+          node_->process_of(dead), dead));
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < active_count_; ++i) {
+    if (const char* said = prepared_->channels[active_[i]]->peer_abort()) {
+      fail(said);
+      return false;
+    }
+  }
+  if (now >= next_probe_ns_) {
+    next_probe_ns_ = now + kProbeEvery_ns;
+    for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
+    if (links_.endpoint() != nullptr) links_.endpoint()->poll();
+    try {
+      if (check_) check_();
+    } catch (const std::exception& error) {
+      fail(error.what());
+      return false;
+    }
+  }
+  if (timeout_ns_ != 0 && now - idle_since_ns_ > timeout_ns_) {
+    fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000,
+                     where()));
+    return false;
+  }
+  return true;
+}
+
+bool Executor::guard_stages() noexcept {
+  if (execution_ <= 2) return true;
+  for (int place = 0; place < node_->places(); ++place) {
+    idle_turns_ = 0;
+    while (place != node_->place() && node_->completed_by(place) + 2 < execution_) {
+      if (node_->crowded() && ++idle_turns_ > kCrowdedTurns) ::sched_yield();
+      relax();
+      if (++idle_turns_ % kTurnsPerLook == 0 && !look_around()) return false;
+    }
+  }
+  idle_turns_ = 0;
+  return true;
+}
+
+std::string Executor::where() const {
+  std::string text = fmt::format("rank {} in its execution {}", rank_, execution_);
+  const auto& steps = prepared_->program.steps();
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
+    text +=
+        fmt::format(", op {} waits for place {} of its node", waiting_[i], steps[waiting_[i]].peer);
+  }
+  for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
+    const Step& step = steps[moving_[i]];
+    text += fmt::format(", op {} {} rank {}", moving_[i],
+                        step.kind == plan::OpKind::send ? "sends to" : "receives from",
+                        prepared_->ranks[step.peer]);
+  }
+  return text;
+}
+
+void Executor::fail(std::string text) noexcept {
+  if (!failure_.empty()) return;
+  failure_ = std::move(text);
+  tell_peers();
+}
+
+void Executor::tell_peers() noexcept {
+  if (node_ != nullptr) node_->abort(failure_.c_str());
+  for (std::size_t rank = 0; rank < links_.ranks(); ++rank) {
+    if (verbs::Channel* channel = links_.channel(static_cast<int>(rank))) {
+      channel->abort(failure_.c_str());
+    }
+  }
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,66 @@
+// The channels of one rank, made when first used.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/node.hpp"
+#include "verbs/channel.hpp"
+#include "verbs/endpoint.hpp"
+#include "verbs/rc_wire.hpp"
+
+namespace weft::engine {
+
+/// Channels to other ranks: through shared memory inside the node, by a reliable connection of the
+/// device elsewhere. Making one takes two steps, as each end needs the other's address: both ends
+/// offer(), exchange what it returns, and accept().
+class Links {
+ public:
+  /// `place_of_rank[r]` is rank r's place on this node, -1 elsewhere. `node` may be null where this
+  /// rank is alone. `device` is as Endpoint takes it; it is opened when first needed.
+  Links(std::span<const int> place_of_rank, Node* node, std::string device,
+        std::uint64_t rendezvous_bytes);
+  /// Sees to it that what was sent has left, and that no peer still sends: waits for the peers'
+  /// ends to go too, though not for long.
+  ~Links();
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
+
+  /// Those of `peers` (ascending) to which there is no channel yet.
+  std::vector<int> missing(std::span<const int> peers) const;
+  /// An address for each of `peers`. Throws what opening the device throws.
+  std::vector<std::string> offer(std::span<const int> peers);
+  void accept(std::span<const int> peers, std::span<const std::string> addresses);
+
+  std::size_t ranks() const { return ends_.size(); }
+  /// Null when there is none.
+  verbs::Channel* channel(int rank) const { return ends_[rank].channel.get(); }
+  bool is_local(int rank) const { return place_of_rank_[rank] >= 0; }
+
+  /// Null until a peer on another node was connected.
+  verbs::Endpoint* endpoint() const { return endpoint_.get(); }
+  /// Reliable connections that exist, and the registered memory that they hold.
+  std::uint64_t connections() const { return connections_; }
+  std::uint64_t connection_bytes() const { return connections_ * verbs::RcWire::memory_bytes(); }
+
+ private:
+  struct End {
+    std::unique_ptr<verbs::Wire> wire;
+    std::unique_ptr<verbs::Channel> channel;  // after the wire: it goes first
+  };
+
+  std::vector<int> place_of_rank_;
+  Node* node_;
+  std::string device_;
+  std::uint64_t rendezvous_bytes_;
+  std::unique_ptr<verbs::Endpoint> endpoint_;
+  std::vector<End> ends_;  // by rank
+  std::uint64_t connections_ = 0;
+  Segment offered_;  // inboxes of the shared-memory channels of the offer under way
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,223 @@
+// The channel's promises over a wire in memory that refuses and dawdles at random: every message
+// arrives whole and in order, whatever its size and layout, and nothing else is written.
+#include "verbs/channel.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace weft::verbs {
+namespace {
+
+/// One end of a wire whose commits and puts take effect later, in order, when let go.
+class SlowWire final : public Wire {
+ public:
+  SlowWire(std::mt19937& random, bool puts) : random_(random), puts_allowed_(puts) {
+    memory_.resize(2 * kInboxBytes / sizeof(Line));
+    inbox_ = reinterpret_cast<std::byte*>(memory_.data());
+    outbox_ = inbox_ + kInboxBytes;
+  }
+  void join(SlowWire& peer) { peer_ = &peer; }
+
+  Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override {
+    if (broken_) return Status::failed;
+    if (random_() % 4 == 0) return Status::again;
+    std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
+    std::vector<std::byte> copy(outbox_ + offset, outbox_ + offset + bytes);
+    later_.emplace_back([this, offset, copy = std::move(copy)] {
+      std::memcpy(peer_->inbox_ + offset, copy.data(), copy.size());
+    });
+    return Status::ok;
+  }
+  bool can_put() const noexcept override { return puts_allowed_; }
+  Status put(std::uint64_t remote, std::uint32_t key, const std::byte* local, std::uint32_t,
+             std::size_t bytes) noexcept override {
+    if (broken_) return Status::failed;
+    if (random_() % 4 == 0) return Status::again;
+    EXPECT_EQ(key, 77u);
+    const std::uint64_t number = ++puts_;
+    later_.emplace_back([this, remote, local, bytes, number] {
+      std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);
+      puts_done_ = number;
+    });
+    return Status::ok;
+  }
+  Status poll() noexcept override {
+    while (!later_.empty() && random_() % 3 != 0) {
+      later_.front()();
+      later_.pop_front();
+    }
+    return broken_ ? Status::failed : Status::ok;
+  }
+  const char* failure() const noexcept override { return broken_ ? "cut" : ""; }
+  void cut() { broken_ = true; }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::mt19937& random_;
+  bool puts_allowed_;
+  bool broken_ = false;
+  SlowWire* peer_ = nullptr;
+  std::vector<Line> memory_;
+  std::deque<std::function<void()>> later_;
+};
+
+struct Pair {
+  explicit Pair(unsigned seed, bool puts = true, std::uint64_t limit = 3000)
+      : random(seed), a(random, puts), b(random, puts), from_a(a, limit), from_b(b, limit) {
+    a.join(b);
+    b.join(a);
+  }
+  std::mt19937 random;
+  SlowWire a;
+  SlowWire b;
+  Channel from_a;
+  Channel from_b;
+};
+
+/// A message with memory at both ends, each in a layout of its own.
+struct Message {
+  Message(std::mt19937& random, std::uint64_t bytes) : sent(bytes) {
+    for (auto& byte : sent) byte = static_cast<std::byte>(random());
+    source = spread(random, bytes, source_memory);
+    target = spread(random, bytes, target_memory);
+    copy_in(source, 0, sent.data(), bytes);
+    untouched = target_memory;
+  }
+  /// Blocks of a size that divides `bytes`, at some distance.
+  static Layout spread(std::mt19937& random, std::uint64_t bytes, std::vector<std::byte>& memory) {
+    std::uint64_t count = 1 + random() % 5;
+    while (bytes % count != 0) --count;
+    const std::uint64_t block = bytes / count;
+    const std::uint64_t stride = block + random() % 40;
+    memory.assign(count * stride, std::byte{0x5a});
+    return {memory.data(), block, count, stride, 77};
+  }
+  void expect_arrived() {
+    std::vector<std::byte> got(sent.size());
+    copy_out(target, 0, got.data(), got.size());
+    EXPECT_EQ(got, sent);
+    copy_in(Layout{untouched.data(), target.block_bytes, target.count, target.stride, 0}, 0,
+            sent.data(), sent.size());
+    EXPECT_EQ(target_memory, untouched) << "bytes between the blocks were written";
+  }
+  std::vector<std::byte> sent;
+  std::vector<std::byte> source_memory;
+  std::vector<std::byte> target_memory;
+  std::vector<std::byte> untouched;
+  Layout source;
+  Layout target;
+  Transfer send;
+  Transfer recv;
+};
+
+RC_GTEST_PROP(Channel, DeliversEveryMessageInOrderInBothDirections, (unsigned seed, bool puts)) {
+  Pair pair(seed, puts);
+  auto& random = pair.random;
+  std::deque<Message> forth;
+  std::deque<Message> back;
+  for (int i = 0; i < 12; ++i) {
+    const auto size = [&] { return 1 + random() % (random() % 4 == 0 ? 40000 : 300); };
+    forth.emplace_back(random, size());
+    back.emplace_back(random, size());
+  }
+  // Sends and receives are posted at random moments, each side in its own order.
+  std::size_t posted[4] = {};
+  const auto post_some = [&] {
+    if (posted[0] < forth.size() && random() % 3 == 0) {
+      Message& message = forth[posted[0]++];
+      message.send.layout = message.source;
+      pair.from_a.send(message.send);
+    }
+    if (posted[1] < forth.size() && random() % 3 == 0) {
+      Message& message = forth[posted[1]++];
+      message.recv.layout = message.target;
+      pair.from_b.recv(message.recv);
+    }
+    if (posted[2] < back.size() && random() % 3 == 0) {
+      Message& message = back[posted[2]++];
+      message.send.layout = message.source;
+      pair.from_b.send(message.send);
+    }
+    if (posted[3] < back.size() && random() % 3 == 0) {
+      Message& message = back[posted[3]++];
+      message.recv.layout = message.target;
+      pair.from_a.recv(message.recv);
+    }
+  };
+  for (int turn = 0; turn < 100000; ++turn) {
+    post_some();
+    RC_ASSERT((random() % 2 == 0 ? pair.from_a : pair.from_b).progress() != Status::failed);
+    const bool all_posted =
+        posted[0] + posted[1] + posted[2] + posted[3] == 2 * (forth.size() + back.size());
+    if (all_posted && pair.from_a.idle() && pair.from_b.idle()) break;
+  }
+  RC_ASSERT(pair.from_a.idle() && pair.from_b.idle());
+  for (auto* messages : {&forth, &back}) {
+    for (Message& message : *messages) {
+      RC_ASSERT(message.send.done && message.recv.done);
+      message.expect_arrived();
+    }
+  }
+}
+
+/// Drives both ends until one fails or both are idle.
+void drive(Pair& pair) {
+  for (int turn = 0; turn < 100000 && (!pair.from_a.idle() || !pair.from_b.idle()); ++turn) {
+    const bool broken = pair.from_a.progress() == Status::failed;
+    if (pair.from_b.progress() == Status::failed || broken) return;
+  }
+}
+
+TEST(Channel, SaysSoWhenSenderAndReceiverDisagreeOnSizes) {
+  for (const auto& [sent, received] : {std::pair(100u, 50u), std::pair(5000u, 4000u)}) {
+    Pair pair(7);
+    Message message(pair.random, sent);
+    Message other(pair.random, received);
+    message.send.layout = message.source;
+    other.recv.layout = other.target;
+    pair.from_a.send(message.send);
+    pair.from_b.recv(other.recv);
+    drive(pair);
+    const std::string why = std::string(pair.from_a.failure()) + pair.from_b.failure();
+    EXPECT_EQ(why, "sender and receiver disagree on sizes") << sent << " to " << received;
+  }
+}
+
+TEST(Channel, FailsForGoodWhenTheWireIsCut) {
+  Pair pair(3);
+  Message message(pair.random, 100);
+  message.send.layout = message.source;
+  pair.a.cut();
+  pair.from_a.send(message.send);
+  EXPECT_EQ(pair.from_a.progress(), Status::failed);
+  EXPECT_STREQ(pair.from_a.failure(), "cut");
+  EXPECT_EQ(pair.from_a.progress(), Status::failed);
+}
+
+TEST(Channel, TellsThePeerWhyItGaveUp) {
+  Pair pair(5);
+  EXPECT_EQ(pair.from_b.peer_abort(), nullptr);
+  pair.from_a.abort("rank 3: out of memory");
+  for (int turn = 0; turn < 100 && pair.from_b.peer_abort() == nullptr; ++turn) {
+    pair.a.poll();
+  }
+  ASSERT_NE(pair.from_b.peer_abort(), nullptr);
+  EXPECT_STREQ(pair.from_b.peer_abort(), "rank 3: out of memory");
+}
+
+TEST(Channel, SixtyThreeConnectionsNeedLessThanTwoMegabytes) {
+  // 64 nodes under send-side aggregation: one connection to each other node, two inboxes each.
+  EXPECT_LT(63 * 2 * kInboxBytes, 2'000'000u);
+}
+
+}  // namespace
+}  // namespace weft::verbs

@@ -1,0 +1,61 @@
+#include "verbs/soft/settings.hpp"
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace weft::soft {
+
+namespace {
+
+struct Parsed {
+  Settings settings;
+  bool valid = true;
+};
+
+Path parse_path(const std::string& value) {
+  if (value == "auto") return Path::automatic;
+  if (value == "direct") return Path::direct;
+  if (value == "cma") return Path::cma;
+  if (value == "agent") return Path::agent;
+  throw_usage("WEFT_SOFT_PATH={}: not one of auto, direct, cma, agent", value);
+}
+
+bool parse_link(const std::string& value) {
+  if (value == "infiniband") return false;
+  if (value == "ethernet") return true;
+  throw_usage("WEFT_SOFT_LINK={}: not one of infiniband, ethernet", value);
+}
+
+Parsed parse() {
+  Parsed parsed;
+  try {
+    if (const auto devices = env::integer("WEFT_SOFT_DEVICES", 1, 8)) {
+      parsed.settings.devices = static_cast<unsigned>(*devices);
+    }
+    if (const auto path = env::text("WEFT_SOFT_PATH")) parsed.settings.path = parse_path(*path);
+    if (const auto link = env::text("WEFT_SOFT_LINK")) {
+      parsed.settings.ethernet = parse_link(*link);
+    }
+  } catch (const Error& error) {
+    log::write(log::Level::error, error.what());
+    parsed.valid = false;
+  }
+  return parsed;
+}
+
+const Parsed& parsed() {
+  static const Parsed value = parse();
+  return value;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  return parsed().settings;
+}
+bool settings_valid() {
+  return parsed().valid;
+}
+
+}  // namespace weft::soft
