@@ -5,8 +5,8 @@
 //   world.alltoall(std::span<const double>(in), std::span(out));
 //
 // Making a communicator, and the first call of each size on it, are collective: all of its ranks
-// come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing, its
-// value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
+// come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing,
+// its value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
 #pragma once
 
 #include <cstddef>
