@@ -19,13 +19,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/api.hpp"
 #include "base/error_types.hpp"
-
-#if defined(__GNUC__)
-#define WEFT_API __attribute__((visibility("default")))
-#else
-#define WEFT_API
-#endif
 
 namespace weft {
 
