@@ -60,9 +60,11 @@ def sources(root):
     return sorted(found)
 
 
-def resolve(root, name):
-    """The file that an include names, as a path from the root; None when it is none of ours."""
-    for base in ("", PUBLIC):
+def resolve(root, name, path):
+    """The file that an include in `path` names, as a path from the root; None: none of ours."""
+    # A test may name what lies beside it: it is a program of its own.
+    beside = [os.path.dirname(path)] if room_of(path) in [*OUTSIDE, "examples"] else []
+    for base in ["", PUBLIC, *beside]:
         path = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(os.path.join(root, path)):
             return path
@@ -93,7 +95,7 @@ def faults(root):
             match = INCLUDE.match(line)
             if not match:
                 continue
-            target = resolve(root, match[2])
+            target = resolve(root, match[2], path)
             if target is None and match[1] == '"':
                 yield f'{path}:{number}: "{match[2]}" is no file; includes are named from the root'
             elif target is not None and not is_allowed(path, target):

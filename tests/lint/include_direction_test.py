@@ -82,6 +82,7 @@ class Planted(unittest.TestCase):
 
     def test_includes_are_named_from_the_root(self):
         self.assert_fault("plan/b.cpp", '#include "a.hpp"\n', 1)
+        self.assertEqual(faults_of("tests/comm/b.cpp", '#include "a.hpp"\n'), [])
 
     def test_other_libraries_are_no_matter(self):
         self.assertEqual(faults_of("base/b.cpp", "#include <vector>\n#include <fmt/format.h>\n"),

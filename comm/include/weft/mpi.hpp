@@ -85,8 +85,7 @@ class MpiBootstrap final : public Bootstrap {
   // the two would wait for one another.
   void check() override {
     int arrived = 0;
-    check_call("MPI_Iprobe",
-               PMPI_Iprobe(MPI_ANY_SOURCE, kTag, comm_, &arrived, MPI_STATUS_IGNORE));
+    check_call("MPI_Iprobe", PMPI_Iprobe(MPI_ANY_SOURCE, kTag, comm_, &arrived, MPI_STATUS_IGNORE));
   }
 
  private:
