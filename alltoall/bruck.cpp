@@ -18,7 +18,8 @@
 // copies. A block whose digits are done goes from where it came straight to its target.
 //
 // With p members and blocks of m bytes, a member:
-//   rounds    ceil(log_r p)
+//   rounds    ceil(log_r p); the last, of weight w > 1, follows no other message if p <= w + w / r,
+//             since its blocks have not moved before: then one fewer
 //   messages  for each weight w = r^k < p: min(r - 1, ceil(p / w) - 1); (r - 1) log_r p if p = r^k
 //   bytes     m times the non-zero digits of 1 .. p-1; (p m / 2) lg p for r = 2 and p = 2^k
 //   copied    m + at most twice the bytes sent (packed, and delivered)

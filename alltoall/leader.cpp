@@ -10,21 +10,24 @@
 // put their blocks for other nodes into the stage of their leader; leaders exchange; ranks take
 // their blocks out of the stage of their leader. A message from group g to group h has a block
 // for each pair of their ranks, by source, then by destination. Blocks within the node take no
-// part in this; their exchange runs while the messages are on their way.
+// part in this; their exchange runs while the messages are on their way. A leader alone in its
+// group sends from its input and receives into its output.
 //
-// With N nodes, R ranks on nodes other than the one at hand, P ranks on it, groups of G ranks,
-// blocks of m bytes, `isend` between nodes, a leader (other ranks send nothing between nodes):
-//   rounds    1 between nodes (N > 1), as the step between has
-//   messages  the leaders of other nodes: (N - 1) min(k, P) where all nodes have P ranks
-//   bytes     G R m
-//   stage     2 G R m + (P - 1) m staged; 2 G R m direct; each term rounded up to 64; ranks that do
-//             not lead: (P - 1) m staged, 0 direct
-// and any rank:
-//   copied    staged 2 R m + 2 (P - 1) m + m; direct the same in sum over a group, less (P - 1) m
-//             a rank
-//   signals   2 (G - 1) for the leader's group in all, a member one up and the leader G - 1 down;
-//             P - 1 more for the blocks within the node; direct: 2 (P - 1) and the G - 1 down
-//   scratch   as the step between has: 0 for isend and pairwise
+// With N nodes, P ranks on the node at hand, R ranks on all others, groups of G ranks, blocks of m
+// bytes, `isend` between nodes (each size of stage rounded up to 64 bytes):
+//   rounds      1 (N > 1)
+//   messages    a leader: one to each leader on another node, (N - 1) min(k, P) if all nodes have
+//               P ranks; other ranks: none
+//   bytes       a leader: G R m
+//   copied      within the node staged (2 P - 1) m, direct P m; if G > 1 also 2 R m, and direct a
+//               leader R m + G R m, other ranks R m
+//   stage       staged (P - 1) m, direct 0; if G > 1 and N > 1 a leader also 2 G R m
+//   signals     if G > 1 and N > 1 a leader G - 1, other ranks staged 1; within the node staged
+//               P - 1, direct 2 (P - 1)
+//   scratch     0; for a leader alone in its group 0 where the ranks of a group lie at equal
+//               distances, else it packs and unpacks
+// With another step between nodes: its rounds, messages and bytes among all leaders, where those
+// of one node have nothing for one another.
 //
 // Source: the leader-based scheme of Kumar, Mamidala, Panda, "Scaling Alltoall Collective on
 // Multi-core Systems", 2008, section 5, with several leaders as proposed there.
@@ -91,8 +94,10 @@ class Leader {
   }
 
   /// A leader's stage has two halves: what it sends, then what it receives. Both have the
-  /// messages of the remote groups in order, so a message begins in both at the same distance.
+  /// messages of the remote groups in order, so a message begins in both at the same distance. A
+  /// leader alone in its group needs neither.
   std::uint64_t half_bytes(const Group& group) const {
+    if (group.size() == 1) return 0;
     return group.ranks.size() * remote_.size() * problem_.block_bytes;
   }
   std::uint64_t received_begin(const Group& group) const {
@@ -107,7 +112,7 @@ class Leader {
   /// From a member's input into the leader's stage: its line of every message.
   hierarchy::Move to_leader(int from, int to) const {
     const Group& group = group_of(from);
-    if (group.leader() != to) return {};
+    if (group.leader() != to || group.size() == 1) return {};
     hierarchy::Move move;
     const auto place = static_cast<std::uint64_t>(machine_.place_of(from) - machine_.place_of(to));
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -124,7 +129,7 @@ class Leader {
   /// From the leader's stage to a member's output: a block from every remote rank.
   hierarchy::Move from_leader(int from, int to) const {
     const Group& group = group_of(to);
-    if (group.leader() != from) return {};
+    if (group.leader() != from || group.size() == 1) return {};
     const auto place = static_cast<std::uint64_t>(machine_.place_of(to) - machine_.place_of(from));
     return {hierarchy::blocks(problem_, Space::output, to, remote_),
             {Slice::strided(
@@ -144,9 +149,15 @@ class Leader {
       return groups_[from].ranks.size() * groups_[to].ranks.size() * problem_.block_bytes;
     };
     exchange.source = [this, &own](int to) -> std::vector<Slice> {
+      if (own.size() == 1) {
+        return hierarchy::blocks(problem_, Space::input, self_, groups_[to].ranks);
+      }
       return {message(own, inside_.stage_bytes(), to)};
     };
     exchange.target = [this, &own](int from) -> std::vector<Slice> {
+      if (own.size() == 1) {
+        return hierarchy::blocks(problem_, Space::output, self_, groups_[from].ranks);
+      }
       return {message(own, received_begin(own), from)};
     };
     exchange.ready = [&ready](int) { return ready; };

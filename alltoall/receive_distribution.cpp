@@ -10,21 +10,21 @@
 // Nothing is copied before it is sent where a node's ranks lie at equal distances in the input.
 // Blocks within the node take no part in this; their exchange runs while the messages are on their
 // way. Where a node has fewer ranks than another, its rank x mod P stands in as the receiver for
-// the x it lacks (hierarchy::Columns), so the scheme works on any placement.
+// the x it lacks (hierarchy::Columns), so the scheme works on any placement. A rank alone on its
+// node has nothing to distribute and receives into its output.
 //
-// With N nodes, P ranks on the node at hand (Q on another), blocks of m bytes, `isend` between
-// nodes, a rank:
-//   rounds    1 between nodes (N > 1), as the step between has
-//   messages  N - 1
-//   bytes     m times the ranks on other nodes: (N - 1) P m where all nodes have P ranks
-//   copied    R_all m out of stages and 2 (P - 1) m + m inside the node (direct: P m), where R_all
-//             is the number of ranks on other nodes
-//   stage     R P m + (P - 1) m staged, R P m direct, each term rounded up to 64; R: the remote
-//             ranks that this one stands for, N - 1 where all nodes have P ranks
-//   signals   staged 2 (P - 1), P - 1 on one node (a stand-in for no one sends P - 1 fewer); direct
-//             P - 1 more
-//   scratch   as the step between has: 0 where the ranks of a node lie at equal distances
-// As with SA, a factor of P fewer messages between nodes than a flat exchange has.
+// With N nodes, P ranks on the node at hand, R_all ranks on all others, blocks of m bytes, `isend`
+// between nodes, a rank of place y (each size of stage rounded up to 64 bytes):
+//   represents  R remote ranks, those of a place x with x mod P = y: N - 1 if all nodes have P
+//   rounds      1 (N > 1)
+//   messages    N - 1
+//   bytes       R_all m: (N - 1) P m if all nodes have P ranks
+//   copied      R_all m (0 if P = 1) and within the node staged (2 P - 1) m, direct P m
+//   stage       staged R P m + (P - 1) m; direct R P m; without the first if P = 1
+//   signals     P - 1 if R > 0, and within the node staged P - 1, direct 2 (P - 1)
+//   scratch     0 where the ranks of a node lie at equal distances; else what is sent is packed
+// With another step between nodes: its rounds, messages and scratch among N members, and P times
+// its bytes. As with SA, a factor of P fewer messages between nodes than a flat exchange has.
 //
 // Source: Kumar, Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008,
 // section 5. Uneven and interleaved placements are ours.
@@ -58,8 +58,8 @@ class ReceiveDistribution {
         inside_(builder, problem, machine, parameters.direct) {}
 
   void emit() {
-    builder_.allocate_stage(inside_.stage_bytes() +
-                            static_cast<std::uint64_t>(columns_.rows(self_)) * row_bytes());
+    const std::size_t rows = alone() ? 0 : static_cast<std::size_t>(columns_.rows(self_));
+    builder_.allocate_stage(inside_.stage_bytes() + rows * row_bytes());
     std::vector<OpId> arrived;
     if (machine_.nodes() > 1) {
       for (std::size_t column = machine_.place_of(self_);
@@ -70,10 +70,14 @@ class ReceiveDistribution {
       }
     }
     inside_.exchange_blocks();
-    inside_.distribute([this](int from, int to) { return from_stage(from, to); }, arrived);
+    if (!alone()) {
+      inside_.distribute([this](int from, int to) { return from_stage(from, to); }, arrived);
+    }
   }
 
  private:
+  /// Without peers on the node: outputs need no stage.
+  bool alone() const { return width_ == 1; }
   /// A row has a block for each rank of this node, by place, from one remote rank.
   std::uint64_t row_bytes() const { return width_ * problem_.block_bytes; }
 
@@ -88,7 +92,9 @@ class ReceiveDistribution {
       return hierarchy::blocks(problem_, Space::input, self_, machine_.ranks_on(to));
     };
     const auto target = [this, column](int from) -> std::vector<Slice> {
-      const auto row = static_cast<std::uint64_t>(columns_.row_of(machine_.ranks_on(from)[column]));
+      const int rank = machine_.ranks_on(from)[column];
+      if (alone()) return {hierarchy::block(problem_, Space::output, self_, rank)};
+      const auto row = static_cast<std::uint64_t>(columns_.row_of(rank));
       return {Slice::contiguous(Space::stage, self_, inside_.stage_bytes() + row * row_bytes(),
                                 row_bytes())};
     };

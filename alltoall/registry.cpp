@@ -139,7 +139,7 @@ Algorithm Algorithm::parse(std::string_view text) {
     seen.push_back(key);
     result.set(text, key, setting.substr(equals + 1));
   }
-  if (result.parameters_.radix != Parameters().radix && !result.reads_radix()) {
+  if (std::ranges::find(seen, "radix") != seen.end() && !result.reads_radix()) {
     throw_usage("algorithm '{}': a radix is for bruck alone", text);
   }
   return result;

@@ -11,22 +11,22 @@
 // What arrives needs no further copy: it is the destination's own, and goes to its output. Blocks
 // within the node take no part in this; their exchange runs while the messages are on their way.
 // Where a node has fewer ranks than another, its rank x mod P stands in for the x it lacks
-// (hierarchy::Columns), so the scheme aggregates on any placement.
+// (hierarchy::Columns), so the scheme aggregates on any placement. A rank alone on its node has
+// nothing to aggregate and sends from its input.
 //
-// With N nodes, P ranks on the node at hand (Q on another), blocks of m bytes, `isend` between
-// nodes, a rank:
-//   rounds    1 between nodes (N > 1), as the step between has
-//   messages  N - 1 where all nodes have P ranks; else R, the remote ranks that this one stands
-//             for: sum over other nodes of the places x < Q with x mod P = this rank's place
-//   bytes     R P m between nodes: (N - 1) P m where all nodes have P ranks
-//   copied    staged: R_all m into stages and 2 (P - 1) m + m inside the node, where R_all is the
-//             number of ranks on other nodes; direct: R P m into its own stage and P m
-//   stage     R P m + (P - 1) m staged; R P m direct; each term rounded up to 64
-//   signals   staged 2 (P - 1), P - 1 on one node (a stand-in for no one gets none); direct
-//             2 (P - 1)
-//   scratch   as the step between has: 0 where the ranks of a node lie at equal distances
-// A flat exchange has N (N - 1) P^2 messages between nodes; this has N (N - 1) P: a factor of P
-// fewer, of P times the bytes.
+// With N nodes, P ranks on the node at hand, R_all ranks on all others, blocks of m bytes, `isend`
+// between nodes, a rank of place y (each size of stage rounded up to 64 bytes):
+//   represents  R remote ranks, those of a place x with x mod P = y: N - 1 if all nodes have P
+//   rounds      1 (N > 1)
+//   messages    R
+//   bytes       R P m: (N - 1) P m if all nodes have P ranks
+//   copied      staged R_all m + (2 P - 1) m; direct R P m + P m; without the first if P = 1
+//   stage       staged R P m + (P - 1) m; direct R P m; without the first if P = 1
+//   signals     staged one to each peer that represents a rank, and P - 1; direct 2 (P - 1)
+//   scratch     0 where the ranks of a node lie at equal distances; else what comes is unpacked
+// With another step between nodes: its rounds, messages and scratch among N members, and P times
+// its bytes. A flat exchange has N (N - 1) P^2 messages between nodes; this has N (N - 1) P, each
+// of P times the bytes.
 //
 // Source: Kumar, Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008,
 // section 5. Uneven and interleaved placements are ours.
@@ -60,10 +60,12 @@ class SendAggregation {
         inside_(builder, problem, machine, parameters.direct) {}
 
   void emit() {
-    builder_.allocate_stage(inside_.stage_bytes() +
-                            static_cast<std::uint64_t>(columns_.rows(self_)) * row_bytes());
+    const std::size_t rows = alone() ? 0 : static_cast<std::size_t>(columns_.rows(self_));
+    builder_.allocate_stage(inside_.stage_bytes() + rows * row_bytes());
     if (machine_.nodes() > 1) {
-      const auto ready = inside_.collect([this](int from, int to) { return to_stage(from, to); });
+      std::vector<OpId> ready;
+      if (!alone())
+        ready = inside_.collect([this](int from, int to) { return to_stage(from, to); });
       for (std::size_t column = machine_.place_of(self_);
            column < static_cast<std::size_t>(columns_.count()); column += width_) {
         exchange(static_cast<int>(column), ready);
@@ -73,6 +75,8 @@ class SendAggregation {
   }
 
  private:
+  /// Without peers on the node: inputs need no stage.
+  bool alone() const { return width_ == 1; }
   /// A row has a block from each rank of this node, by place, for one remote rank.
   std::uint64_t row_bytes() const { return width_ * problem_.block_bytes; }
 
@@ -102,7 +106,9 @@ class SendAggregation {
       return machine_.ranks_on(from).size() * problem_.block_bytes;
     };
     const auto source = [this, column](int to) -> std::vector<Slice> {
-      const auto row = static_cast<std::uint64_t>(columns_.row_of(machine_.ranks_on(to)[column]));
+      const int rank = machine_.ranks_on(to)[column];
+      if (alone()) return {hierarchy::block(problem_, Space::input, self_, rank)};
+      const auto row = static_cast<std::uint64_t>(columns_.row_of(rank));
       return {Slice::contiguous(Space::stage, self_, inside_.stage_bytes() + row * row_bytes(),
                                 row_bytes())};
     };

@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/error.hpp"
 #include "weft/weft.hpp"
@@ -22,16 +23,15 @@ class Post {
   std::string take(int from, int to) {
     std::unique_lock lock(mutex_);
     auto& box = boxes_[{from, to}];
-    arrived_.wait(lock, [&] { return !box.empty() || left_ != 0; });
-    if (box.empty())
-      throw PeerError(fmt::format("rank {}: a rank has left before the others", from));
+    arrived_.wait(lock, [&] { return !box.empty() || left_.contains(from); });
+    if (box.empty()) throw PeerError(fmt::format("rank {} has left before the others", from));
     std::string text = std::move(box.front());
     box.pop_front();
     return text;
   }
-  void leave() {
+  void leave(int rank) {
     const std::lock_guard lock(mutex_);
-    ++left_;
+    left_.insert(rank);
     arrived_.notify_all();
   }
 
@@ -39,14 +39,14 @@ class Post {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::map<std::pair<int, int>, std::deque<std::string>> boxes_;
-  int left_ = 0;
+  std::set<int> left_;
 };
 
 class ThreadBootstrap final : public Bootstrap {
  public:
   ThreadBootstrap(std::shared_ptr<Post> post, int rank, int size)
       : post_(std::move(post)), rank_(rank), size_(size) {}
-  ~ThreadBootstrap() override { post_->leave(); }
+  ~ThreadBootstrap() override { post_->leave(rank_); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }

@@ -12,6 +12,8 @@ namespace {
 
 // A waiting rank with a core of its own looks at the clock every so many turns.
 constexpr std::uint32_t kTurnsPerLook = 1024;
+constexpr std::uint32_t kSpinTurns = 2048;
+constexpr std::uint32_t kTurnsPerYield = 32;
 // Where ranks outnumber cores, what a rank waits for can hardly come while it spins.
 constexpr std::uint32_t kCrowdedTurns = 16;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
@@ -27,6 +29,8 @@ bool Executor::idle() noexcept {
   }
   if (!crowded_) {
     relax();
+    // A wait this long is no longer about latency, and others may want the core.
+    if (idle_turns_ > kSpinTurns && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
     return idle_turns_ % kTurnsPerLook != 0 || look_around();
   }
   if (idle_turns_ < kCrowdedTurns) {

@@ -1,5 +1,7 @@
 #include "engine/links.hpp"
 
+#include <sched.h>
+
 #include <cstring>
 
 #include "base/cast.hpp"
@@ -10,6 +12,9 @@ namespace weft::engine {
 
 namespace {
 
+// A peer that does not come to its end within this has its reasons; it will see an error if it
+// sends once more.
+constexpr std::int64_t kGoodbye_ns = 2'000'000'000;
 constexpr std::size_t kInboxStep = round_up(verbs::kInboxBytes, std::size_t{64});
 
 /// An address is the rendezvous limit, which both ends must share, then the wire's own.
@@ -38,6 +43,26 @@ Links::Links(std::span<const int> place_of_rank, Node* node, std::string device,
       device_(std::move(device)),
       rendezvous_bytes_(rendezvous_bytes),
       ends_(place_of_rank.size()) {}
+
+Links::~Links() {
+  std::vector<End*> open;
+  for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
+    End& end = ends_[peer];
+    if (end.channel == nullptr || is_local(static_cast<int>(peer))) continue;
+    static_cast<verbs::RcWire&>(*end.wire).signal_next();
+    if (end.channel->close() == verbs::Status::ok) open.push_back(&end);
+  }
+  const std::int64_t deadline = now_ns() + kGoodbye_ns;
+  while (!open.empty() && now_ns() < deadline) {
+    endpoint_->poll();
+    std::erase_if(open, [](const End* end) {
+      const auto& wire = static_cast<verbs::RcWire&>(*end->wire);
+      const bool gone = wire.failure()[0] != '\0' || end->channel->peer_abort() != nullptr;
+      return gone || (end->channel->is_closed_by_peer() && wire.is_drained());
+    });
+    if (!open.empty()) ::sched_yield();
+  }
+}
 
 std::vector<int> Links::missing(std::span<const int> peers) const {
   std::vector<int> result;

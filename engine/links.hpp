@@ -24,6 +24,11 @@ class Links {
   /// rank is alone. `device` is as Endpoint takes it; it is opened when first needed.
   Links(std::span<const int> place_of_rank, Node* node, std::string device,
         std::uint64_t rendezvous_bytes);
+  /// Sees to it that what was sent has left, and that no peer still sends: waits for the peers'
+  /// ends to go too, though not for long.
+  ~Links();
+  Links(const Links&) = delete;
+  Links& operator=(const Links&) = delete;
 
   /// Those of `peers` (ascending) to which there is no channel yet.
   std::vector<int> missing(std::span<const int> peers) const;

@@ -57,7 +57,8 @@ std::uint64_t Plan::space_bytes(Space space) const {
 }
 
 Builder::Builder(int rank, int ranks, std::uint64_t input_bytes, std::uint64_t output_bytes) {
-  if (ranks < 1 || rank < 0 || rank >= ranks) {
+  if (ranks < 1) throw_usage("plan for {} ranks: at least 1", ranks);
+  if (rank < 0 || rank >= ranks) {
     throw_usage("plan for rank {} of {}: ranks are 0 to {}", rank, ranks, ranks - 1);
   }
   plan_.rank_ = rank;
@@ -159,6 +160,10 @@ void Builder::copy_lists(std::span<const Slice> targets, std::span<const Slice> 
 
 void Builder::copy(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                    std::vector<OpId>& done) {
+  if (targets.size() == 1 && sources.size() == 1) {
+    if (const OpId id = copy(targets[0], sources[0], after); id != kNoOp) done.push_back(id);
+    return;
+  }
   const auto bytes_of = [](std::span<const Slice> slices) {
     std::uint64_t bytes = 0;
     for (const Slice& slice : slices) bytes += slice.bytes();

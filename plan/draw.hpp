@@ -1,9 +1,9 @@
 // A picture of plans for the terminal.
 //
-//           round 0          round 1
+//           round 0         round 1
 //   node 0
-//        0  =64 !1,2 ?1,2    =128 >3 <3
-//        1  =64 !0,2 ?0,2    =128 >4 <4
+//        0  =64 !1,2 ?1,2   =128 >3 <3
+//        1  =64 !0,2 ?0,2   =128 >4 <4
 //   ...
 //
 // An op stands in the round in which it can start: the number of messages and signals on the

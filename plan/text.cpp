@@ -75,6 +75,7 @@ class Line {
     while (true) {
       const auto comma = list.find(',');
       ids.push_back(number_in<OpId>(list.substr(0, comma)));
+      if (ids.back() == kNoOp) fail(fmt::format("'{}' is no op", list.substr(0, comma)));
       if (comma == list.npos) break;
       list.remove_prefix(comma + 1);
     }
@@ -219,6 +220,8 @@ Plan parse(std::string_view text) {
   ranks.expect("of");
   const int size = ranks.number<int>();
   ranks.end();
+  if (size < 1) ranks.fail("a plan has at least 1 rank");
+  if (rank < 0 || rank >= size) ranks.fail(fmt::format("ranks are 0 to {}", size - 1));
   Line sizes = lines.header("bytes");
   std::array<std::uint64_t, 4> bytes{};
   for (std::size_t space = 0; space < bytes.size(); ++space) {

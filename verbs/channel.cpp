@@ -114,13 +114,17 @@ Status Channel::progress_recv() noexcept {
   return Status::ok;
 }
 
+void Channel::take_credit(std::uint32_t consumed) noexcept {
+  // Credit comes in two ways that may overtake each other; both count modulo 2^32.
+  const std::uint32_t granted = consumed + std::uint32_t{kSlots};
+  if (static_cast<std::int32_t>(granted - slots_granted_) > 0) slots_granted_ = granted;
+}
+
 Status Channel::send_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
     if (slots_sent_ == slots_granted_) {
-      // Consumed slots may be sent again.
-      slots_granted_ =
-          static_cast<std::uint32_t>(load_acquire(mailbox().credit)) + std::uint32_t{kSlots};
+      take_credit(static_cast<std::uint32_t>(load_acquire(mailbox().credit)));
       if (slots_sent_ == slots_granted_) return Status::again;
     }
     const std::size_t slot = slots_sent_ % kSlots * kSlotBytes;
@@ -136,12 +140,22 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
     const Status status = wire_.commit(begin, padded + sizeof(Trailer), last);
     if (status != Status::ok) return status;
     ++slots_sent_;
+    slots_returned_ = slots_consumed_;
     transfer.moved += bytes;
   }
   return Status::ok;
 }
 
 Status Channel::send_straight(Transfer& transfer) noexcept {
+  // Once the end is announced the receiver may write the next clear to send over this one's.
+  if (!transfer.announced) {
+    const Status status = put_and_announce(transfer);
+    if (status != Status::ok) return status;
+  }
+  return wire_.puts_done() >= transfer.ticket ? Status::ok : Status::again;
+}
+
+Status Channel::put_and_announce(Transfer& transfer) noexcept {
   const ClearToSend& clear = mailbox().clear_to_send;
   if (load_acquire(clear.message) != transfer.message) return Status::again;
   const Layout& layout = transfer.layout;
@@ -162,13 +176,10 @@ Status Channel::send_straight(Transfer& transfer) noexcept {
     transfer.moved += run;
     transfer.ticket = wire_.puts();
   }
-  if (!transfer.announced) {
-    const Status status =
-        wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, transfer.message);
-    if (status != Status::ok) return status;
-    transfer.announced = true;
-  }
-  return wire_.puts_done() >= transfer.ticket ? Status::ok : Status::again;
+  const Status status =
+      wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, transfer.message);
+  if (status == Status::ok) transfer.announced = true;
+  return status;
 }
 
 Status Channel::recv_fragments(Transfer& transfer) noexcept {
@@ -185,6 +196,7 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
         bytes > total - transfer.moved) {
       return fail("sender and receiver disagree on sizes");
     }
+    take_credit(trailer.credit);
     copy_in(transfer.layout, transfer.moved, end - round_up<std::size_t>(bytes, 8), bytes);
     transfer.moved += bytes;
     ++slots_consumed_;
@@ -236,6 +248,14 @@ void Channel::abort(const char* text) noexcept {
     if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
       return;
   }
+}
+
+Status Channel::close() noexcept {
+  return wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
+}
+
+bool Channel::is_closed_by_peer() const noexcept {
+  return load_acquire(mailbox().closed) != 0;
 }
 
 const char* Channel::peer_abort() const noexcept {

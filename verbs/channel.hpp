@@ -25,7 +25,7 @@ inline constexpr std::size_t kSlotBytes = 1920;
 
 /// The last 16 bytes of a slot. The final 8 are one store.
 struct Trailer {
-  std::uint32_t credit = 0;    // slots of the opposite direction consumed so far
+  std::uint32_t credit = 0;    // slots of the opposite direction consumed so far; rides along
   std::uint32_t message = 0;   // number of the message that the payload belongs to
   std::uint32_t bytes = 0;     // of payload in this slot
   std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
@@ -47,8 +47,9 @@ struct Mailbox {
   alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
   alignas(64) std::uint64_t finished = 0;  // number of the last large message that is in place
   alignas(64) ClearToSend clear_to_send;
-  alignas(64) std::array<char, 184> abort_text{};
+  alignas(64) std::array<char, 176> abort_text{};
   std::uint64_t aborted = 0;
+  std::uint64_t closed = 0;  // the peer will send nothing more
 };
 
 inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
@@ -107,7 +108,9 @@ class Channel {
   /// What the peer said when it gave up; null when it has not.
   const char* peer_abort() const noexcept;
 
-  Wire& wire() noexcept { return wire_; }
+  /// Says goodbye. A connection may go once both ends have.
+  Status close() noexcept;
+  bool is_closed_by_peer() const noexcept;
 
  private:
   struct Queue {
@@ -118,10 +121,12 @@ class Channel {
   static void pop(Queue& queue) noexcept;
 
   Mailbox& mailbox() const noexcept;
+  void take_credit(std::uint32_t consumed) noexcept;
   Status progress_send() noexcept;
   Status progress_recv() noexcept;
   Status send_fragments(Transfer& transfer) noexcept;
   Status send_straight(Transfer& transfer) noexcept;
+  Status put_and_announce(Transfer& transfer) noexcept;
   Status recv_fragments(Transfer& transfer) noexcept;
   Status recv_straight(Transfer& transfer) noexcept;
   Status return_credit() noexcept;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "base/cast.hpp"
@@ -18,8 +17,6 @@ constexpr std::uint32_t kDepth = 64;
 // A completion every so many requests: few events, and room before the queue is full.
 constexpr std::uint64_t kSignalEvery = 16;
 constexpr std::uint32_t kWantedInlineBytes = 256;
-// How long the end of a connection waits for what was sent to be taken by the peer.
-constexpr std::chrono::seconds kDrainTime{2};
 constexpr std::size_t kAlignment = 4096;
 
 /// What the other end must know. Sent as bytes: both ends run the same build.
@@ -76,25 +73,8 @@ RcWire::RcWire(Endpoint& endpoint) : endpoint_(endpoint) {
 
 RcWire::~RcWire() {
   if (pair_ == nullptr) return;
-  drain();
   endpoint_.wires_.erase(pair_->qp_num);
   endpoint_.library().destroy_qp(pair_);
-}
-
-void RcWire::drain() noexcept {
-  if (posted_ == completed_ || failure_[0] != '\0') return;
-  ibv_send_wr nothing{};
-  nothing.opcode = IBV_WR_RDMA_WRITE;
-  nothing.send_flags = IBV_SEND_SIGNALED;
-  nothing.wr.rdma.remote_addr = remote_inbox_;
-  nothing.wr.rdma.rkey = remote_key_;
-  const auto deadline = std::chrono::steady_clock::now() + kDrainTime;
-  Status status = post(nothing);
-  while (std::chrono::steady_clock::now() < deadline && failure_[0] == '\0') {
-    if (status == Status::again) status = post(nothing);
-    if (posted_ == completed_) return;
-    endpoint_.poll();
-  }
 }
 
 std::string RcWire::address() const {
@@ -175,7 +155,7 @@ Status RcWire::post(ibv_send_wr& request) noexcept {
     if (failure_[0] != '\0') return Status::failed;
     if (posted_ - completed_ == depth_) return Status::again;
   }
-  const bool signal = (request.send_flags & IBV_SEND_SIGNALED) != 0 ||
+  const bool signal = signal_next_ || (request.send_flags & IBV_SEND_SIGNALED) != 0 ||
                       posted_ + 1 - signalled_ >= std::min<std::uint64_t>(kSignalEvery, depth_);
   if (signal) request.send_flags |= IBV_SEND_SIGNALED;
   request.wr_id = posted_ + 1;
@@ -188,6 +168,7 @@ Status RcWire::post(ibv_send_wr& request) noexcept {
   }
   ++posted_;
   if (signal) signalled_ = posted_;
+  signal_next_ = false;
   return Status::ok;
 }
 

@@ -32,6 +32,11 @@ class RcWire final : public Wire {
   Status poll() noexcept override;
   const char* failure() const noexcept override { return failure_; }
 
+  /// Asks for the completion of the next commit, whatever else is signalled.
+  void signal_next() noexcept { signal_next_ = true; }
+  /// All that was sent has been taken by the peer's device.
+  bool is_drained() const noexcept { return posted_ == completed_; }
+
   /// Called by the endpoint with a completion of this queue pair.
   void complete(const ibv_wc& completion) noexcept;
 
@@ -39,9 +44,6 @@ class RcWire final : public Wire {
   static std::size_t memory_bytes();
 
  private:
-  /// What was sent leaves with the queue pair still there: the peer may need it after this end is
-  /// through.
-  void drain() noexcept;
   Status post(ibv_send_wr& request) noexcept;
   void modify(ibv_qp_attr& attributes, int mask, const char* state);
 
@@ -56,6 +58,7 @@ class RcWire final : public Wire {
   std::uint64_t posted_ = 0;     // work requests
   std::uint64_t completed_ = 0;  // work requests known to be complete
   std::uint64_t signalled_ = 0;  // the last one that asks for a completion
+  bool signal_next_ = false;
   struct PutMark {
     std::uint64_t request = 0;
     std::uint64_t put = 0;

@@ -10,24 +10,11 @@
 #include "alltoall/registry.hpp"
 #include "plan/text.hpp"
 #include "plan/verify.hpp"
+#include "tests/hierarchy/any_machine.hpp"
 
 namespace weft::alltoall {
 
-/// Any placement of 1 to `most_ranks` ranks on up to 10 nodes: in blocks or interleaved.
-inline hierarchy::Machine any_machine(int most_ranks = 40) {
-  const int ranks = *rc::gen::inRange(1, most_ranks + 1).as("ranks");
-  const int most_nodes = *rc::gen::inRange(1, 11).as("nodes at most");
-  std::vector<int> nodes = *rc::gen::container<std::vector<int>>(static_cast<std::size_t>(ranks),
-                                                                 rc::gen::inRange(0, most_nodes));
-  if (*rc::gen::arbitrary<bool>().as("in blocks")) std::ranges::sort(nodes);
-  std::vector<int> number(static_cast<std::size_t>(most_nodes), -1);  // closes the gaps
-  int seen = 0;
-  for (int& node : nodes) {
-    if (number[node] < 0) number[node] = seen++;
-    node = number[node];
-  }
-  return hierarchy::Machine(std::move(nodes));
-}
+using hierarchy::any_machine;
 
 inline plan::Problem any_problem(int ranks) {
   plan::Problem problem = plan::Problem::alltoall(

@@ -20,8 +20,9 @@ RC_GTEST_PROP(EveryVariant, IsRightOnAnyMachine, ()) {
 
 TEST(EveryVariant, IsRightOnEverySmallPlacement) {
   for (const char* text :
-       {"1x1", "1x2", "2x1", "1x3", "3x1", "2x2", "2x2:cyclic", "1+3", "3+1", "1+3+4", "4+1+2",
-        "0,1,1,0", "0,1,2,0,1,0", "1,0,0,1,0,2", "5x1", "1x5", "3x3", "4x4:cyclic", "2x8", "7x2"}) {
+       {"1x1", "1x2", "2x1",   "1x3",        "3x1",     "2x2",         "2x2:cyclic",
+        "1+3", "3+1", "1+3+4", "4+1+2",      "0,1,1,0", "0,1,2,0,1,0", "1,0,0,1,0,2",
+        "5x1", "1x5", "3x3",   "4x4:cyclic", "2x8",     "7x2"}) {
     const auto machine = hierarchy::Machine::parse(text);
     for (const std::uint64_t stride : {8, 24}) {
       const plan::Problem problem{plan::Collective::alltoall, machine.ranks(), 8, stride};

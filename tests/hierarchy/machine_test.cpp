@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "tests/hierarchy/any_machine.hpp"
 
 namespace weft::hierarchy {
 namespace {
@@ -17,21 +18,6 @@ std::string error_of(const auto& action) {
     return error.what();
   }
   return "no error";
-}
-
-/// Any placement of 1 to 40 ranks on up to 10 nodes: blocks, cyclic or interleaved at will.
-Machine any_machine() {
-  const int ranks = *rc::gen::inRange(1, 41);
-  std::vector<int> nodes = *rc::gen::container<std::vector<int>>(static_cast<std::size_t>(ranks),
-                                                                 rc::gen::inRange(0, 10));
-  std::vector<int> number(10, -1);  // closes the gaps
-  int seen = 0;
-  for (int& node : nodes) {
-    if (number[node] < 0) number[node] = seen++;
-    node = number[node];
-  }
-  if (*rc::gen::arbitrary<bool>()) std::ranges::sort(nodes);
-  return Machine(std::move(nodes));
 }
 
 RC_GTEST_PROP(Machine, ReadsWhatItPrints, ()) {

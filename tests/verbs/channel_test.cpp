@@ -44,11 +44,13 @@ class SlowWire final : public Wire {
     const std::uint64_t number = ++puts_;
     later_.emplace_back([this, remote, local, bytes, number] {
       std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);
-      puts_done_ = number;
+      placed_ = number;
     });
     return Status::ok;
   }
   Status poll() noexcept override {
+    // The news of a put's end may come long after the peer has seen it.
+    if (random_() % 3 == 0) puts_done_ = placed_;
     while (!later_.empty() && random_() % 3 != 0) {
       later_.front()();
       later_.pop_front();
@@ -65,6 +67,7 @@ class SlowWire final : public Wire {
   std::mt19937& random_;
   bool puts_allowed_;
   bool broken_ = false;
+  std::uint64_t placed_ = 0;
   SlowWire* peer_ = nullptr;
   std::vector<Line> memory_;
   std::deque<std::function<void()>> later_;

@@ -10,6 +10,7 @@
 
 #include "verbs/soft/async_events.hpp"
 #include "verbs/soft/completion.hpp"
+#include "verbs/soft/memory.hpp"
 #include "verbs/soft/ports.hpp"
 #include "verbs/soft/qp.hpp"
 #include "verbs/soft/receive.hpp"
@@ -94,8 +95,14 @@ ibv_context* open_device(ibv_device* device) {
 
 int close_device(ibv_context* public_context) noexcept {
   Context& context = of(public_context);
-  if (context.users != 0) return EBUSY;
-  delete &context;
+  if (context.users == 0) {
+    delete &context;
+    return 0;
+  }
+  // As with a kernel's device, closing takes along what the program did not destroy: peers can no
+  // longer reach it. The program's structures stay, for it may still point to them.
+  context.process->abandon(context);
+  abandon_regions(context);
   return 0;
 }
 

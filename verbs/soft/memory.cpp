@@ -130,6 +130,9 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
   mr->context = pd->context;
   mr->pd = pd;
   mr->handle = *index;
+  Context& context = of(pd->context);
+  std::lock_guard lock(context.regions_mutex);
+  context.regions.insert(mr.get());
   ++of(pd).users;
   return mr.release();
 }
@@ -179,8 +182,19 @@ int dereg_mr(ibv_mr* public_mr) noexcept {
   retire(process, mr.handle);
   process.mr_indices.give_back(mr.handle);
   --of(mr.pd).users;
+  Context& context = of(mr.context);
+  {
+    std::lock_guard lock(context.regions_mutex);
+    context.regions.erase(&mr);
+  }
   delete &mr;
   return 0;
+}
+
+void abandon_regions(Context& context) noexcept {
+  std::lock_guard lock(context.regions_mutex);
+  for (const Mr* mr : context.regions) retire(*context.process, mr->handle);
+  context.regions.clear();
 }
 
 }  // namespace weft::soft

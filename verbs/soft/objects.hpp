@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "base/file.hpp"
@@ -23,6 +24,7 @@ struct Device : ibv_device {
 };
 
 struct AsyncEvents;
+struct Mr;
 
 struct Context {
   verbs_context verbs;  // its last member is what programs hold
@@ -30,6 +32,8 @@ struct Context {
   unsigned device;
   std::unique_ptr<AsyncEvents> events;
   std::atomic<int> users;
+  std::mutex regions_mutex;
+  std::set<Mr*> regions;
 };
 
 inline Context& of(ibv_context* context) {

@@ -19,6 +19,7 @@
 
 namespace weft::soft {
 
+struct Context;
 struct Qp;
 struct Cq;
 struct Srq;
@@ -49,6 +50,9 @@ class Process {
   void remove(Cq& cq);
   void add(Srq& srq);
   void remove(Srq& srq);
+
+  /// Retires all QPs, CQs and SRQs of a context that is closed with objects left.
+  void abandon(Context& context) noexcept;
 
   /// Returns when nobody is inside an operation that began before the call: passes through every
   /// lock under which regions of this process are used.

@@ -10,6 +10,7 @@
 #include "verbs/soft/clock.hpp"
 #include "verbs/soft/objects.hpp"
 #include "verbs/soft/process.hpp"
+#include "verbs/soft/qp.hpp"
 #include "verbs/soft/receive.hpp"
 #include "verbs/soft/send.hpp"
 
@@ -66,6 +67,18 @@ void Process::add(Srq& srq) {
 void Process::remove(Srq& srq) {
   std::lock_guard lock(objects_mutex_);
   std::erase(srqs_, &srq);
+}
+
+void Process::abandon(Context& context) noexcept {
+  std::lock_guard lock(objects_mutex_);
+  std::erase_if(qps_, [&](Qp* qp) {
+    if (&of(qp->qp_base.context) != &context) return false;
+    std::lock_guard sends(qp->send_mutex);
+    reset_qp(*qp);
+    return true;
+  });
+  std::erase_if(cqs_, [&](const Cq* cq) { return &of(cq->context) == &context; });
+  std::erase_if(srqs_, [&](const Srq* srq) { return &of(srq->context) == &context; });
 }
 
 void Process::quiesce() noexcept {

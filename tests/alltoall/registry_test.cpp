@@ -1,0 +1,103 @@
+#include "alltoall/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace weft::alltoall {
+namespace {
+
+std::string error_of(const auto& action) {
+  try {
+    action();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Registry, ReadsNamesAndParameters) {
+  const auto algorithm = Algorithm::parse("leader:leaders=3,direct=1,between=bruck,radix=4");
+  EXPECT_FALSE(algorithm.is_flat());
+  EXPECT_EQ(algorithm.parameters().leaders, 3);
+  EXPECT_TRUE(algorithm.parameters().direct);
+  EXPECT_EQ(algorithm.parameters().between->name, "bruck");
+  EXPECT_EQ(algorithm.parameters().radix, 4);
+  EXPECT_TRUE(Algorithm::parse("bruck").is_flat());
+}
+
+TEST(Registry, NamesAreCanonical) {
+  EXPECT_EQ(Algorithm::parse("sa:between=isend,direct=0").name(), "sa");
+  EXPECT_EQ(Algorithm::parse("sa:between=isend"), Algorithm::parse("sa"));
+  EXPECT_EQ(Algorithm::parse("bruck:radix=2").name(), "bruck");
+  EXPECT_EQ(Algorithm::parse("rd:radix=8,between=bruck,direct=yes").name(),
+            "rd:direct=1,between=bruck,radix=8");
+  EXPECT_FALSE(Algorithm::parse("sa") == Algorithm::parse("rd"));
+}
+
+TEST(Registry, RefusesWhatItDoesNotKnow) {
+  const auto error = [](std::string_view text) {
+    return error_of([&] { Algorithm::parse(text); });
+  };
+  EXPECT_EQ(error("fast"),
+            "algorithm 'fast': not one of isend, bruck, pairwise-xor, pairwise-ring, sa, rd, "
+            "leader");
+  EXPECT_EQ(error(""),
+            "algorithm '': not one of isend, bruck, pairwise-xor, pairwise-ring, sa, rd, leader");
+  EXPECT_EQ(error("bruck:leaders=2"),
+            "algorithm 'bruck:leaders=2': parameter 'leaders' is not one of its own (radix)");
+  EXPECT_EQ(error("isend:radix=2"),
+            "algorithm 'isend:radix=2': parameter 'radix' is not one of its own (it has none)");
+  EXPECT_EQ(error("sa:leaders=2"),
+            "algorithm 'sa:leaders=2': parameter 'leaders' is not one of its own (direct, between, "
+            "radix with between=bruck)");
+  EXPECT_EQ(
+      error("leader:k=2"),
+      "algorithm 'leader:k=2': parameter 'k' is not one of its own (leaders, direct, between, "
+      "radix with between=bruck)");
+  EXPECT_EQ(error("sa:radix=4"), "algorithm 'sa:radix=4': a radix is for bruck alone");
+  EXPECT_EQ(error("sa:radix=2"), "algorithm 'sa:radix=2': a radix is for bruck alone");
+  EXPECT_EQ(error("sa:between=rd"),
+            "algorithm 'sa:between=rd': between=rd: not one of isend, bruck, pairwise-xor, "
+            "pairwise-ring");
+  EXPECT_EQ(error("bruck:radix=1"),
+            "algorithm 'bruck:radix=1': radix=1: not a whole number from 2 to 2147483647");
+  EXPECT_EQ(error("leader:leaders=0"),
+            "algorithm 'leader:leaders=0': leaders=0: not a whole number from 1 to 2147483647");
+  EXPECT_EQ(error("sa:direct=2"),
+            "algorithm 'sa:direct=2': direct=2: not one of 1, yes, on, true, 0, no, off, false");
+  EXPECT_EQ(error("sa:direct=1,direct=0"),
+            "algorithm 'sa:direct=1,direct=0': parameter 'direct' is there twice");
+  EXPECT_EQ(error("sa:direct"),
+            "algorithm 'sa:direct': 'direct' is not of the form parameter=value");
+  EXPECT_EQ(error("sa:"), "algorithm 'sa:': '' is not of the form parameter=value");
+  EXPECT_EQ(error("sa:direct=1,"),
+            "algorithm 'sa:direct=1,': '' is not of the form parameter=value");
+}
+
+TEST(Registry, RefusesAProblemThatIsNotForTheMachine) {
+  const auto machine = hierarchy::Machine::uniform(2, 2);
+  const auto algorithm = Algorithm::parse("sa");
+  EXPECT_EQ(error_of([&] { algorithm.plan(plan::Problem::alltoall(5, 8), machine, 0); }),
+            "alltoall of 5 ranks on a machine of 4: they must be equal");
+  EXPECT_EQ(error_of([&] { algorithm.plan(plan::Problem::alltoall(4, 8), machine, 4); }),
+            "alltoall of 4 ranks: rank 4 is not from 0 to 3");
+  EXPECT_EQ(error_of([&] {
+              algorithm.plan({plan::Collective::alltoall, 4, 8, 7}, machine, 0);
+            }),
+            "alltoall of blocks of 8 bytes, 7 apart: the distance must be at least the block");
+}
+
+TEST(Registry, EveryEntryHasOneNameAndASummary) {
+  for (const auto& algorithm : flat_algorithms()) {
+    EXPECT_EQ(Algorithm::parse(algorithm.name).name(), algorithm.name);
+    EXPECT_FALSE(algorithm.summary.empty());
+  }
+  for (const auto& scheme : schemes()) {
+    EXPECT_EQ(Algorithm::parse(scheme.name).name(), scheme.name);
+    EXPECT_FALSE(scheme.summary.empty());
+  }
+}
+
+}  // namespace
+}  // namespace weft::alltoall
