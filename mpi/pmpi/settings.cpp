@@ -24,10 +24,12 @@ std::string facts_of_this_rank() {
   for (const char* name : kShared) facts[name] = env::text(name).value_or("");
   facts["WEFT_REPORT"] = env::text("WEFT_REPORT").value_or("");
   try {
-    facts["disabled"] = env::flag("WEFT_DISABLE").value_or(false);
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
-    comm::Settings::from_environment();
+    const bool disabled = env::flag("WEFT_DISABLE").value_or(false);
+    facts["disabled"] = disabled;
+    // What is disabled may be set to anything.
+    if (!disabled) comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }
@@ -69,7 +71,6 @@ Agreement agree(Bootstrap& bootstrap) {
   bool disabled = false;
   for (const json& facts : ranks) disabled = disabled || facts.at("disabled").get<bool>();
   require_no_error(ranks);
-  // What is disabled may be set to anything.
   if (disabled) {
     return {.disabled = true,
             .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
