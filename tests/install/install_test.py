@@ -83,7 +83,8 @@ class Installed(unittest.TestCase):
                              os.path.realpath(self.path("lib/weft", f"libweft-{mpi}.so")))
 
     def test_the_library_shows_its_api_alone(self):
-        symbols = run("nm", "--dynamic", "--demangle", "--defined-only", self.path("lib/libweft.so"))
+        symbols = run("nm", "--dynamic", "--demangle", "--defined-only",
+                      self.path("lib/libweft.so"))
         names = [line.split(maxsplit=2)[2] for line in symbols.splitlines()]
         self.assertIn("weft_alltoall", names)
         foreign = [name for name in names if not name.startswith(("weft_", "weft::"))
