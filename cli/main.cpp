@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   CLI::App tool("Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.", "weft");
   tool.set_version_flag("--version", fmt::format("weft {}", kVersion), "Print the version");
   tool.allow_extras();
+  tool.require_subcommand(0, 1);
   tool.get_formatter()->column_width(26);
   Action action;
   add_info(tool, action);
@@ -81,7 +82,7 @@ int run(int argc, char** argv) {
       "  weft info\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
-      "  LD_PRELOAD=$(weft preload) mpirun ...\n\n"
+      "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n\n"
       "weft COMMAND --help says more.");
   try {
     tool.parse(argc, argv);
@@ -91,6 +92,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     print(std::string(version.what()) + "\n");
     return kHolds;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();
+    throw_usage("{}: takes one value, once", text.substr(0, text.find(':')));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
