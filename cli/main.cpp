@@ -61,6 +61,14 @@ void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
   throw_usage("{} '{}': one argument too many", command->get_name(), left.front());
 }
 
+/// Of an option with no value, several, or one that takes none.
+std::string describe(const CLI::ArgumentMismatch& error) {
+  const std::string_view text = error.what();
+  const auto flag = text.find(" was given a disallowed flag override");
+  if (flag != text.npos) return fmt::format("--{}: takes no value", text.substr(0, flag));
+  return fmt::format("{}: takes one value, once", text.substr(0, text.find(':')));
+}
+
 int run(int argc, char** argv) {
   CLI::App tool("Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.", "weft");
   tool.set_version_flag("--version", fmt::format("weft {}", kVersion), "Print the version");
@@ -93,8 +101,7 @@ int run(int argc, char** argv) {
     print(std::string(version.what()) + "\n");
     return kHolds;
   } catch (const CLI::ArgumentMismatch& error) {
-    const std::string_view text = error.what();
-    throw_usage("{}: takes one value, once", text.substr(0, text.find(':')));
+    throw_usage("{}", describe(error));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }

@@ -10,11 +10,11 @@
 namespace weft::cli {
 
 struct Run {
-  std::string input;                                             // standard input
-  std::vector<std::pair<std::string, std::string>> environment;  // added to a small fixed one
-  std::filesystem::path directory;                               // to run in; empty: this one
-  std::string tool;                                              // empty: the one just built
-  bool closed_output = false;                                    // nobody reads standard output
+  std::string input = {};                                             // standard input
+  std::vector<std::pair<std::string, std::string>> environment = {};  // added to a small fixed one
+  std::filesystem::path directory = {};                               // to run in; empty: this one
+  std::string tool = {};                                              // empty: the one just built
+  bool closed_output = false;  // nobody reads standard output
 };
 
 struct Ended {

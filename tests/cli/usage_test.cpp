@@ -30,7 +30,7 @@ const Mistake kMistakes[] = {
     {"info --weave", "info --weave: no such option; there are --help, --json"},
     {"info plan", "info 'plan': one argument too many"},
     {"preload x", "preload 'x': one argument too many"},
-    {"preload --json=yes", "--json: takes one value, once"},
+    {"preload --json=yes", "--json: takes no value"},
     {"preload --mpi lam", "--mpi=lam: not one of openmpi, mpich"},
     {"preload --mpi mpich --soft-device", "--mpi=mpich: not together with --soft-device"},
     {"plan", "the collective (alltoall) is missing"},
