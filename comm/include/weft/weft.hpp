@@ -114,7 +114,7 @@ class WEFT_API Communicator {
 
  private:
   std::size_t block_bytes(std::size_t input_bytes, std::size_t output_bytes) const;
-  class Impl;
+  class WEFT_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;
 };
 
