@@ -32,11 +32,17 @@ Range parse_range(std::string_view option, std::string_view text, int low, int h
 std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text,
                                        std::uint64_t low, std::uint64_t high) {
   std::vector<std::uint64_t> sizes;
-  while (true) {
-    const auto comma = text.find(',');
-    sizes.push_back(env::parse_bytes(option, text.substr(0, comma), low, high));
-    if (comma == text.npos) return sizes;
-    text.remove_prefix(comma + 1);
+  try {
+    for (std::string_view rest = text;;) {
+      const auto comma = rest.find(',');
+      sizes.push_back(env::parse_bytes(option, rest.substr(0, comma), low, high));
+      if (comma == rest.npos) return sizes;
+      rest.remove_prefix(comma + 1);
+    }
+  } catch (const UsageError&) {
+    throw_usage(
+        "{}={}: not sizes from {} to {} bytes joined by commas (K, M and G are powers of 1024)",
+        option, text, low, high);
   }
 }
 
@@ -82,13 +88,13 @@ void MachineOptions::add_to(CLI::App& command) {
   command.add_option("--ppn", ppn, "Ranks on each node")->type_name("P");
   command
       .add_option("--placement", placement,
-                  "block: a node's ranks are neighbours; cyclic: ranks are dealt out to the nodes "
-                  "in turn [block]")
+                  "block: a node's ranks are neighbours; cyclic: ranks are dealt out to\n"
+                  "the nodes in turn [block]")
       ->type_name("HOW");
   command
       .add_option("--machine", machine,
-                  "Any placement: 3x4, 3x4:cyclic, 1+3+4 (ranks a node) or 0,1,0,1 (the node of "
-                  "each rank)")
+                  "Any placement: 3x4, 3x4:cyclic, 1+3+4 (ranks a node) or 0,1,0,1\n"
+                  "(the node of each rank)")
       ->type_name("M");
 }
 

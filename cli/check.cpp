@@ -34,7 +34,7 @@ struct Blocks {
 
 /// What is proved where --bytes does not say: blocks side by side, which join into long slices, and
 /// odd ones with a gap, which do not.
-const std::vector<Blocks> kDefaultBlocks = {{8, std::nullopt}, {7, 16}};
+const std::vector<Blocks> kDefaultBlocks = {{1, std::nullopt}, {7, 16}, {64, std::nullopt}};
 
 std::vector<Blocks> read_blocks(const Options& options) {
   const auto stride = parse_stride(options.stride);
@@ -273,38 +273,37 @@ void add_options(CLI::App& command, Options& options) {
       ->type_name("A..B");
   command
       .add_option("--placements", options.placements,
-                  "Placements for each number of ranks: even blocks, cyclic, uneven blocks, one "
-                  "rank a node, one node, then random ones [6]")
+                  "Placements for each number of ranks: even blocks, cyclic, uneven\n"
+                  "blocks, one rank a node, one node, then random ones [6]")
       ->type_name("N");
   command.add_option("--seed", options.seed, "Seed of the random placements [1]")->type_name("N");
   several("--machine", options.machines,
-          "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 or 0,1,0,1 (repeatable)")
+          "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 (ranks a\n"
+          "node) or 0,1,0,1 (the node of each rank) (repeatable)")
       ->type_name("M");
   several("--algorithm", options.algorithms,
           "This one alone (repeatable) [every variant of every algorithm]")
       ->type_name("A");
   command
       .add_option("--bytes", options.bytes,
-                  "Block sizes, comma separated [8, and 7 with a stride of 16]")
+                  "Block sizes, comma separated [1, 64, and 7 with a stride of 16]")
       ->type_name("B,...");
   command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
       ->type_name("B");
   several("--file", options.files,
-          "Verify the plans in this file, folder or standard input (-) instead: one plan a rank "
-          "(repeatable; with --machine and --bytes)")
+          "Verify the plans in this file, folder or standard input (-) instead:\n"
+          "one plan a rank (repeatable; with --machine and --bytes)")
       ->type_name("PATH");
   command.add_option("--jobs", options.jobs, "Threads [the cores there are]")->type_name("N");
-  command.add_flag("--json", options.json, "Print JSON");
+  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
 }
 
 }  // namespace
 
 void add_check(CLI::App& tool, Action& action) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand(
-      "check",
-      "Prove that plans are right, without running them: delivery, matching, bounds, no data race, "
-      "no deadlock");
+  CLI::App* command =
+      tool.add_subcommand("check", "Prove that plans are right, without running them");
   add_options(*command, *options);
   command->footer(
       "Ends with 0 when all holds, 1 when something does not, 2 for bad usage.\n\n"

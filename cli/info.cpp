@@ -1,4 +1,236 @@
+// weft info: what there is on this machine, and what weft makes of it.
+#include <algorithm>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "cli/addons.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/settings_table.hpp"
+#include "engine/view.hpp"
+#include "hierarchy/detect.hpp"
+#include "verbs/devices.hpp"
+#include "verbs/endpoint.hpp"
+
 namespace weft::cli {
-void add_info(CLI::App&, Action&) {}
+
+namespace {
+
+struct LibraryInfo {
+  std::string name;
+  std::string path;
+  std::string error;  // why there are no devices of it
+  std::vector<verbs::Device> devices;
+};
+
+struct Info {
+  std::vector<LibraryInfo> libraries;
+  std::string device;        // that weft would use
+  std::string device_error;  // why none
+  std::string host;
+  int cores = 0;
+  std::string topology;
+  std::vector<engine::ViewReport> views;
+  std::vector<std::pair<std::string, Addon>> addons;
+  std::vector<Setting> settings;
+  std::vector<std::string> problems;  // with the settings
+};
+
+LibraryInfo ask(std::string name, std::string path, const verbs::Library& (*load)()) {
+  LibraryInfo info{std::move(name), std::move(path), {}, {}};
+  try {
+    const verbs::Library& library = load();
+    info.path = library.path;
+    info.devices = verbs::query_devices(library);
+    if (info.devices.empty()) info.error = "no devices";
+  } catch (const Error& error) {
+    info.error = error.what();
+  }
+  return info;
+}
+
+Info gather() {
+  Info info;
+  info.libraries.push_back(ask("libibverbs", "libibverbs.so.1", &verbs::Library::system));
+  info.libraries.push_back(
+      ask("software device", verbs::soft_device_path(), &verbs::Library::soft));
+  info.settings = settings();
+  info.problems = setting_problems();
+  std::string wanted;
+  for (const Setting& setting : info.settings) {
+    if (setting.name == "WEFT_DEVICE") wanted = setting.value.value_or("");
+  }
+  try {
+    info.device = verbs::Endpoint(wanted).describe();
+  } catch (const UsageError& error) {
+    info.device_error = error.what();
+    info.problems.push_back(info.device_error);
+  } catch (const Error& error) {
+    info.device_error = error.what();
+  }
+  info.host = hierarchy::host_identity();
+  info.cores = hierarchy::usable_cores();
+  info.topology = hierarchy::describe_topology();
+  info.views = engine::report_views();
+  for (const auto mpi : kMpis) info.addons.emplace_back(mpi, mpi_addon(mpi));
+  info.addons.emplace_back("software device", soft_device_addon());
+  return info;
+}
+
+void line(std::string& text, std::string_view name, std::string_view what) {
+  text += fmt::format("  {:<22}{}\n", name, what);
+}
+
+std::string describe(const verbs::Port& port) {
+  if (!port.error.empty()) return fmt::format("port {}: {}", port.number, port.error);
+  std::string text = fmt::format("port {}: {}, {}, LID {}, MTU {} of {}", port.number, port.state,
+                                 port.link_layer, port.lid, port.mtu_bytes, port.max_mtu_bytes);
+  for (const verbs::Gid& gid : port.gids) text += fmt::format(", GID {} {}", gid.index, gid.text);
+  return text;
+}
+
+void add_devices(std::string& text, const Info& info) {
+  text += "\ndevices\n";
+  for (const LibraryInfo& library : info.libraries) {
+    line(text, library.name,
+         library.error.empty() || library.error.find(library.path) != library.error.npos
+             ? (library.error.empty() ? library.path : library.error)
+             : fmt::format("{}: {}", library.path, library.error));
+    for (const verbs::Device& device : library.devices) {
+      line(text, "  " + device.name,
+           device.error.empty() ? fmt::format("GUID {}, firmware {}", device.guid, device.firmware)
+                                : device.error);
+      for (const verbs::Port& port : device.ports) line(text, "", describe(port));
+    }
+  }
+  line(text, "weft would use",
+       info.device_error.empty() ? info.device : "none: " + info.device_error);
+}
+
+std::string settings_text(const std::vector<Setting>& list) {
+  std::size_t width = std::string_view("value").size();
+  for (const Setting& setting : list) width = std::max(width, setting.value.value_or("").size());
+  width = std::min<std::size_t>(width, 40);
+  const auto row = [width](std::string_view name, std::string_view value, std::string_view fallback,
+                           std::string_view meaning) {
+    return fmt::format("  {:<22}{:<{}}  {:<18}{}\n", name, value, width, fallback, meaning);
+  };
+  std::string text = row("", "value", "default", "");
+  for (const Setting& setting : list) {
+    text += row(setting.name, setting.value.value_or("-"), setting.fallback, setting.meaning);
+  }
+  return text;
+}
+
+std::string to_text(const Info& info) {
+  std::string text = fmt::format("weft {}\n", kVersion);
+  add_devices(text, info);
+  text += "\ntopology\n";
+  line(text, "hardware", info.topology);
+  line(text, "usable here", counted(static_cast<std::uint64_t>(info.cores), "core"));
+  line(text, "host identity", info.host);
+  text += "\nviews of a peer's buffers on the node, best first\n";
+  for (const auto& view : info.views) {
+    line(text, view.name,
+         fmt::format("{}{}{}", view.works ? "works" : "does not work", view.why.empty() ? "" : ": ",
+                     view.why));
+  }
+  text += "\nadd-ons\n";
+  for (const auto& [name, addon] : info.addons) {
+    line(text, name, addon.exists ? addon.path : "not there: " + addon.path);
+  }
+  text += "\nsettings\n" + settings_text(info.settings);
+  return text;
+}
+
+Json to_json(const verbs::Port& port) {
+  Json json = {{"number", port.number}};
+  if (!port.error.empty()) {
+    json["error"] = port.error;
+    return json;
+  }
+  json["state"] = port.state;
+  json["link_layer"] = port.link_layer;
+  json["lid"] = port.lid;
+  json["mtu_bytes"] = port.mtu_bytes;
+  json["max_mtu_bytes"] = port.max_mtu_bytes;
+  json["gids"] = Json::array();
+  for (const verbs::Gid& gid : port.gids) {
+    json["gids"].push_back({{"index", gid.index}, {"gid", gid.text}});
+  }
+  return json;
+}
+
+Json to_json(const LibraryInfo& library) {
+  Json json = {{"name", library.name}, {"path", library.path}};
+  if (!library.error.empty()) json["error"] = library.error;
+  json["devices"] = Json::array();
+  for (const verbs::Device& device : library.devices) {
+    Json one = {{"name", device.name}};
+    if (device.error.empty()) {
+      one["guid"] = device.guid;
+      one["firmware"] = device.firmware;
+    } else {
+      one["error"] = device.error;
+    }
+    one["ports"] = Json::array();
+    for (const verbs::Port& port : device.ports) one["ports"].push_back(to_json(port));
+    json["devices"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Json to_json(const Info& info) {
+  Json json = {{"version", kVersion}};
+  json["libraries"] = Json::array();
+  for (const auto& library : info.libraries) json["libraries"].push_back(to_json(library));
+  json["device"] =
+      info.device_error.empty() ? Json{{"name", info.device}} : Json{{"error", info.device_error}};
+  json["topology"] = {
+      {"hardware", info.topology}, {"usable_cores", info.cores}, {"host_identity", info.host}};
+  json["views"] = Json::array();
+  for (const auto& view : info.views) {
+    json["views"].push_back({{"name", view.name}, {"works", view.works}, {"why", view.why}});
+  }
+  json["addons"] = Json::array();
+  for (const auto& [name, addon] : info.addons) {
+    json["addons"].push_back({{"name", name}, {"path", addon.path}, {"exists", addon.exists}});
+  }
+  json["settings"] = Json::array();
+  for (const Setting& setting : info.settings) {
+    json["settings"].push_back({{"name", setting.name},
+                                {"value", setting.value ? Json(*setting.value) : Json()},
+                                {"default", setting.fallback},
+                                {"meaning", setting.meaning}});
+  }
+  json["problems"] = info.problems;
+  return json;
+}
+
+int run(bool json) {
+  const Info info = gather();
+  json ? print_json(to_json(info)) : print(to_text(info));
+  // All is shown before the complaint: whoever asks for information is looking for the mistake.
+  if (!info.problems.empty()) throw UsageError(info.problems.front());
+  return kHolds;
+}
+
+}  // namespace
+
+void add_info(CLI::App& tool, Action& action) {
+  const auto json = std::make_shared<bool>(false);
+  CLI::App* command = tool.add_subcommand(
+      "info", "Show devices, topology, views of peers' buffers, add-ons and settings");
+  command->add_flag("--json", *json, "Print JSON")->disable_flag_override();
+  command->footer(
+      "A device or add-on that is missing is no error here: it says why. Ends with 2 when a\n"
+      "WEFT_ setting in the environment is wrong.\n\n"
+      "Examples:\n"
+      "  weft info\n"
+      "  weft info --json | jq .views");
+  command->callback([json, &action] { action = [json] { return run(*json); }; });
+}
+
 }  // namespace weft::cli

@@ -61,10 +61,19 @@ void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
   throw_usage("{} '{}': one argument too many", command->get_name(), left.front());
 }
 
+/// Of an option with no value, several, or one that takes none.
+std::string describe(const CLI::ArgumentMismatch& error) {
+  const std::string_view text = error.what();
+  const auto flag = text.find(" was given a disallowed flag override");
+  if (flag != text.npos) return fmt::format("--{}: takes no value", text.substr(0, flag));
+  return fmt::format("{}: takes one value, once", text.substr(0, text.find(':')));
+}
+
 int run(int argc, char** argv) {
   CLI::App tool("Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.", "weft");
   tool.set_version_flag("--version", fmt::format("weft {}", kVersion), "Print the version");
   tool.allow_extras();
+  tool.require_subcommand(0, 1);
   tool.get_formatter()->column_width(26);
   Action action;
   add_info(tool, action);
@@ -81,7 +90,7 @@ int run(int argc, char** argv) {
       "  weft info\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
-      "  LD_PRELOAD=$(weft preload) mpirun ...\n\n"
+      "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n\n"
       "weft COMMAND --help says more.");
   try {
     tool.parse(argc, argv);
@@ -91,6 +100,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& version) {
     print(std::string(version.what()) + "\n");
     return kHolds;
+  } catch (const CLI::ArgumentMismatch& error) {
+    throw_usage("{}", describe(error));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }

@@ -1,4 +1,182 @@
+// weft plan: shows what an algorithm does, or what plans in their text form say.
+#include <memory>
+
+#include "alltoall/registry.hpp"
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
+#include "cli/plan_files.hpp"
+#include "cli/plan_output.hpp"
+#include "plan/draw.hpp"
+#include "plan/text.hpp"
+
 namespace weft::cli {
-void add_plan(CLI::App&, Action&) {}
+
+namespace {
+
+// Above this many ranks the cost sheet has a line a node alone, and there is no picture.
+constexpr int kRanksShown = 32;
+
+struct Options {
+  Text collective, algorithm, bytes, stride, rank;
+  MachineOptions machine;
+  std::vector<std::string> files;
+  bool text = false;
+  bool json = false;
+};
+
+/// Plans, and what is known of them.
+struct Subject {
+  std::string title;                          // one line for people
+  Json facts;                                 // the same for programs
+  std::optional<hierarchy::Machine> machine;  // always there for plans of an algorithm
+  std::vector<plan::Plan> plans;              // ascending by rank
+  std::optional<plan::CostSheet> sheet;       // always there for plans of an algorithm
+};
+
+Subject emit(const Options& options) {
+  const auto collective = parse_collective(options.collective);
+  const auto algorithm = alltoall::Algorithm::parse(
+      required(options.algorithm, fmt::format("--algorithm ({})", algorithm_names())));
+  const auto machine = options.machine.read();
+  const auto bytes = env::parse_bytes(
+      "--bytes", required(options.bytes, "--bytes, the size of a block,"), 0, kMostBlockBytes);
+  const auto problem = make_problem(machine.ranks(), bytes, parse_stride(options.stride));
+  Subject subject;
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    subject.plans.push_back(algorithm.plan(problem, machine, rank));
+  }
+  subject.sheet = plan::cost_sheet(machine.node_of_rank(), subject.plans);
+  subject.title =
+      fmt::format("{} by {} on {} ({} on {}), blocks of {}{}", to_string(collective),
+                  algorithm.name(), to_string(machine), counted(subject.plans.size(), "rank"),
+                  counted(subject.sheet->by_node.size(), "node"), counted(bytes, "byte"),
+                  problem.stride == bytes ? "" : fmt::format(", {} apart", problem.stride));
+  subject.facts = {{"collective", to_string(collective)},
+                   {"algorithm", algorithm.name()},
+                   {"machine", to_string(machine)},
+                   {"ranks", machine.ranks()},
+                   {"nodes", machine.nodes()},
+                   {"block_bytes", bytes},
+                   {"stride", problem.stride}};
+  subject.machine = machine;
+  return subject;
+}
+
+Subject read(const Options& options) {
+  for (const auto& [name, text] :
+       {std::pair("--algorithm", &options.algorithm), std::pair("--bytes", &options.bytes),
+        std::pair("--stride", &options.stride)}) {
+    if (*text) throw_usage("{}={}: not together with --file", name, **text);
+  }
+  if (options.collective) parse_collective(options.collective);
+  Subject subject;
+  subject.plans = read_plans(options.files);
+  subject.title = counted(subject.plans.size(), "plan");
+  subject.facts = Json::object();
+  if (!options.machine.given()) return subject;
+  subject.machine = options.machine.read();
+  subject.sheet = plan::cost_sheet(subject.machine->node_of_rank(), subject.plans);
+  subject.title += " on " + to_string(*subject.machine);
+  subject.facts["machine"] = to_string(*subject.machine);
+  return subject;
+}
+
+std::string picture_of(const Subject& subject) {
+  const bool small = subject.machine->ranks() <= kRanksShown;
+  std::string text = fmt::format("{}\n\n{}", subject.title, to_table(*subject.sheet, small));
+  if (small) text += "\n" + plan::draw(subject.machine->node_of_rank(), subject.plans);
+  return text;
+}
+
+/// The text form, with what else is known as comments: it reads back as the plan.
+std::string text_of(const Subject& subject, const plan::Plan& plan) {
+  std::string text;
+  if (subject.sheet) {
+    const auto& cost = subject.sheet->by_rank[static_cast<std::size_t>(plan.rank())];
+    text = fmt::format("# {}\n# rank {}, node {}: {}\n", subject.title, plan.rank(),
+                       subject.machine->node_of(plan.rank()), describe(cost));
+  }
+  return text + to_text(plan);
+}
+
+std::vector<plan::Plan> plans_of_rank(const Subject& subject, const std::string& text) {
+  const int last = subject.plans.empty() ? 0 : subject.plans.front().ranks() - 1;
+  const auto rank = static_cast<int>(env::parse_integer("--rank", text, 0, last));
+  std::vector<plan::Plan> plans;
+  for (const plan::Plan& plan : subject.plans) {
+    if (plan.rank() == rank) plans.push_back(plan);
+  }
+  if (plans.empty()) throw_usage("--rank={}: no plan in --file is for it", rank);
+  return plans;
+}
+
+int run(const Options& options) {
+  if (options.rank && options.text) {
+    throw_usage("--rank={}: not together with --text, which shows every rank", *options.rank);
+  }
+  Subject subject = options.files.empty() ? emit(options) : read(options);
+  const bool texts = options.rank || options.text || !subject.sheet;
+  if (options.rank) subject.plans = plans_of_rank(subject, *options.rank);
+  if (options.json) {
+    Json json = subject.facts;
+    if (subject.sheet) json["cost"] = to_json(*subject.sheet);
+    if (texts) {
+      json["plans"] = Json::array();
+      for (const plan::Plan& plan : subject.plans) json["plans"].push_back(to_json(plan));
+    }
+    print_json(json);
+    return kHolds;
+  }
+  if (!texts) {
+    print(picture_of(subject));
+    return kHolds;
+  }
+  for (const plan::Plan& plan : subject.plans) print(text_of(subject, plan));
+  return kHolds;
+}
+
+void add_options(CLI::App& command, Options& options) {
+  command.add_option("collective", options.collective, "What to plan: alltoall")
+      ->type_name("COLLECTIVE");
+  command.add_option("--algorithm", options.algorithm, "Algorithm, see below")->type_name("A");
+  options.machine.add_to(command);
+  command.add_option("--bytes", options.bytes, "Size of a block (K, M, G: powers of 1024)")
+      ->type_name("B");
+  command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
+      ->type_name("B");
+  command.add_option("--rank", options.rank, "Print this rank's plan in its text form")
+      ->type_name("R");
+  command.add_flag("--text", options.text, "Print every rank's plan in its text form")
+      ->disable_flag_override();
+  command
+      .add_option("--file", options.files,
+                  "Read plans in their text form instead, from this file, folder or\n"
+                  "standard input (-), and print them, or their costs where a machine\n"
+                  "is given (repeatable)")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
+}
+
+}  // namespace
+
+void add_plan(CLI::App& tool, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = tool.add_subcommand(
+      "plan", "Show the plans of an algorithm: what each rank does, and what that costs");
+  add_options(*command, *options);
+  command->footer(
+      "Prints the cost sheet and, for up to 32 ranks, a picture; with --rank or --text the plans\n"
+      "themselves. What it prints with --text can be read again with --file, here and by check.\n\n"
+      "Examples:\n"
+      "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
+      "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512 --rank 5\n"
+      "  weft plan alltoall --algorithm bruck:radix=4 --machine 1+3+4 --bytes 64 --json\n"
+      "  weft plan --file plan.txt\n\n" +
+      list_algorithms());
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
 }  // namespace weft::cli

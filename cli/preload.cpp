@@ -1,4 +1,88 @@
+// weft preload: the path of the add-on for LD_PRELOAD.
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "base/error.hpp"
+#include "cli/addons.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
+#include "cli/output.hpp"
+
 namespace weft::cli {
-void add_preload(CLI::App&, Action&) {}
+
+namespace {
+
+struct Options {
+  Text mpi;
+  bool soft_device = false;
+  bool json = false;
+};
+
+/// What the first mpirun on PATH says of itself; empty where there is none.
+std::string mpirun_version() {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(
+      ::popen("timeout 10 mpirun --version </dev/null 2>/dev/null", "r"), ::pclose);
+  std::string text;
+  std::array<char, 512> part;
+  while (output != nullptr) {
+    const std::size_t bytes = std::fread(part.data(), 1, part.size(), output.get());
+    if (bytes == 0) break;
+    text.append(part.data(), bytes);
+  }
+  return text;
+}
+
+std::string mpi_in_use() {
+  const std::string version = mpirun_version();
+  // MPICH's launcher names itself, its version text names nobody.
+  const bool mpich = version.find("HYDRA") != version.npos || version.find("mpich") != version.npos;
+  return mpich ? "mpich" : "openmpi";
+}
+
+int run(const Options& options) {
+  if (options.mpi && options.soft_device) {
+    throw_usage("--mpi={}: not together with --soft-device", *options.mpi);
+  }
+  std::vector<std::string_view> known(kMpis.begin(), kMpis.end());
+  if (options.mpi) parse_choice("--mpi", *options.mpi, known);
+  const std::string mpi = options.soft_device ? "" : options.mpi ? *options.mpi : mpi_in_use();
+  const Addon addon = options.soft_device ? soft_device_addon() : mpi_addon(mpi);
+  if (!addon.exists) {
+    throw Error(fmt::format("{}: there is no such file; it is built with weft{}", addon.path,
+                            options.soft_device ? "" : fmt::format(" where {} is installed", mpi)));
+  }
+  if (options.json) {
+    Json json = {{"path", addon.path}};
+    if (!mpi.empty()) json["mpi"] = mpi;
+    print_json(json);
+  } else {
+    print(addon.path + "\n");
+  }
+  return kHolds;
+}
+
+}  // namespace
+
+void add_preload(CLI::App& tool, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = tool.add_subcommand("preload", "Print the path of the add-on to preload");
+  command
+      ->add_option("--mpi", options->mpi,
+                   "openmpi or mpich [that of the mpirun on PATH, openmpi where there is none]")
+      ->type_name("MPI");
+  command
+      ->add_flag("--soft-device", options->soft_device,
+                 "The software RDMA device instead, for programs that use verbs")
+      ->disable_flag_override();
+  command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
+  command->footer(
+      "Ends with 1 when the file is not there, 2 for bad usage.\n\n"
+      "Examples:\n"
+      "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n"
+      "  mpiexec.mpich -env LD_PRELOAD $(weft preload --mpi mpich) ./program\n"
+      "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
 }  // namespace weft::cli

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t kTurnsPerLook = 1024;
 constexpr std::uint32_t kSpinTurns = 2048;
 constexpr std::uint32_t kTurnsPerYield = 32;
-// Where ranks outnumber cores, what a rank waits for can hardly come while it spins.
-constexpr std::uint32_t kCrowdedTurns = 16;
+// Where ranks outnumber cores: how often a rank gives its core away before it sleeps.
+constexpr std::uint32_t kCrowdedYields = 200;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
 
@@ -33,8 +33,10 @@ bool Executor::idle() noexcept {
     if (idle_turns_ > kSpinTurns && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
     return idle_turns_ % kTurnsPerLook != 0 || look_around();
   }
-  if (idle_turns_ < kCrowdedTurns) {
-    relax();
+  // The core goes to the neighbours first: what this rank waits for is what they are about to do,
+  // and a turn of all of them is over sooner than a sleep.
+  if (idle_turns_ < kCrowdedYields) {
+    ::sched_yield();
     return true;
   }
   if (remote_active_ == 0 && node_ != nullptr) {
@@ -106,8 +108,7 @@ bool Executor::guard_stages() noexcept {
   for (int place = 0; place < node_->places(); ++place) {
     idle_turns_ = 0;
     while (place != node_->place() && node_->completed_by(place) + 2 < execution_) {
-      if (node_->crowded() && ++idle_turns_ > kCrowdedTurns) ::sched_yield();
-      relax();
+      node_->crowded() ? static_cast<void>(::sched_yield()) : relax();
       if (++idle_turns_ % kTurnsPerLook == 0 && !look_around()) return false;
     }
   }

@@ -15,13 +15,22 @@ namespace {
 constexpr std::array kKinds = {OpKind::send,   OpKind::recv,   OpKind::copy,
                                OpKind::reduce, OpKind::signal, OpKind::wait};
 
+constexpr std::size_t kQuotedBytes = 120;  // of a line, in an error
+
 /// One line, taken apart word by word.
 class Line {
  public:
   Line(std::size_t number, std::string_view text) : number_(number), text_(text), rest_(text) {}
 
   [[noreturn]] void fail(std::string_view why) const {
-    throw_usage("plan, line {}: '{}': {}", number_, text_, why);
+    std::string quoted(text_.substr(0, kQuotedBytes));
+    if (quoted.size() < text_.size()) quoted += "...";
+    // What is no text must not cut the message short, nor disturb a terminal.
+    const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
+    std::ranges::replace_if(quoted, is_control, '?');
+    std::string reason(why);
+    std::ranges::replace_if(reason, is_control, '?');
+    throw_usage("plan, line {}: '{}': {}", number_, quoted, reason);
   }
 
   bool done() {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <filesystem>
 #include <fstream>

@@ -103,6 +103,7 @@ int close_device(ibv_context* public_context) noexcept {
   // longer reach it. The program's structures stay, for it may still point to them.
   context.process->abandon(context);
   abandon_regions(context);
+  context.events->descriptor.reset();
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "verbs/soft/peer.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -105,6 +106,11 @@ std::shared_ptr<Peer> Peer::self(int segment_descriptor, std::uint32_t slot) {
 void Peer::mark_dead() noexcept {
   std::int64_t alive = 0;
   died_at_ns_.compare_exchange_strong(alive, now_ns());
+}
+
+bool Peer::hung_up() const noexcept {
+  pollfd end = {.fd = connection_.get(), .events = POLLRDHUP, .revents = 0};
+  return !is_self_ && ::poll(&end, 1, 0) == 1;
 }
 
 int Peer::ask(const Request& request, Reply& reply, std::span<const iovec> out,

@@ -41,6 +41,8 @@ class Peer {
   bool dead() const noexcept { return died_at_ns_.load(std::memory_order_acquire) != 0; }
   std::int64_t died_at_ns() const noexcept { return died_at_ns_.load(std::memory_order_acquire); }
   void mark_dead() noexcept;
+  /// Asks the kernel whether the other end of the connection is still there.
+  bool hung_up() const noexcept;
 
   /// Where the region's first byte lies in this process, or nullptr when it cannot be had. The
   /// caller holds a responder lock of the peer and has seen the entry's key valid.

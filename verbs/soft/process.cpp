@@ -135,6 +135,13 @@ std::shared_ptr<Peer> Process::peer(std::uint32_t slot) noexcept {
   }
 }
 
+std::shared_ptr<Peer> Process::living_peer(std::uint32_t slot) noexcept {
+  auto found = peer(slot);
+  if (!found || !found->hung_up()) return found;
+  found->mark_dead();
+  return peer(slot);
+}
+
 void Process::peer_hung_up(std::uint32_t slot) noexcept {
   {
     std::lock_guard lock(peers_mutex_);

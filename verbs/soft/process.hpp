@@ -38,6 +38,8 @@ class Process {
 
   /// Whoever holds `slot`, attached now if need be; nullptr when nobody does.
   std::shared_ptr<Peer> peer(std::uint32_t slot) noexcept;
+  /// The same for a new connection: makes sure that it is not somebody who died a moment ago.
+  std::shared_ptr<Peer> living_peer(std::uint32_t slot) noexcept;
   /// The agent saw the connection to `slot` end.
   void peer_hung_up(std::uint32_t slot) noexcept;
 

@@ -124,7 +124,7 @@ void enter(Qp& qp, ibv_qp_state state) noexcept {
   if (state == IBV_QPS_RTR && qp.qp_base.qp_type == IBV_QPT_RC) {
     qp.destination_device = device_at(qp.attributes.ah_attr).value_or(kNone);
     // Met early, so that posting needs no system call; a peer that is not there yet is met later.
-    qp.peer = process.peer(slot_of(qp.attributes.dest_qp_num));
+    qp.peer = process.living_peer(slot_of(qp.attributes.dest_qp_num));
   }
   if (state == IBV_QPS_SQD) {
     qp.drain_until = qp.posted;

@@ -183,15 +183,23 @@ TEST(Objects, WhatIsInUseIsBusy) {
 }
 
 TEST(Objects, ClosingADeviceTakesAlongWhatIsLeft) {
-  Pair pair;
+  Endpoint end;
   int count = 0;
   ibv_device** devices = ibv_get_device_list(&count);
   ibv_context* context = ibv_open_device(devices[0]);
   ibv_free_device_list(devices);
-  ibv_pd* pd = ibv_alloc_pd(context);
-  ibv_mr* mr = ibv_reg_mr(pd, pair.a.data(), 4096, kAllAccess);
+  // A careless program's: it keeps the structures, which must stay readable.
+  static ibv_pd* pd = ibv_alloc_pd(context);
+  static ibv_mr* mr = ibv_reg_mr(pd, end.data(), 4096, kAllAccess);
   ASSERT_NE(mr, nullptr);
+  const Address mine = end.address();
+  const std::uint32_t rkey = mr->rkey;
   EXPECT_EQ(ibv_close_device(context), 0);
+  EXPECT_EQ(mr->rkey, rkey);
+  end.connect(mine);
+  end.peer.rkey = rkey;
+  ASSERT_EQ(end.post_send(IBV_WR_RDMA_WRITE, 1, {end.sge(0, 8)}), 0);
+  EXPECT_EQ(end.sent().status, IBV_WC_REM_ACCESS_ERR);
 }
 
 TEST(Objects, RegistrationChecksRangeAndAccess) {

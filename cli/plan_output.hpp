@@ -1,0 +1,20 @@
+// Plans and their costs, for programs and people.
+#pragma once
+
+#include <string>
+
+#include "cli/output.hpp"
+#include "plan/cost.hpp"
+#include "plan/plan.hpp"
+
+namespace weft::cli {
+
+Json to_json(const plan::Plan& plan);
+Json to_json(const plan::Cost& cost);
+/// Rounds, total, by node and by rank.
+Json to_json(const plan::CostSheet& sheet);
+
+/// One rank's cost in one line.
+std::string describe(const plan::Cost& cost);
+
+}  // namespace weft::cli

@@ -1,0 +1,194 @@
+// Help, version and what is said of a command line that cannot be followed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <sstream>
+
+#include "alltoall/registry.hpp"
+#include "tests/cli/run_tool.hpp"
+
+namespace weft::cli {
+namespace {
+
+const std::vector<std::string> kCommands = {"info", "plan", "check", "preload"};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+struct Mistake {
+  const char* arguments;
+  const char* line;  // all of standard error, but for "weft: "
+};
+
+const Mistake kMistakes[] = {
+    {"", "no command given; there are info, plan, check, preload"},
+    {"weave", "'weave': no such command; there are info, plan, check, preload"},
+    {"--weave", "'--weave': no such option; there are --help, --version"},
+    {"info --weave", "info --weave: no such option; there are --help, --json"},
+    {"info plan", "info 'plan': one argument too many"},
+    {"preload x", "preload 'x': one argument too many"},
+    {"preload --json=yes", "--json: takes no value"},
+    {"preload --mpi lam", "--mpi=lam: not one of openmpi, mpich"},
+    {"preload --mpi mpich --soft-device", "--mpi=mpich: not together with --soft-device"},
+    {"plan", "the collective (alltoall) is missing"},
+    {"plan bcast", "collective 'bcast': there is only alltoall"},
+    {"plan alltoall",
+     "--algorithm (isend, bruck, pairwise-xor, pairwise-ring, sa, rd, leader) is missing"},
+    {"plan alltoall --algorithm magic",
+     "algorithm 'magic': not one of isend, bruck, pairwise-xor, pairwise-ring, sa, rd, leader"},
+    {"plan alltoall --algorithm sa", "--machine M, or --nodes N with --ppn P, is missing"},
+    {"plan alltoall --algorithm sa --nodes 3",
+     "--machine M, or --nodes N with --ppn P, is missing"},
+    {"plan alltoall --algorithm sa --nodes 0 --ppn 4",
+     "--nodes=0: not a whole number from 1 to 4096"},
+    {"plan alltoall --algorithm sa --nodes 64 --ppn 65",
+     "--nodes=64 --ppn=65: 4160 ranks, at most 4096 are allowed"},
+    {"plan alltoall --algorithm sa --nodes 3 --nodes 3", "--nodes: takes one value, once"},
+    {"plan alltoall --algorithm sa --nodes 3 --ppn 4 --placement diagonal --bytes 8",
+     "--placement=diagonal: not one of block, cyclic"},
+    {"plan alltoall --algorithm sa --machine 3x4 --ppn 4",
+     "--machine=3x4: says it all; not together with --nodes, --ppn or --placement"},
+    {"plan alltoall --algorithm sa --machine 65x64 --bytes 8",
+     "--machine=65x64: has 4160 ranks, at most 4096 are allowed"},
+    {"plan alltoall --algorithm sa --machine 3y4",
+     "machine '3y4': not NODESxRANKS (3x4), NODESxRANKS:cyclic, ranks a node joined by + (1+3+4), "
+     "or the node of each rank (0,1,0,1) without gaps, of at most 1048576 ranks"},
+    {"plan alltoall --algorithm sa --machine 3x4", "--bytes, the size of a block, is missing"},
+    {"plan alltoall --algorithm sa --machine 3x4 --bytes 5q",
+     "--bytes=5q: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
+    {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --stride 4",
+     "--stride=4: blocks of 5 bytes would overlap; allowed: at least --bytes"},
+    {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --rank 12",
+     "--rank=12: not a whole number from 0 to 11"},
+    {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --rank -1",
+     "--rank=-1: not a whole number from 0 to 11"},
+    {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --rank 1 --text",
+     "--rank=1: not together with --text, which shows every rank"},
+    {"plan --file /none/such", "--file=/none/such: cannot be read: No such file or directory"},
+    {"plan --file /none/such --bytes 5", "--bytes=5: not together with --file"},
+    {"check", "the collective (alltoall) is missing"},
+    {"check alltoall --ranks", "--ranks: takes one value, once"},
+    {"check alltoall --ranks 9..3",
+     "--ranks=9..3: not a number or a range A..B with A <= B, from 1 to 4096"},
+    {"check alltoall --ranks 0..3",
+     "--ranks=0..3: not a number or a range A..B with A <= B, from 1 to 4096"},
+    {"check alltoall --ranks 1..2..3",
+     "--ranks=1..2..3: not a number or a range A..B with A <= B, from 1 to 4096"},
+    {"check alltoall --ranks few",
+     "--ranks=few: not a number or a range A..B with A <= B, from 1 to 4096"},
+    {"check alltoall --placements 0", "--placements=0: not a whole number from 1 to 1000"},
+    {"check alltoall --jobs 0", "--jobs=0: not a whole number from 1 to 1024"},
+    {"check alltoall --seed x", "--seed=x: not a whole number from 0 to 9223372036854775807"},
+    {"check alltoall --bytes 8,",
+     "--bytes=8,: not sizes from 0 to 1073741824 bytes joined by commas (K, M and G are powers of "
+     "1024)"},
+    {"check alltoall --stride 8", "--stride=8: needs --bytes"},
+    {"check alltoall --bytes 16 --stride 8",
+     "--stride=8: blocks of 16 bytes would overlap; allowed: at least --bytes"},
+    {"check alltoall --algorithm sa:radix=4", "algorithm 'sa:radix=4': a radix is for bruck alone"},
+    {"check alltoall --machine 2x2 --ranks 4", "--ranks=4: not together with --machine"},
+    {"check alltoall --machine 2x2 --seed 4", "--seed=4: not together with --machine"},
+    {"check alltoall --file plans",
+     "--file needs one --machine: the placement that the plans are for"},
+    {"check alltoall --file plans --machine 2x2 --algorithm sa",
+     "--algorithm=sa: not together with --file"},
+    {"check alltoall --file plans --machine 2x2",
+     "--bytes, the size of the blocks that the plans in --file exchange, is missing"},
+    {"check alltoall --file plans --machine 2x2 --bytes 8,9", "--bytes=8,9: with --file one size"},
+};
+
+TEST(Usage, SaysEveryMistakeInOneLineAndEndsWithTwo) {
+  for (const Mistake& mistake : kMistakes) {
+    const Ended ended = run_tool(words_of(mistake.arguments));
+    EXPECT_EQ(ended.code, 2) << mistake.arguments;
+    EXPECT_EQ(ended.err, "weft: " + std::string(mistake.line) + "\n") << mistake.arguments;
+    EXPECT_EQ(ended.out, "") << mistake.arguments;
+  }
+}
+
+TEST(Usage, KeepsWhatItQuotesInOneLine) {
+  const Ended ended = run_tool({"check", "all\nto\x1b[31mall" + std::string(10'000, 'x')});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_LT(ended.err.size(), 700u);
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1);
+  EXPECT_EQ(std::ranges::count(ended.err, '\x1b'), 0);
+}
+
+TEST(Usage, TellsItsVersion) {
+  const Ended ended = run_tool({"--version"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, "weft " WEFT_VERSION "\n");
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(Help, ListsTheCommandsAndHowTheToolEnds) {
+  const Ended ended = run_tool({"--help"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_NE(ended.out.find("Ends with 0"), std::string::npos);
+  for (const auto& command : kCommands) {
+    EXPECT_NE(ended.out.find("\n  " + command + " "), std::string::npos) << command;
+  }
+}
+
+TEST(Help, NamesEveryAlgorithm) {
+  for (const char* command : {"plan", "check"}) {
+    const Ended ended = run_tool({command, "--help"});
+    for (const auto& one : alltoall::flat_algorithms()) {
+      EXPECT_NE(ended.out.find("\n  " + std::string(one.name)), std::string::npos) << one.name;
+    }
+    for (const auto& one : alltoall::schemes()) {
+      EXPECT_NE(ended.out.find("\n  " + std::string(one.name)), std::string::npos) << one.name;
+    }
+  }
+}
+
+/// The lines of a help text that show the tool alone being called.
+std::vector<std::string> examples_in(const std::string& help) {
+  std::vector<std::string> examples;
+  std::istringstream stream(help.substr(std::min(help.find("Examples:"), help.size())));
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("  weft ")) examples.push_back(line.substr(0, line.find(" | ")));
+  }
+  return examples;
+}
+
+TEST(Help, ShowsExamplesThatWork) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> sa = {"plan", "alltoall", "--algorithm", "sa",      "--nodes",
+                                       "3",    "--ppn",    "4",           "--bytes", "512"};
+  auto one = sa;
+  one.insert(one.end(), {"--rank", "5"});
+  folder.write("plan.txt", run_tool(one).out);
+  auto all = sa;
+  all.emplace_back("--text");
+  folder.write("plans/all.txt", run_tool(all).out);
+  std::vector<std::vector<std::string>> helps = {{"--help"}};
+  for (const auto& command : kCommands) helps.push_back({command, "--help"});
+  int count = 0;
+  for (const auto& help : helps) {
+    for (const std::string& example : examples_in(run_tool(help).out)) {
+      auto words = words_of(example);
+      words.erase(words.begin());
+      std::ranges::replace(words, "1..40", "1..4");
+      const Ended ended = run_tool(words, {.directory = folder.path()});
+      EXPECT_EQ(ended.code, 0) << example << "\n" << ended.err;
+      EXPECT_NE(ended.out, "") << example;
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 10);
+}
+
+TEST(Output, EndsQuietlyWhenNobodyReads) {
+  const Ended ended = run_tool(
+      {"plan", "alltoall", "--algorithm", "isend", "--machine", "4x16", "--bytes", "8", "--text"},
+      {.closed_output = true});
+  EXPECT_EQ(ended.signal, SIGPIPE);
+  EXPECT_EQ(ended.err, "");
+}
+
+}  // namespace
+}  // namespace weft::cli
