@@ -5,24 +5,26 @@
 #include <string>
 #include <string_view>
 
+#include "base/api.hpp"
+
 namespace weft {
 
 /// Root of everything that weft throws. what() is one line that names the thing, its value and
 /// what is allowed.
-class Error : public std::runtime_error {
+class WEFT_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// The caller or the user asked for something that does not exist or cannot be: a bad argument,
 /// environment variable, plan text. Tools end with exit code 2.
-class UsageError : public Error {
+class WEFT_API UsageError : public Error {
  public:
   using Error::Error;
 };
 
 /// A system call or a library call failed: names the call, its object and errno.
-class SystemError : public Error {
+class WEFT_API SystemError : public Error {
  public:
   /// `call` as one would write it ("open(/dev/xpmem)"); `error` is an errno value.
   SystemError(std::string_view call, int error);
@@ -33,7 +35,7 @@ class SystemError : public Error {
 };
 
 /// The program asked ranks to do something together and another rank failed or died.
-class PeerError : public Error {
+class WEFT_API PeerError : public Error {
  public:
   using Error::Error;
 };

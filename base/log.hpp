@@ -13,7 +13,7 @@ enum class Level { off, error, warn, info, debug };
 Level level();
 
 /// One line, "weft[pid] level: message", in one write so that ranks do not interleave.
-void write(Level level, std::string_view message);
+void write(Level at, std::string_view message);
 
 template <class... Args>
 void debug(fmt::format_string<Args...> format, Args&&... args) {

@@ -5,6 +5,8 @@ find_package(CLI11 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(fftw3 REQUIRED IMPORTED_TARGET fftw3)
 
-# Header-only, so that a preloaded add-on brings no shared library of ours into a program.
+# Its compiled part is in base/fmt_library.cpp: a preloaded add-on brings no shared library of ours
+# into a program.
 add_library(weft_fmt INTERFACE)
-target_link_libraries(weft_fmt INTERFACE fmt::fmt-header-only)
+get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(weft_fmt SYSTEM INTERFACE ${fmt_includes})

@@ -47,7 +47,7 @@ std::vector<std::string> Communicator::Impl::together(std::string_view signature
   } catch (const std::exception& error) {
     mine = "e" + std::string(error.what());
   }
-  const auto all = bootstrap_->allgather(mine);
+  auto all = bootstrap_->allgather(mine);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].starts_with('+')) continue;
     broken_ = all[rank].substr(1);
@@ -105,7 +105,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   if (node_) node_->set_view(view_);
   statistics_.view = to_string(view_);
   if (view_ == engine::View::staged && engine::best_allowed_view() != engine::View::staged) {
-    statistics_.notes.push_back(
+    statistics_.notes.emplace_back(
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.device,

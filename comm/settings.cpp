@@ -6,11 +6,6 @@
 
 namespace weft::comm {
 
-namespace {
-constexpr std::uint64_t kEagerBytes = 8 << 10;
-constexpr std::uint64_t kStageBytes = 2 << 20;
-}  // namespace
-
 Settings Settings::from_environment() {
   Settings settings;
   settings.nodes = env::text("WEFT_NODES").value_or("");
@@ -23,9 +18,9 @@ Settings Settings::from_environment() {
     }
   }
   settings.device = env::text("WEFT_DEVICE").value_or("");
-  settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(kEagerBytes);
+  settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(settings.eager_bytes);
   settings.stage_bytes =
-      env::bytes("WEFT_STAGE", 64 << 10, std::uint64_t{64} << 30).value_or(kStageBytes);
+      env::bytes("WEFT_STAGE", 64 << 10, std::uint64_t{64} << 30).value_or(settings.stage_bytes);
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {

@@ -18,7 +18,7 @@ class Segment {
   /// Zero at the beginning, all of it committed. SystemError when there is not enough memory.
   static Segment create(const char* label, std::size_t bytes);
   /// From another rank's handle(). SystemError when its process does not let us in or has ended.
-  static Segment attach(std::string_view handle);
+  static Segment attach(std::string_view bytes);
 
   /// For attach(), while this segment lives.
   std::string handle() const;

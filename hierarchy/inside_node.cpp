@@ -9,8 +9,8 @@ using plan::OpId;
 using plan::Slice;
 using plan::Space;
 
-InsideNode::InsideNode(plan::Builder& builder, const plan::Problem& problem,
-                       const Machine& machine, bool direct)
+InsideNode::InsideNode(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
+                       bool direct)
     : builder_(builder),
       problem_(problem),
       machine_(machine),
@@ -54,9 +54,8 @@ void InsideNode::exchange_staged() {
     if (rank != self_) others.push_back(rank);
   }
   std::vector<OpId> staged;
-  builder_.gather(
-      Slice::contiguous(Space::stage, self_, 0, others.size() * problem_.block_bytes),
-      blocks(problem_, Space::input, self_, others), {}, staged);
+  builder_.gather(Slice::contiguous(Space::stage, self_, 0, others.size() * problem_.block_bytes),
+                  blocks(problem_, Space::input, self_, others), {}, staged);
   const auto moves = [this](int from, int to) -> Move {
     if (from == to) return {};
     return {{block(problem_, Space::output, to, from)}, {slot(from, to)}};

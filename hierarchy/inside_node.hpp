@@ -35,7 +35,7 @@ class InsideNode {
   ///
   ///   stage of rank 1 of 4:   | for 0 | for 2 | for 3 |
   ///
-  /// Direct: each rank copies its blocks from the inputs of its peers. Then no collect() may follow.
+  /// Direct: each rank copies its blocks from the inputs of its peers; no collect() may follow.
   void exchange_blocks();
 
   /// Moves from stages to outputs, once the ops in `ready` are complete at the stage's owner; one

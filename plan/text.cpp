@@ -100,7 +100,7 @@ class Line {
 /// Hands out the lines that say something.
 class Lines {
  public:
-  explicit Lines(std::string_view text) : rest_(text) {}
+  Lines(std::string_view text, std::size_t first_line) : rest_(text), number_(first_line - 1) {}
 
   std::optional<Line> next() {
     while (!rest_.empty()) {
@@ -123,7 +123,7 @@ class Lines {
 
  private:
   std::string_view rest_;
-  std::size_t number_ = 0;
+  std::size_t number_;
 };
 
 void parse_op(Line& line, Builder& builder, OpId expected) {
@@ -210,8 +210,8 @@ std::string to_text(const Plan& plan) {
   return text;
 }
 
-Plan parse(std::string_view text) {
-  Lines lines(text);
+Plan parse(std::string_view text, std::size_t first_line) {
+  Lines lines(text, first_line);
   Line version = lines.header("weft-plan");
   if (version.number() != 1) version.fail("this reads version 1");
   version.end();

@@ -26,7 +26,8 @@ std::string to_text(const Plan& plan);
 /// One op as its line says it, without its number and what it follows.
 std::string to_string(const Op& op);
 
-/// parse(to_text(p)) == p. UsageError gives the line's number, its text and what is wrong.
-Plan parse(std::string_view text);
+/// parse(to_text(p)) == p. UsageError gives the line's number, its text and what is wrong;
+/// `first_line` is the number of the text's first line, for a text that is part of a file.
+Plan parse(std::string_view text, std::size_t first_line = 1);
 
 }  // namespace weft::plan

@@ -2,11 +2,9 @@
 
 #include <dlfcn.h>
 
-#include <filesystem>
-#include <memory>
-
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "base/own_file.hpp"
 
 namespace weft::verbs {
 
@@ -48,15 +46,6 @@ Library load(const std::string& path, bool software) {
   return library;
 }
 
-/// The directory of the object that holds this code: the tool, a test or a preloaded add-on.
-std::filesystem::path own_directory() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&load), &info) == 0 || info.dli_fname == nullptr) return ".";
-  std::error_code ignored;
-  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
-  return ignored ? std::filesystem::path(info.dli_fname).parent_path() : path.parent_path();
-}
-
 }  // namespace
 
 const Library& Library::system() {
@@ -71,14 +60,7 @@ const Library& Library::soft() {
 
 std::string soft_device_path() {
   if (const auto path = env::text("WEFT_SOFT_DEVICE")) return *path;
-  const auto directory = own_directory();
-  // Beside the tool and the add-ons in a build tree; in ../lib or ../lib/weft once installed.
-  for (const char* place : {".", "../lib", "../lib/weft", ".."}) {
-    const auto path = directory / place / "libweft-verbs-soft.so";
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return path.lexically_normal().string();
-  }
-  return (directory / "libweft-verbs-soft.so").string();
+  return own_file("libweft-verbs-soft.so");
 }
 
 std::vector<std::string> device_names(const Library& library) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <random>
+
 #include "base/error.hpp"
 #include "plan/builder.hpp"
 #include "tests/plan/cases.hpp"

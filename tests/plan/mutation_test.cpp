@@ -1,5 +1,7 @@
 // The verifier proved by mutation: correct plans are broken at random. What it accepts must work in
 // every schedule that the oracle tries, and what it rejects must be seen to fail in one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,9 +117,8 @@ struct Count {
 };
 
 std::string text_of(const Case& plans) {
-  std::string text = plans.name + " on nodes";
-  for (const int node : plans.node_of_rank) text += " " + std::to_string(node);
-  text += "\n";
+  std::string text =
+      fmt::format("{} on nodes {}\n", plans.name, fmt::join(plans.node_of_rank, " "));
   for (const Plan& plan : plans.plans) text += to_text(plan);
   return text;
 }
@@ -141,8 +142,8 @@ struct Mutant {
   int rank;
 
   std::string text() const {
-    return std::string(kNames[static_cast<std::size_t>(mutation)]) + " on rank " +
-           std::to_string(rank) + ": " + text_of(plans);
+    return fmt::format("{} on rank {}: {}", kNames[static_cast<std::size_t>(mutation)], rank,
+                       text_of(plans));
   }
 };
 
@@ -182,9 +183,9 @@ TEST(Mutation, TheVerifierRejectsEveryMutantThatFailsAndNoOther) {
       }
     }
     const std::string name = kNames[static_cast<std::size_t>(mutation)];
-    RecordProperty(name, std::to_string(count.confirmed) + " rejected and seen to fail, " +
-                             std::to_string(count.harmless) + " rejected though harmless, " +
-                             std::to_string(count.accepted) + " equivalent");
+    RecordProperty(name, fmt::format("{} rejected and seen to fail, {} rejected though harmless, "
+                                     "{} equivalent",
+                                     count.confirmed, count.harmless, count.accepted));
     // Swaps of independent ops and dependencies that others imply are often equivalent.
     EXPECT_GT(count.confirmed, kMutants / 3) << name;
     EXPECT_LT(count.harmless, kMutants / 20) << name;

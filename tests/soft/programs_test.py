@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Runs programs that know nothing of weft, as Debian ships them, on the preloaded device.
+
+usage: programs_test.py libweft-verbs-soft.so [name ...]
+
+Each program must end with status 0 within its time and print what shows that it did its work.
+A program that is not installed is a failure that names its package, not a case left out.
+"""
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+
+TIMEOUT_S = 60
+PACKAGES = {"ibv_": "ibverbs-utils", "ib_": "perftest"}
+
+
+class Failed(Exception):
+    pass
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(device, extra):
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("WEFT_")}
+    settings.update(extra, LD_PRELOAD=device)
+    return settings
+
+
+def check_installed(program):
+    if shutil.which(program) is None:
+        package = next(name for prefix, name in PACKAGES.items() if program.startswith(prefix))
+        raise Failed(f"{program} is missing: install Debian's package {package}")
+
+
+def run_one(device, command, expected, extra):
+    check_installed(command[0])
+    result = subprocess.run(command, env=environment(device, extra), capture_output=True,
+                            text=True, timeout=TIMEOUT_S, check=False)
+    if result.returncode != 0:
+        raise Failed(f"status {result.returncode}\n{result.stdout}{result.stderr}")
+    for pattern in expected:
+        if not re.search(pattern, result.stdout):
+            raise Failed(f"'{pattern}' is not in its output:\n{result.stdout}")
+
+
+def listens(port):
+    """Whether somebody listens on a local TCP port (looked up, not tried: a server that serves one
+    client would take the attempt for it)."""
+    wanted = f":{port:04X}"
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table, encoding="ascii") as lines:
+            for line in lines:
+                fields = line.split()
+                if fields[1].endswith(wanted) and fields[3] == "0A":
+                    return True
+    return False
+
+
+def wait_for_listener(server, port):
+    while not listens(port):
+        try:
+            server.wait(timeout=0.02)
+        except subprocess.TimeoutExpired:
+            continue
+        return  # it ended: its status tells
+
+
+def run_pair(device, command, expected, extra):
+    check_installed(command[0])
+    port = free_port()
+    settings = environment(device, extra)
+    full = command + ["-p", str(port)]
+    with subprocess.Popen(full, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as server:
+        try:
+            wait_for_listener(server, port)
+            client = subprocess.run(full + ["127.0.0.1"], env=settings, capture_output=True,
+                                    text=True, timeout=TIMEOUT_S, check=False)
+            output, _ = server.communicate(timeout=TIMEOUT_S)
+        finally:
+            server.kill()
+    if server.returncode != 0 or client.returncode != 0:
+        raise Failed(f"server {server.returncode}, client {client.returncode}\n--- server\n"
+                     f"{output}--- client\n{client.stdout}{client.stderr}")
+    for pattern in expected:
+        if not re.search(pattern, client.stdout):
+            raise Failed(f"'{pattern}' is not in the client's output:\n{client.stdout}")
+
+
+PING = [r"iters in .* usec/iter"]
+BANDWIDTH = [r"\n\s*\d+\s+\d+\s+[\d.]+\s+(?=[\d.]*[1-9])[\d.]+\s+[\d.]+"]
+LATENCY = [r"\n\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+\s+[\d.]+"]
+
+SINGLE = [
+    ("ibv_devices", [r"weft_soft0"], {}),
+    ("ibv_devices", [r"weft_soft2"], {"WEFT_SOFT_DEVICES": "3"}),
+    ("ibv_devinfo", [r"hca_id:\s+weft_soft0", r"PORT_ACTIVE", r"link_layer:\s+InfiniBand"], {}),
+    ("ibv_devinfo -v", [r"max_qp:", r"GID\[ *0\]:\s+fe80:", r"completion timestamp_mask"], {}),
+    ("ibv_devinfo -v", [r"link_layer:\s+Ethernet", r"::ffff:169.254", r"RoCE v2"],
+     {"WEFT_SOFT_LINK": "ethernet"}),
+]
+
+PAIRS = [
+    ("ibv_rc_pingpong", PING),
+    ("ibv_rc_pingpong -e", PING),
+    ("ibv_rc_pingpong -s 65536 -n 500", PING),
+    ("ibv_rc_pingpong -g 0", PING),
+    ("ibv_rc_pingpong -c", PING),
+    ("ibv_rc_pingpong -N", PING),
+    ("ibv_rc_pingpong -t", [r"receive completion clock cycles"]),
+    ("ibv_srq_pingpong", PING),
+    ("ibv_srq_pingpong -e", PING),
+    ("ibv_ud_pingpong", PING),
+    ("ibv_ud_pingpong -e -g 0", PING),
+    ("ib_write_bw", BANDWIDTH),
+    ("ib_write_bw -q 4 -b", BANDWIDTH),
+    ("ib_write_bw -a -n 100", BANDWIDTH),
+    ("ib_write_bw --use_old_post_send", BANDWIDTH),
+    ("ib_write_lat", LATENCY),
+    ("ib_write_lat -I 128 -s 128", LATENCY),
+    ("ib_read_bw", BANDWIDTH),
+    ("ib_read_bw -q 4 -e", BANDWIDTH),
+    ("ib_read_lat", LATENCY),
+    ("ib_send_bw", BANDWIDTH),
+    ("ib_send_bw -q 3 -b", BANDWIDTH),
+    ("ib_send_bw -e", BANDWIDTH),
+    ("ib_send_bw --use-srq -q 2", BANDWIDTH),
+    ("ib_send_bw -c UD", BANDWIDTH),
+    ("ib_send_lat", LATENCY),
+    ("ib_send_lat -e", LATENCY),
+    ("ib_atomic_bw", BANDWIDTH),
+    ("ib_atomic_bw -q 2 -A CMP_AND_SWAP", BANDWIDTH),
+    ("ib_atomic_lat", LATENCY),
+]
+
+# A port of Ethernet has GIDs only, and each path has to be good enough for strangers.
+VARIANTS = [
+    ("ibv_rc_pingpong -g 1", PING, {"WEFT_SOFT_LINK": "ethernet"}),
+    ("ib_send_bw -x 3", BANDWIDTH, {"WEFT_SOFT_LINK": "ethernet"}),
+    ("ib_write_lat -d weft_soft1", LATENCY, {"WEFT_SOFT_DEVICES": "2"}),
+    ("ib_write_bw -n 500", BANDWIDTH, {"WEFT_SOFT_PATH": "agent"}),
+    ("ib_send_lat", LATENCY, {"WEFT_SOFT_PATH": "agent"}),
+]
+
+
+def cases():
+    for text, expected, extra in SINGLE:
+        yield text, run_one, expected, extra
+    for text, expected in PAIRS:
+        yield text, run_pair, expected, {}
+    for text, expected, extra in VARIANTS:
+        yield text, run_pair, expected, extra
+
+
+def main():
+    device, chosen = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    failures = 0
+    for text, run, expected, extra in cases():
+        if chosen and not any(name in text for name in chosen):
+            continue
+        label = " ".join([f"{key}={value}" for key, value in extra.items()] + [text])
+        try:
+            run(device, text.split(), expected, extra)
+            print(f"ok      {label}", flush=True)
+        except (Failed, subprocess.TimeoutExpired) as problem:
+            failures += 1
+            print(f"FAILED  {label}: {problem}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,6 +3,8 @@
 #include "verbs/soft/execute.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 
 #include "verbs/soft/completion.hpp"
 #include "verbs/soft/landing.hpp"
@@ -49,9 +51,11 @@ bool find_remote(const Target& target, std::uint64_t address, std::uint32_t rkey
 }
 
 Outcome move_failed(const Target& target, int error) noexcept {
-  // The connection to the agent broke: the target died or is stuck. Anything else is the target's
-  // memory: registered once, but unmapped since.
-  if (error == ECONNRESET || error == EPIPE || error == ECONNREFUSED || error == EAGAIN) {
+  // The process or its agent is gone, or the agent is stuck. Anything else is the target's memory:
+  // registered once, but unmapped since.
+  constexpr std::array gone = {ESRCH, ECONNRESET, EPIPE, ENOTCONN, ECONNREFUSED, EAGAIN};
+  if (std::ranges::find(gone, error) != gone.end()) {
+    target.peer.mark_dead();
     return done(IBV_WC_RETRY_EXC_ERR);
   }
   return refuse(target, kAccessEvent, IBV_WC_REM_OP_ERR);

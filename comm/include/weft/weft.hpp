@@ -5,8 +5,8 @@
 //   world.alltoall(std::span<const double>(in), std::span(out));
 //
 // Making a communicator, and the first call of each size on it, are collective: all of its ranks
-// come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing, its
-// value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
+// come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing,
+// its value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/api.hpp"
 #include "base/error_types.hpp"
-
-#if defined(__GNUC__)
-#define WEFT_API __attribute__((visibility("default")))
-#else
-#define WEFT_API
-#endif
 
 namespace weft {
 

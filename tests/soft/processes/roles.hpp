@@ -57,6 +57,7 @@ class Role {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
       throw std::runtime_error("socketpair");
     }
+    const int failures_before = failures();
     pid_ = ::fork();
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -68,7 +69,7 @@ class Role {
         ADD_FAILURE() << error.what();
       }
       std::fflush(nullptr);
-      ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+      ::_exit(failures() > failures_before ? 1 : 0);
     }
     ::close(ends[1]);
     socket_ = ends[0];
@@ -110,6 +111,11 @@ class Role {
   }
 
  private:
+  static int failures() {
+    const auto* running = ::testing::UnitTest::GetInstance()->current_test_info();
+    return running->result()->total_part_count();
+  }
+
   pid_t pid_ = -1;
   int socket_ = -1;
 };

@@ -1,0 +1,139 @@
+#include "cli/arguments.hpp"
+
+#include <algorithm>
+
+#include "alltoall/registry.hpp"
+#include "base/env.hpp"
+#include "base/error.hpp"
+
+namespace weft::cli {
+
+const std::string& required(const Text& text, std::string_view what) {
+  if (!text) throw_usage("{} is missing", what);
+  return *text;
+}
+
+Range parse_range(std::string_view option, std::string_view text, int low, int high) {
+  const auto dots = text.find("..");
+  try {
+    const auto number = [&](std::string_view digits) {
+      return static_cast<int>(env::parse_integer(option, digits, low, high));
+    };
+    const Range range{number(text.substr(0, dots)),
+                      number(dots == text.npos ? text : text.substr(dots + 2))};
+    if (range.first <= range.last) return range;
+  } catch (const UsageError&) {
+    // The message below says more.
+  }
+  throw_usage("{}={}: not a number or a range A..B with A <= B, from {} to {}", option, text, low,
+              high);
+}
+
+std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text,
+                                       std::uint64_t low, std::uint64_t high) {
+  std::vector<std::uint64_t> sizes;
+  while (true) {
+    const auto comma = text.find(',');
+    sizes.push_back(env::parse_bytes(option, text.substr(0, comma), low, high));
+    if (comma == text.npos) return sizes;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::size_t parse_choice(std::string_view option, std::string_view text,
+                         const std::vector<std::string_view>& allowed) {
+  const auto found = std::ranges::find(allowed, text);
+  if (found == allowed.end()) {
+    throw_usage("{}={}: not one of {}", option, text, fmt::join(allowed, ", "));
+  }
+  return static_cast<std::size_t>(found - allowed.begin());
+}
+
+plan::Collective parse_collective(const Text& text) {
+  return plan::parse_collective(required(text, "the collective (alltoall)"));
+}
+
+plan::Problem make_problem(int ranks, std::uint64_t bytes, std::optional<std::uint64_t> stride) {
+  plan::Problem problem = plan::Problem::alltoall(ranks, bytes);
+  if (stride && *stride < bytes) {
+    throw_usage("--stride={}: blocks of {} bytes would overlap; allowed: at least --bytes", *stride,
+                bytes);
+  }
+  problem.stride = stride.value_or(bytes);
+  return problem;
+}
+
+std::optional<std::uint64_t> parse_stride(const Text& text) {
+  if (!text) return std::nullopt;
+  return env::parse_bytes("--stride", *text, 0, kMostBlockBytes);
+}
+
+hierarchy::Machine parse_machine(std::string_view text) {
+  auto machine = hierarchy::Machine::parse(text);
+  if (machine.ranks() > kMostRanks) {
+    throw_usage("--machine={}: has {} ranks, at most {} are allowed", text, machine.ranks(),
+                kMostRanks);
+  }
+  return machine;
+}
+
+void MachineOptions::add_to(CLI::App& command) {
+  command.add_option("--nodes", nodes, "Number of nodes")->type_name("N");
+  command.add_option("--ppn", ppn, "Ranks on each node")->type_name("P");
+  command
+      .add_option("--placement", placement,
+                  "block: a node's ranks are neighbours; cyclic: ranks are dealt out to the nodes "
+                  "in turn [block]")
+      ->type_name("HOW");
+  command
+      .add_option("--machine", machine,
+                  "Any placement: 3x4, 3x4:cyclic, 1+3+4 (ranks a node) or 0,1,0,1 (the node of "
+                  "each rank)")
+      ->type_name("M");
+}
+
+hierarchy::Machine MachineOptions::read() const {
+  if (machine) {
+    if (nodes || ppn || placement) {
+      throw_usage("--machine={}: says it all; not together with --nodes, --ppn or --placement",
+                  *machine);
+    }
+    return parse_machine(*machine);
+  }
+  const auto number = [](std::string_view option, const Text& text) {
+    return static_cast<int>(env::parse_integer(
+        option, required(text, "--machine M, or --nodes N with --ppn P,"), 1, kMostRanks));
+  };
+  const int count = number("--nodes", nodes);
+  const int width = number("--ppn", ppn);
+  if (width > kMostRanks / count) {
+    throw_usage("--nodes={} --ppn={}: {} ranks, at most {} are allowed", count, width,
+                std::int64_t{count} * width, kMostRanks);
+  }
+  const bool cyclic =
+      placement && parse_choice("--placement", *placement, {"block", "cyclic"}) == 1;
+  return cyclic ? hierarchy::Machine::cyclic(count, width)
+                : hierarchy::Machine::uniform(count, width);
+}
+
+std::string list_algorithms() {
+  std::string text = "Algorithms:\n";
+  const auto add = [&](const auto& table) {
+    for (const auto& one : table) text += fmt::format("  {:<15}{}\n", one.name, one.summary);
+  };
+  add(alltoall::flat_algorithms());
+  add(alltoall::schemes());
+  return text +
+         "  sa, rd and leader take :between=ALGORITHM (the step between nodes, isend unless said)\n"
+         "  and :direct=1 (read peers' buffers in place); leader takes :leaders=K; bruck, and\n"
+         "  between=bruck, take :radix=R. Example: leader:leaders=2,between=bruck,radix=4\n";
+}
+
+std::string algorithm_names() {
+  std::vector<std::string_view> names;
+  for (const auto& one : alltoall::flat_algorithms()) names.push_back(one.name);
+  for (const auto& one : alltoall::schemes()) names.push_back(one.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,69 @@
+// Reading what stands on the command line. All of these throw UsageError, which names the option,
+// its value and what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
+
+namespace weft::cli {
+
+inline constexpr int kMostRanks = 4096;
+inline constexpr std::uint64_t kMostBlockBytes = 1 << 30;
+
+/// An option's text; nullopt where it is not given.
+using Text = std::optional<std::string>;
+
+/// The text of an option that must be there; `what` says how to give it.
+const std::string& required(const Text& text, std::string_view what);
+
+/// "12", or "1..40": both ends included.
+struct Range {
+  int first = 0;
+  int last = 0;
+};
+Range parse_range(std::string_view option, std::string_view text, int low, int high);
+
+/// "1,8,4K".
+std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text,
+                                       std::uint64_t low, std::uint64_t high);
+
+/// The position of `text` among `allowed`.
+std::size_t parse_choice(std::string_view option, std::string_view text,
+                         const std::vector<std::string_view>& allowed);
+
+/// The positional argument that names a collective.
+plan::Collective parse_collective(const Text& text);
+
+/// A problem of blocks of `bytes`, `stride` apart (side by side where there is none).
+plan::Problem make_problem(int ranks, std::uint64_t bytes, std::optional<std::uint64_t> stride);
+std::optional<std::uint64_t> parse_stride(const Text& text);
+
+/// The two ways to say a machine: --machine, or --nodes with --ppn and --placement.
+struct MachineOptions {
+  Text machine;
+  Text nodes;
+  Text ppn;
+  Text placement;
+
+  void add_to(CLI::App& command);
+  bool given() const { return machine || nodes || ppn || placement; }
+  hierarchy::Machine read() const;
+};
+
+/// --machine's value, of at most kMostRanks.
+hierarchy::Machine parse_machine(std::string_view text);
+
+/// For help texts: every algorithm with its summary, a line each.
+std::string list_algorithms();
+/// "isend, bruck, ...".
+std::string algorithm_names();
+
+}  // namespace weft::cli

@@ -1,0 +1,40 @@
+// Many proofs on several threads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "alltoall/registry.hpp"
+#include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
+
+namespace weft::cli {
+
+/// One thing to prove: that the plans of an algorithm for a problem on a machine are right. What it
+/// points to lives longer.
+struct Case {
+  const alltoall::Algorithm* algorithm = nullptr;
+  const hierarchy::Machine* machine = nullptr;
+  plan::Problem problem;
+};
+
+/// What was looked at, and what was wrong with it.
+struct Proof {
+  std::uint64_t plans = 0;
+  std::uint64_t ops = 0;
+  std::uint64_t messages = 0;         // sends
+  std::vector<std::string> findings;  // one line each; empty when all holds
+
+  bool holds() const { return findings.empty(); }
+};
+
+/// Verifies plans, one a rank, by rank.
+Proof prove(const plan::Problem& problem, const hierarchy::Machine& machine,
+            std::span<const plan::Plan> plans);
+
+/// The proof of each case, in their order, made on `threads` threads, with a progress bar.
+std::vector<Proof> prove_all(std::span<const Case> cases, int threads);
+
+}  // namespace weft::cli

@@ -1,0 +1,34 @@
+#include "cli/output.hpp"
+
+#include <cstdio>
+
+#include "base/error.hpp"
+
+namespace weft::cli {
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    throw_errno("write(standard output)");
+  }
+}
+
+void print_json(const Json& json) {
+  print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::string counted(std::uint64_t number, std::string_view one) {
+  return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+}
+
+std::string shell_word(std::string_view argument) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  if (!argument.empty() && argument.find_first_not_of(plain) == argument.npos) {
+    return std::string(argument);
+  }
+  std::string word = "'";
+  for (const char c : argument) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+}  // namespace weft::cli

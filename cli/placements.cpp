@@ -1,0 +1,71 @@
+#include "cli/placements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "hierarchy/groups.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+using hierarchy::Machine;
+
+Machine dealt(int ranks, int nodes) {
+  std::vector<int> node_of_rank(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) node_of_rank[rank] = rank % nodes;
+  return Machine(std::move(node_of_rank));
+}
+
+/// Blocks of 1, 2, 3, ... ranks; the last has what is left.
+Machine staircase(int ranks) {
+  std::vector<int> sizes;
+  for (int left = ranks; left > 0; left -= sizes.back()) {
+    sizes.push_back(std::min(left, static_cast<int>(sizes.size()) + 1));
+  }
+  return Machine::uneven(sizes);
+}
+
+/// Each rank on any of up to `ranks` nodes. The distributions of the standard library differ
+/// between systems; its engines do not.
+Machine random_machine(int ranks, std::mt19937_64& engine) {
+  const auto below = [&engine](int limit) {
+    return static_cast<int>(engine() % static_cast<std::uint64_t>(limit));
+  };
+  const int most_nodes = 1 + below(ranks);
+  std::vector<int> node_of_rank(static_cast<std::size_t>(ranks));
+  for (int& node : node_of_rank) node = below(most_nodes);
+  std::vector<int> taken = node_of_rank;
+  std::ranges::sort(taken);
+  taken.erase(std::ranges::unique(taken).begin(), taken.end());
+  for (int& node : node_of_rank) {
+    node = static_cast<int>(std::ranges::lower_bound(taken, node) - taken.begin());
+  }
+  return Machine(std::move(node_of_rank));
+}
+
+}  // namespace
+
+std::vector<Machine> placements(int ranks, int count, std::uint64_t seed) {
+  std::vector<Machine> list;
+  const auto add = [&](Machine machine) {
+    if (static_cast<int>(list.size()) < count && std::ranges::find(list, machine) == list.end()) {
+      list.push_back(std::move(machine));
+    }
+  };
+  const int nodes = std::max(std::min(2, ranks), static_cast<int>(std::lround(std::sqrt(ranks))));
+  add(Machine::uneven(hierarchy::even_blocks(ranks, nodes)));
+  add(dealt(ranks, nodes));
+  add(staircase(ranks));
+  add(Machine::uniform(ranks, 1));
+  add(Machine::uniform(1, ranks));
+  std::mt19937_64 engine(seed * 1'000'003 + static_cast<std::uint64_t>(ranks));
+  // A few ranks have few placements: draws that bring nothing new come to an end.
+  for (int draws = 0; static_cast<int>(list.size()) < count && draws < 100 + 10 * count; ++draws) {
+    add(random_machine(ranks, engine));
+  }
+  return list;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,28 @@
+# What `cmake --install` puts where, below the prefix. The layout is fixed: the tool and the
+# libraries find each other by it (base/own_file.hpp), so that the whole can be moved.
+#
+#   bin/weft                         the tool
+#   lib/libweft.so                   the C and C++ API
+#   lib/weft/libweft-<mpi>.so        the add-ons to preload
+#   lib/weft/libweft-verbs-soft.so   the software device
+#   include/weft/                    headers
+#   lib/pkgconfig, lib/cmake/weft    pkg-config and find_package(weft)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS weft RUNTIME DESTINATION bin)
+install(TARGETS weft_verbs_soft LIBRARY DESTINATION lib/weft)
+foreach(mpi ${WEFT_MPIS})
+  install(TARGETS weft-${mpi} LIBRARY DESTINATION lib/weft)
+endforeach()
+install(TARGETS weft_api EXPORT weft-targets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include)
+# weft.hpp includes these; a quoted include looks beside it first.
+install(FILES ${CMAKE_SOURCE_DIR}/base/api.hpp ${CMAKE_SOURCE_DIR}/base/error_types.hpp
+  DESTINATION include/weft/base)
+
+install(EXPORT weft-targets NAMESPACE weft:: DESTINATION lib/cmake/weft FILE weft-config.cmake)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/weft-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/weft-config-version.cmake DESTINATION lib/cmake/weft)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION lib/pkgconfig)

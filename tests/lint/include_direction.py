@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Which room may include which: finds includes that go against the table.
+
+    include_direction.py [ROOT]
+
+Prints one line for each include that is not allowed. Exits with 1 when there is one, else with 0.
+"""
+
+import os
+import re
+import sys
+
+# A room, and the rooms whose headers it may include besides its own and besides what those may
+# include themselves. CMakeLists.txt links along the same arrows.
+ROOMS = {
+    "base": [],
+    "plan": ["base"],
+    "hierarchy": ["plan"],
+    "alltoall": ["plan", "hierarchy"],
+    "verbs": ["base"],
+    "verbs/soft": ["base"],
+    "engine": ["plan", "verbs"],
+    "comm": ["hierarchy", "alltoall", "engine"],
+    "mpi": ["comm"],
+    "cli": ["comm"],
+}
+# Examples are users' programs: they see what is installed, under comm/include.
+PUBLIC = "comm/include"
+# Tests and benchmarks look into every room; no room looks into them.
+OUTSIDE = ["tests", "bench"]
+SKIPPED = ["build", "docs", "cmake", "tools"]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SOURCES = (".c", ".cpp", ".h", ".hpp")
+
+
+def reach(room):
+    """The rooms that `room` may include."""
+    found = {room}
+    for other in ROOMS[room]:
+        found |= reach(other)
+    return found
+
+
+def room_of(path):
+    """The room of a path from the root: the longest that matches; None outside of all."""
+    fitting = [room for room in [*ROOMS, *OUTSIDE, "examples"] if path.startswith(room + "/")]
+    return max(fitting, key=len, default=None)
+
+
+def sources(root):
+    """Paths from the root of all C and C++ files, sorted."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        inside = os.path.relpath(folder, root)
+        folders[:] = [name for name in folders if not name.startswith(".")
+                      and not (inside == "." and name in SKIPPED)]
+        found += [os.path.normpath(os.path.join(inside, name)) for name in files
+                  if name.endswith(SOURCES)]
+    return sorted(found)
+
+
+def resolve(root, name, path):
+    """The file that an include in `path` names, as a path from the root; None: none of ours."""
+    # A test may name what lies beside it: it is a program of its own.
+    beside = [os.path.dirname(path)] if room_of(path) in [*OUTSIDE, "examples"] else []
+    for base in ["", PUBLIC, *beside]:
+        path = os.path.normpath(os.path.join(base, name))
+        if os.path.isfile(os.path.join(root, path)):
+            return path
+    return None
+
+
+def is_allowed(path, target):
+    """Whether the file at `path` may include the file at `target`."""
+    room, other = room_of(path), room_of(target)
+    if path.startswith("tests/install/"):  # users' programs too
+        room = "examples"
+    if room == other or room in OUTSIDE:
+        return other not in OUTSIDE or room == other
+    if room == "examples":
+        return target.startswith(PUBLIC + "/")
+    return room in ROOMS and other in reach(room)
+
+
+def faults(root):
+    """One line for each include that is not allowed, in order of files and lines."""
+    for path in sources(root):
+        if room_of(path) is None:
+            yield f"{path}: in no room of the table in tests/lint/include_direction.py"
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            lines = file.readlines()
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target = resolve(root, match[2], path)
+            if target is None and match[1] == '"':
+                yield f'{path}:{number}: "{match[2]}" is no file; includes are named from the root'
+            elif target is not None and not is_allowed(path, target):
+                yield f"{path}:{number}: {room_of(path)} may not include {target}"
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "../..")
+    found = list(faults(root))
+    print("\n".join(found) if found else "include direction: all arrows are in the table")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

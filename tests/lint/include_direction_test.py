@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The rooms keep to the table of includes, and a room that does not is found."""
+
+import os
+import re
+import tempfile
+import unittest
+
+import include_direction
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+HEADERS = [f"{room}/a.hpp" for room in include_direction.ROOMS] + [
+    "mpi/pmpi/a.hpp", "comm/include/weft/weft.hpp", "tests/comm/a.hpp", "bench/a.hpp"]
+
+
+def faults_of(path, text):
+    """What is found in a tree with a header in every room and this file."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, content in [*((header, "") for header in HEADERS), (path, text)]:
+            file = os.path.join(root, name)
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(content)
+        return list(include_direction.faults(root))
+
+
+class Table(unittest.TestCase):
+    def test_has_no_cycle(self):
+        for room, others in include_direction.ROOMS.items():
+            for other in others:
+                self.assertNotIn(room, include_direction.reach(other))
+
+    def test_is_what_the_build_links(self):
+        with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
+            calls = re.findall(r"^weft_room\((\S+) DEPENDS ([^)]*)\)", file.read(), re.MULTILINE)
+        self.assertGreater(len(calls), 0)
+        for room, words in calls:
+            linked = [word for word in words.split(" PRIVATE ")[0].split()
+                      if word in include_direction.ROOMS]
+            self.assertEqual(sorted(linked), sorted(include_direction.ROOMS[room]), room)
+
+
+class Repository(unittest.TestCase):
+    def test_keeps_to_the_table(self):
+        self.assertGreater(len(include_direction.sources(ROOT)), 50)
+        self.assertEqual(list(include_direction.faults(ROOT)), [])
+
+
+class Planted(unittest.TestCase):
+    def test_every_arrow_is_judged_by_the_table(self):
+        for room in include_direction.ROOMS:
+            for other in include_direction.ROOMS:
+                found = faults_of(f"{room}/planted.cpp", f'#include "{other}/a.hpp"\n')
+                if other in include_direction.reach(room):
+                    self.assertEqual(found, [], f"{room} -> {other}")
+                else:
+                    self.assertEqual(
+                        found, [f"{room}/planted.cpp:1: {room} may not include {other}/a.hpp"])
+
+    def assert_fault(self, path, text, line):
+        self.assertEqual([fault.split(":")[1] for fault in faults_of(path, text)], [str(line)])
+
+    def test_the_line_is_named(self):
+        self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <engine/a.hpp>  // why\n", 3)
+
+    def test_folders_below_belong_to_their_room(self):
+        self.assert_fault("cli/deep/b.cpp", '#include "mpi/pmpi/a.hpp"\n', 1)
+        self.assert_fault("verbs/b.cpp", '#include "verbs/soft/a.hpp"\n', 1)
+        self.assert_fault("verbs/soft/b.cpp", '#include "verbs/a.hpp"\n', 1)
+        self.assertEqual(faults_of("mpi/other/b.cpp", '#include "mpi/pmpi/a.hpp"\n'), [])
+
+    def test_rooms_do_not_see_tests_or_benchmarks(self):
+        self.assert_fault("comm/b.cpp", '#include "tests/comm/a.hpp"\n', 1)
+        self.assert_fault("cli/b.cpp", '#include "bench/a.hpp"\n', 1)
+        self.assertEqual(faults_of("tests/plan/b.cpp", '#include "tests/comm/a.hpp"\n'), [])
+        self.assertEqual(faults_of("tests/plan/b.cpp", '#include "verbs/soft/a.hpp"\n'), [])
+
+    def test_examples_see_what_is_installed_alone(self):
+        self.assertEqual(faults_of("examples/b.cpp", '#include "weft/weft.hpp"\n'), [])
+        self.assert_fault("examples/b.c", '#include "base/a.hpp"\n', 1)
+        self.assert_fault("tests/install/b.c", '#include "comm/a.hpp"\n', 1)
+
+    def test_includes_are_named_from_the_root(self):
+        self.assert_fault("plan/b.cpp", '#include "a.hpp"\n', 1)
+        self.assertEqual(faults_of("tests/comm/b.cpp", '#include "a.hpp"\n'), [])
+
+    def test_other_libraries_are_no_matter(self):
+        self.assertEqual(faults_of("base/b.cpp", "#include <vector>\n#include <fmt/format.h>\n"),
+                         [])
+
+    def test_a_folder_that_is_no_room_is_found(self):
+        self.assertEqual(len(faults_of("attic/b.cpp", "int x;\n")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
