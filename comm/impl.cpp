@@ -111,7 +111,10 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.device,
                                            settings_.eager_bytes);
   executor_ = std::make_unique<engine::Executor>(
-      rank_, node_.get(), crowded, *links_, [this] { bootstrap_->check(); }, settings_.timeout_ns);
+      rank_, node_.get(), crowded, *links_,
+      engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
+                           .check = [this] { bootstrap_->check(); }},
+      settings_.timeout_ns);
 }
 
 std::vector<std::string> Communicator::Impl::of_neighbours(

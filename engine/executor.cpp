@@ -24,13 +24,13 @@ void at_least(std::vector<T>& list, std::size_t size) {
 
 }  // namespace
 
-Executor::Executor(int rank, Node* node, bool crowded, Links& links, std::function<void()> check,
+Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
     : rank_(rank),
       node_(node),
       crowded_(crowded),
       links_(links),
-      check_(std::move(check)),
+      meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
       waited_(node == nullptr ? 1 : node->places()) {}
 

@@ -25,15 +25,20 @@ struct Prepared {
   std::uint64_t wire_bytes = 0;
 };
 
+/// What else a rank does while it waits. Either may be empty.
+struct WhileWaiting {
+  std::function<void()> progress;  // after a millisecond, and often: moves on what others wait for
+  std::function<void()> check;     // every second or so: throws when a rank is known to be gone
+};
+
 /// Everything that a rank's executions share. Single threaded. The parts that it is given outlive
 /// it.
 class Executor {
  public:
   /// `node` may be null where this rank is alone on its node. `crowded`: ranks outnumber the cores
-  /// of this host, so waiting must not burn them. `check` is called now and then during
-  /// a long wait; it throws when a rank is known to be gone. `timeout_ns` bounds the wait for one
+  /// of this host, so waiting must not burn them. `timeout_ns` bounds the wait for one
   /// execution's progress; 0: no bound.
-  Executor(int rank, Node* node, bool crowded, Links& links, std::function<void()> check,
+  Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
            std::int64_t timeout_ns);
 
   /// The stages that programs may use; from the next execution on.
@@ -65,6 +70,8 @@ class Executor {
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;
   bool look_around() noexcept;
+  bool look_after_peers(std::int64_t now) noexcept;
+  bool outside(const std::function<void()>& call) noexcept;
   bool guard_stages() noexcept;
   std::string where() const;
   void fail(std::string text) noexcept;
@@ -75,7 +82,7 @@ class Executor {
   bool crowded_;
   Links& links_;
   Stages* stages_ = nullptr;
-  std::function<void()> check_;
+  WhileWaiting meanwhile_;
   std::int64_t timeout_ns_;
 
   // Memory that plans call scratch, grown by prepare().
@@ -103,6 +110,7 @@ class Executor {
   std::uint32_t left_ = 0;
   std::uint32_t idle_turns_ = 0;
   std::int64_t idle_since_ns_ = 0;
+  std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
   verbs::Registration input_registration_;

@@ -16,6 +16,11 @@ constexpr std::uint32_t kSpinTurns = 2048;
 constexpr std::uint32_t kTurnsPerYield = 32;
 // Where ranks outnumber cores: how often a rank gives its core away before it sleeps.
 constexpr std::uint32_t kCrowdedYields = 200;
+// A wait this long may be for a rank that itself waits for what only progress() gives it. Then a
+// rank with a core of its own calls it often; one that sleeps wakes up for it.
+constexpr std::int64_t kProgressAfter_ns = 1'000'000;
+constexpr std::int64_t kProgressEvery_ns = 20'000;
+constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
 
@@ -44,7 +49,7 @@ bool Executor::idle() noexcept {
     const auto& steps = prepared_->program.steps();
     const std::uint32_t who =
         moving_count_ == 0 && waiting_count_ != 0 ? steps[waiting_[0]].peer + 1 : Doorbell::kAnyone;
-    node_->doorbell(node_->place()).sleep(who, kLookEvery_ns, [this]() noexcept {
+    node_->doorbell(node_->place()).sleep(who, kSleepAtMost_ns, [this]() noexcept {
       return progress();
     });
   } else {
@@ -57,12 +62,27 @@ bool Executor::look_around() noexcept {
   const std::int64_t now = now_ns();
   if (idle_since_ns_ == 0) {
     idle_since_ns_ = now;
+    next_progress_ns_ = now + kProgressAfter_ns;
     next_look_ns_ = now + kLookEvery_ns;
     next_probe_ns_ = now + kProbeEvery_ns;
     return true;
   }
+  if (now >= next_progress_ns_) {
+    next_progress_ns_ = now + kProgressEvery_ns;
+    if (!outside(meanwhile_.progress)) return false;
+  }
   if (now < next_look_ns_) return true;
   next_look_ns_ = now + kLookEvery_ns;
+  if (!look_after_peers(now)) return false;
+  if (timeout_ns_ != 0 && now - idle_since_ns_ > timeout_ns_) {
+    fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000,
+                     where()));
+    return false;
+  }
+  return true;
+}
+
+bool Executor::look_after_peers(std::int64_t now) noexcept {
   if (node_ != nullptr) {
     for (int place = 0; place < node_->places(); ++place) {
       if (place == node_->place()) continue;
@@ -88,19 +108,19 @@ bool Executor::look_around() noexcept {
     next_probe_ns_ = now + kProbeEvery_ns;
     for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
     if (links_.endpoint() != nullptr) links_.endpoint()->poll();
-    try {
-      if (check_) check_();
-    } catch (const std::exception& error) {
-      fail(error.what());
-      return false;
-    }
-  }
-  if (timeout_ns_ != 0 && now - idle_since_ns_ > timeout_ns_) {
-    fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000,
-                     where()));
-    return false;
+    return outside(meanwhile_.check);
   }
   return true;
+}
+
+bool Executor::outside(const std::function<void()>& call) noexcept {
+  try {
+    if (call) call();
+    return true;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return false;
+  }
 }
 
 bool Executor::guard_stages() noexcept {

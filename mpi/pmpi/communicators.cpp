@@ -46,25 +46,6 @@ Setup worst_of_all(MPI_Comm comm, Setup mine) {
   return mine;
 }
 
-// Owns a communicator of the host.
-class HostComm {
- public:
-  // By a split, not a duplicate, which would call the program's attribute copy functions.
-  explicit HostComm(MPI_Comm comm) {
-    int rank = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_split(comm, 0, rank, &comm_);
-    PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  }
-  HostComm(const HostComm&) = delete;
-  HostComm& operator=(const HostComm&) = delete;
-  ~HostComm() { PMPI_Comm_free(&comm_); }
-  MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
-
 }  // namespace
 
 void Buffer::Free::operator()(std::byte* memory) const noexcept {
@@ -173,18 +154,17 @@ bool Communicators::have_room_everywhere(MPI_Comm comm) {
 }
 
 void Communicators::connect(Attached& attached, std::vector<int> node_of_rank) {
-  const HostComm ours(attached.comm);
   Setup setup;
   try {
     Options options;
     options.node_of_rank = std::move(node_of_rank);
-    attached.weft.emplace(mpi_bootstrap(ours.get()), options);
+    attached.weft.emplace(mpi_bootstrap(attached.comm), options);
   } catch (const UsageError& error) {
     setup.fail(Outcome::bad_setting, error.what());
   } catch (const std::exception& error) {
     setup.fail(Outcome::failed, error.what());
   }
-  setup = worst_of_all(ours.get(), setup);
+  setup = worst_of_all(attached.comm, setup);
   if (setup.outcome == Outcome::good) return;
   if (setup.outcome == Outcome::bad_setting) end_job(setup.line.data());
   attached.weft.reset();

@@ -178,12 +178,12 @@ static int lines(const char* path) {
 /* Nothing stays behind when a communicator goes. */
 static void communicators_come_and_go(void) {
   int files = 0, maps = 0;
-  for (int turn = 0; turn < 60; ++turn) {
+  for (int turn = 0; turn < 40; ++turn) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     expect_ints_arrive(comm, 1 + turn % 3, "a communicator of many");
     MPI_Comm_free(&comm);
-    if (turn == 20) {
+    if (turn == 10) {
       files = entries("/proc/self/fd");
       maps = lines("/proc/self/maps");
     }

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   Job jobs[kThreads];
   pthread_t threads[kThreads];
   for (int i = 0; i < kThreads; ++i) {
-    jobs[i].rounds = argc > 1 ? atoi(argv[1]) : 30;
+    jobs[i].rounds = argc > 1 ? atoi(argv[1]) : 20;
     jobs[i].index = i;
     MPI_Comm_dup(MPI_COMM_WORLD, &jobs[i].comm);
   }

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,12 +14,17 @@
 
 namespace weft {
 
-/// Ranks of an intra-communicator, on a duplicate of it that this owns. Collective to make. Freed
-/// with MPI still up (before MPI_Finalize).
+/// Ranks of an intra-communicator, on another of the same group that this owns. Collective to make.
+/// Freed with MPI still up (before MPI_Finalize).
 class MpiBootstrap final : public Bootstrap {
  public:
   explicit MpiBootstrap(MPI_Comm comm) {
-    check_call("MPI_Comm_dup", PMPI_Comm_dup(comm, &comm_));
+    // Not a duplicate, which would call the program's own attribute copy functions.
+    MPI_Group group = MPI_GROUP_NULL;
+    check_call("MPI_Comm_group", PMPI_Comm_group(comm, &group));
+    const int error = PMPI_Comm_create(comm, group, &comm_);
+    PMPI_Group_free(&group);
+    check_call("MPI_Comm_create", error);
     // Errors come back as codes, to be thrown with the call's name.
     PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     PMPI_Comm_rank(comm_, &rank_);
@@ -36,24 +42,13 @@ class MpiBootstrap final : public Bootstrap {
   int size() const override { return size_; }
 
   std::vector<std::string> allgather(std::string_view mine) override {
-    const int length = static_cast<int>(mine.size());
-    std::vector<int> lengths(static_cast<std::size_t>(size_));
-    check_call("MPI_Allgather",
-               PMPI_Allgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_));
-    std::vector<int> begin(lengths.size());
-    int total = 0;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      begin[i] = total;
-      total += lengths[i];
-    }
-    std::string all(static_cast<std::size_t>(total), '\0');
-    check_call("MPI_Allgatherv", PMPI_Allgatherv(mine.data(), length, MPI_BYTE, all.data(),
-                                                 lengths.data(), begin.data(), MPI_BYTE, comm_));
+    const Parcel parcel(mine);
+    std::vector<Parcel> parcels(static_cast<std::size_t>(size_));
+    check_call("MPI_Allgather", PMPI_Allgather(&parcel, sizeof parcel, MPI_BYTE, parcels.data(),
+                                               sizeof parcel, MPI_BYTE, comm_));
+    if (!std::ranges::all_of(parcels, &Parcel::is_whole)) return allgather_long(mine, parcels);
     std::vector<std::string> result;
-    for (std::size_t i = 0; i < lengths.size(); ++i) {
-      result.push_back(
-          all.substr(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(lengths[i])));
-    }
+    for (const Parcel& one : parcels) result.push_back(one.whole());
     return result;
   }
 
@@ -82,14 +77,54 @@ class MpiBootstrap final : public Bootstrap {
 
   // The host MPI moves only inside its own calls. A rank that waits here may owe another one the
   // rest of a message that the program began before (MPI_Isend, then a collective): without this
-  // the two would wait for one another.
-  void check() override {
-    int arrived = 0;
-    check_call("MPI_Iprobe", PMPI_Iprobe(MPI_ANY_SOURCE, kTag, comm_, &arrived, MPI_STATUS_IGNORE));
+  // the two would wait for one another. A large message moves on a piece at a time.
+  void progress() override {
+    constexpr int kPieces = 4;
+    for (int i = 0; i < kPieces; ++i) {
+      int arrived = 0;
+      check_call("MPI_Iprobe",
+                 PMPI_Iprobe(MPI_ANY_SOURCE, kTag, comm_, &arrived, MPI_STATUS_IGNORE));
+    }
   }
 
  private:
   static constexpr int kTag = 0x3ef7;
+
+  // The length of what a rank gives and, if it is short, all of it: most of what ranks tell one
+  // another takes one round of the host's then, not two.
+  struct Parcel {
+    static constexpr std::size_t kShort = 60;
+    int length = 0;
+    char text[kShort] = {};
+
+    Parcel() = default;
+    explicit Parcel(std::string_view whole) : length(static_cast<int>(whole.size())) {
+      whole.copy(text, kShort);
+    }
+    bool is_whole() const { return static_cast<std::size_t>(length) <= kShort; }
+    std::string whole() const { return std::string(text, static_cast<std::size_t>(length)); }
+  };
+
+  std::vector<std::string> allgather_long(std::string_view mine,
+                                          const std::vector<Parcel>& parcels) {
+    std::vector<int> lengths, begin;
+    int total = 0;
+    for (const Parcel& parcel : parcels) {
+      lengths.push_back(parcel.length);
+      begin.push_back(total);
+      total += parcel.length;
+    }
+    std::string all(static_cast<std::size_t>(total), '\0');
+    check_call("MPI_Allgatherv",
+               PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
+                               lengths.data(), begin.data(), MPI_BYTE, comm_));
+    std::vector<std::string> result;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      result.push_back(
+          all.substr(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(lengths[i])));
+    }
+    return result;
+  }
 
   static void check_call(std::string_view call, int error) {
     if (error == MPI_SUCCESS) return;
