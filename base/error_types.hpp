@@ -1,11 +1,19 @@
-// The errors that weft throws. Free of other libraries: the public API shows them.
+// The errors that weft throws, and how the shared library shows what programs see of it. Free of
+// other headers of ours, as it is installed with the public API.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "base/api.hpp"
+// What programs see is marked WEFT_API, but for its parts that are marked WEFT_HIDDEN.
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#define WEFT_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define WEFT_API
+#define WEFT_HIDDEN
+#endif
 
 namespace weft {
 

@@ -19,7 +19,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/api.hpp"
 #include "base/error_types.hpp"
 
 namespace weft {
