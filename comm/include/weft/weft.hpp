@@ -40,7 +40,8 @@ class WEFT_API Bootstrap {
   /// Called often while a rank waits for more than a millisecond. What the ranks have in hand
   /// beside weft and moves only when called, such as the messages of an MPI, is moved on here.
   virtual void progress() {}
-  /// Called every second or so while a rank waits. Throws PeerError when a rank is known to be gone.
+  /// Called every second or so while a rank waits. Throws PeerError when a rank is known to be
+  /// gone.
   virtual void check() {}
 };
 
