@@ -2,8 +2,10 @@
 add_library(weft_api SHARED $<TARGET_OBJECTS:weft_comm>)
 target_link_libraries(weft_api PRIVATE weft_hierarchy weft_alltoall weft_engine)
 target_link_options(weft_api PRIVATE
-  -Wl,--version-script=${CMAKE_SOURCE_DIR}/comm/exports.map
-  $<$<STREQUAL:"${WEFT_SANITIZE}","">:-Wl,-z,defs>)
+  -Wl,--version-script=${CMAKE_SOURCE_DIR}/comm/exports.map)
+if(NOT WEFT_SANITIZE)
+  target_link_options(weft_api PRIVATE -Wl,-z,defs)
+endif()
 set_target_properties(weft_api PROPERTIES OUTPUT_NAME weft EXPORT_NAME weft LINKER_LANGUAGE CXX
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/comm/exports.map)
