@@ -8,6 +8,7 @@
 #include "alltoall/algorithms.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "base/settings.hpp"
 #include "hierarchy/blocks.hpp"
 
 namespace weft::alltoall {
@@ -33,23 +34,6 @@ constexpr std::array kSchemes = {
 };
 
 constexpr std::int64_t kMostRanks = std::numeric_limits<int>::max();
-
-template <class Table>
-auto find_by_name(const Table& table, std::string_view name) -> decltype(table.data()) {
-  const auto found = std::ranges::find(table, name, [](const auto& entry) { return entry.name; });
-  return found == table.end() ? nullptr : &*found;
-}
-
-void append(std::string& list, std::string_view name) {
-  if (!list.empty()) list += ", ";
-  list += name;
-}
-
-std::string names(const auto& table) {
-  std::string list;
-  for (const auto& entry : table) append(list, entry.name);
-  return list;
-}
 
 /// The alltoall of all ranks as one exchange.
 Exchange whole(const plan::Problem& problem, int rank) {
@@ -102,7 +86,7 @@ const FlatAlgorithm& step_between(const Parameters& parameters) {
 plan::Plan Algorithm::plan(const plan::Problem& problem, const hierarchy::Machine& machine,
                            int rank) const {
   check(problem, machine, rank);
-  plan::Builder builder(rank, problem.ranks, problem.buffer_bytes(), problem.buffer_bytes());
+  plan::Builder builder(rank, problem.ranks, problem.input_bytes(rank), problem.output_bytes(rank));
   if (problem.block_bytes == 0) return std::move(builder).finish();
   if (flat_ != nullptr) {
     flat_->emit(builder, whole(problem, rank), parameters_);
@@ -113,33 +97,16 @@ plan::Plan Algorithm::plan(const plan::Problem& problem, const hierarchy::Machin
 }
 
 Algorithm Algorithm::parse(std::string_view text) {
-  const auto colon = std::min(text.find(':'), text.size());
-  const std::string_view name = text.substr(0, colon);
+  const NamedSettings chosen = parse_named_settings("algorithm", text);
   Algorithm result;
-  result.flat_ = find_by_name(flat_algorithms(), name);
-  result.scheme_ = find_by_name(schemes(), name);
+  result.flat_ = find_by_name(flat_algorithms(), chosen.name);
+  result.scheme_ = find_by_name(schemes(), chosen.name);
   if (result.flat_ == nullptr && result.scheme_ == nullptr) {
-    throw_usage("algorithm '{}': not one of {}, {}", name, names(flat_algorithms()),
-                names(schemes()));
+    throw_usage("algorithm '{}': not one of {}, {}", chosen.name, names_of(flat_algorithms()),
+                names_of(schemes()));
   }
-  std::vector<std::string_view> seen;
-  for (std::string_view rest = text.substr(colon); !rest.empty();) {
-    rest.remove_prefix(1);  // the colon or a comma
-    const auto length = std::min(rest.find(','), rest.size());
-    const std::string_view setting = rest.substr(0, length);
-    rest.remove_prefix(length);
-    const auto equals = setting.find('=');
-    if (equals == setting.npos) {
-      throw_usage("algorithm '{}': '{}' is not of the form parameter=value", text, setting);
-    }
-    const std::string_view key = setting.substr(0, equals);
-    if (std::ranges::find(seen, key) != seen.end()) {
-      throw_usage("algorithm '{}': parameter '{}' is there twice", text, key);
-    }
-    seen.push_back(key);
-    result.set(text, key, setting.substr(equals + 1));
-  }
-  if (std::ranges::find(seen, "radix") != seen.end() && !result.reads_radix()) {
+  for (const auto& [key, value] : chosen.settings) result.set(text, key, value);
+  if (chosen.has("radix") && !result.reads_radix()) {
     throw_usage("algorithm '{}': a radix is for bruck alone", text);
   }
   return result;
@@ -160,7 +127,8 @@ void Algorithm::set(std::string_view text, std::string_view key, std::string_vie
     parameters_.direct = env::parse_flag(what, value);
   } else if (key == "between" && scheme) {
     const FlatAlgorithm* step = find_by_name(flat_algorithms(), value);
-    if (step == nullptr) throw_usage("{}={}: not one of {}", what, value, names(flat_algorithms()));
+    if (step == nullptr)
+      throw_usage("{}={}: not one of {}", what, value, names_of(flat_algorithms()));
     // The default is kept as no choice, so that equal algorithms compare equal.
     parameters_.between = step == &kFlatAlgorithms.front() ? nullptr : step;
   } else {
@@ -172,10 +140,10 @@ void Algorithm::set(std::string_view text, std::string_view key, std::string_vie
 std::string Algorithm::parameter_names() const {
   std::string list;
   if (flat_ != nullptr) return flat_->reads_radix ? "radix" : "it has none";
-  if (scheme_->reads_leaders) append(list, "leaders");
-  if (scheme_->reads_direct) append(list, "direct");
-  append(list, "between");
-  append(list, "radix with between=bruck");
+  if (scheme_->reads_leaders) append_to_list(list, "leaders");
+  if (scheme_->reads_direct) append_to_list(list, "direct");
+  append_to_list(list, "between");
+  append_to_list(list, "radix with between=bruck");
   return list;
 }
 
