@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "alltoall/registry.hpp"
+#include "cli/algorithms.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/problem.hpp"
 
@@ -15,7 +15,7 @@ namespace weft::cli {
 /// One thing to prove: that the plans of an algorithm for a problem on a machine are right. What it
 /// points to lives longer.
 struct Case {
-  const alltoall::Algorithm* algorithm = nullptr;
+  const Algorithm* algorithm = nullptr;
   const hierarchy::Machine* machine = nullptr;
   plan::Problem problem;
 };

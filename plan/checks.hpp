@@ -52,9 +52,13 @@ std::string describe_cycle(const OpTable& ops, std::span<const Event> cycle);
 /// the weakest order.
 void check_races(const OpTable& ops, const EventGraph& graph, Findings& findings);
 
-/// Delivery and undefined reads, by running the ops in one order on symbolic memory: any order
-/// does where nothing races. Needs the same.
+/// Delivery, undefined reads, cut elements and groupings, by running the ops in one order on
+/// symbolic memory: any order does where nothing races. Needs the same.
 void check_delivery(const Problem& problem, const OpTable& ops, const Matching& matching,
                     const EventGraph& graph, Findings& findings);
+
+/// Barriers, in place of delivery: no rank leaves before all have come. Messages of a barrier say
+/// that they came and nothing else, so what their bytes are does not matter. Needs the same.
+void check_synchronization(const OpTable& ops, const EventGraph& graph, Findings& findings);
 
 }  // namespace weft::plan

@@ -1,31 +1,74 @@
 #include "plan/contract.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace weft::plan {
 
 namespace {
 
-std::vector<Expectation> alltoall(const Problem& problem, int rank) {
-  std::vector<Expectation> expected;
-  if (problem.block_bytes == 0) return expected;
+using Expectations = std::vector<Expectation>;
+
+/// Ranks 0 to count - 1.
+std::vector<int> first_ranks(int count) {
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// The block of every origin, from where its input holds it.
+template <class OriginOffset>
+Expectations blocks_of_all(const Problem& problem, OriginOffset origin_offset) {
+  Expectations expected;
   expected.reserve(static_cast<std::size_t>(problem.ranks));
-  const auto place = static_cast<std::uint64_t>(rank) * problem.stride;
   for (int origin = 0; origin < problem.ranks; ++origin) {
-    expected.push_back({static_cast<std::uint64_t>(origin) * problem.stride,
-                        problem.block_bytes,
-                        place,
-                        {origin}});
+    const Block block = problem.block(origin);
+    expected.push_back({block.offset, block.bytes, origin_offset(origin), {origin}});
   }
+  std::ranges::sort(expected, {}, &Expectation::offset);
   return expected;
+}
+
+Expectations expectations(const Problem& problem, int rank) {
+  const Block own = problem.collective == Collective::barrier ? Block{} : problem.block(rank);
+  const std::uint64_t lone = problem.block_bytes;
+  switch (problem.collective) {
+    case Collective::alltoall:
+      return blocks_of_all(problem, [&](int) { return own.offset; });
+    case Collective::broadcast:
+      if (rank == problem.root) return {};
+      return {{0, lone, 0, {problem.root}}};
+    case Collective::scatter:
+      return {{0, own.bytes, own.offset, {problem.root}}};
+    case Collective::gather:
+      if (rank != problem.root) return {};
+      [[fallthrough]];
+    case Collective::allgather:
+      return blocks_of_all(problem, [](int) { return std::uint64_t{0}; });
+    case Collective::barrier:
+      return {};
+    case Collective::reduce:
+      if (rank != problem.root) return {};
+      [[fallthrough]];
+    case Collective::allreduce:
+      return {{0, lone, 0, first_ranks(problem.ranks)}};
+    case Collective::reduce_scatter:
+      return {{0, own.bytes, own.offset, first_ranks(problem.ranks)}};
+    case Collective::scan:
+      return {{0, lone, 0, first_ranks(rank + 1)}};
+    case Collective::exscan:
+      if (rank == 0) return {};
+      return {{0, lone, 0, first_ranks(rank)}};
+  }
+  return {};
 }
 
 }  // namespace
 
 std::vector<Expectation> contract(const Problem& problem, int rank) {
-  switch (problem.collective) {
-    case Collective::alltoall:
-      return alltoall(problem, rank);
-  }
-  return {};
+  Expectations expected = expectations(problem, rank);
+  std::erase_if(expected, [](const Expectation& one) { return one.bytes == 0; });
+  return expected;
 }
 
 }  // namespace weft::plan

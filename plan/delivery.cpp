@@ -5,47 +5,23 @@
 
 #include "plan/checks.hpp"
 #include "plan/contract.hpp"
-#include "plan/symbolic.hpp"
+#include "plan/symbolic_run.hpp"
 
 namespace weft::plan {
 
 namespace {
 
-/// Runs the ops on symbolic memory, then compares the outputs with the contract.
+using Segment = SymbolicMemory::Segment;
+
+/// Compares the outputs with the contract.
 class Delivery {
  public:
-  Delivery(const OpTable& ops, const Matching& matching, Findings& findings)
-      : ops_(ops),
-        matching_(matching),
-        findings_(findings),
-        sequences_(ops.ranks()),
-        memories_(static_cast<std::size_t>(ops.ranks()) * kSpaces),
-        payloads_(ops.size()) {
-    for (int rank = 0; rank < ops.ranks(); ++rank) {
-      const std::uint64_t bytes = ops.plans()[static_cast<std::size_t>(rank)].input_bytes();
-      if (bytes == 0) continue;
-      const Piece all{bytes, 0, static_cast<SequenceId>(rank)};
-      memory(Space::input, rank).write({Space::input, rank, 0, bytes, 1, bytes}, {&all, 1});
-    }
-  }
-
-  void run(const EventGraph& graph) {
-    for (const Event event : graph.order()) {
-      const OpId op = op_of(event);
-      const OpKind kind = ops_[op].kind;
-      if (is_start(event)) {
-        if (kind == OpKind::send) send(op);
-        if (kind == OpKind::copy) copy(op);
-        if (kind == OpKind::reduce) reduce(op);
-      } else if (kind == OpKind::recv) {
-        recv(op);
-      }
-    }
-  }
+  Delivery(SymbolicRun& run, Findings& findings)
+      : run_(run), expressions_(run.expressions()), findings_(findings) {}
 
   void compare(const Problem& problem) {
-    for (int rank = 0; rank < ops_.ranks() && !findings_.full(); ++rank) {
-      Output output{rank, memory(Space::output, rank).segments(), 0};
+    for (int rank = 0; rank < problem.ranks && !findings_.full(); ++rank) {
+      Output output{rank, run_.memory(Space::output, rank).segments(), 0};
       std::uint64_t checked = 0;
       for (const Expectation& expected : contract(problem, rank)) {
         expect_untouched(output, checked, expected.offset);
@@ -56,92 +32,49 @@ class Delivery {
     }
   }
 
+  /// Results that all ranks get must have the same bits, so be grouped alike. Needs the delivery.
+  void compare_groupings(const Problem& problem) {
+    if (problem.collective != Collective::allreduce || problem.associative) return;
+    for (int rank = 1; rank < problem.ranks && !findings_.full(); ++rank) compare_grouping(rank);
+  }
+
  private:
-  static constexpr std::size_t kSpaces = 4;
-  struct Range {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
   struct Output {
     int rank;
-    const std::vector<SymbolicMemory::Segment>& segments;
+    const std::vector<Segment>& segments;
     std::size_t next;  // segments before it end before what is left to compare
   };
 
-  SymbolicMemory& memory(Space space, int owner) {
-    return memories_[static_cast<std::size_t>(owner) * kSpaces + static_cast<std::size_t>(space)];
-  }
-
-  /// Appends what the slice holds to pieces_.
-  Range read(OpId op, const Slice& slice) {
-    const std::size_t begin = pieces_.size();
-    memory(slice.space, slice.owner).read(slice, pieces_);
-    for (std::size_t i = begin; i < pieces_.size(); ++i) {
-      if (pieces_[i].sequence != kUndefined) continue;
-      findings_.add(Flaw::undefined, ops_, op,
-                    fmt::format("reads {}, of which nothing has written {} bytes", to_string(slice),
-                                pieces_[i].bytes));
-      break;
-    }
-    return {begin, pieces_.size()};
-  }
-
-  void write(const Slice& slice, Range range) {
-    memory(slice.space, slice.owner)
-        .write(slice, std::span(pieces_).subspan(range.begin, range.end - range.begin));
-  }
-
-  void send(OpId op) { payloads_[op] = read(op, ops_[op].src); }
-  void recv(OpId op) { write(ops_[op].dst, payloads_[matching_.partner[op]]); }
-
-  // Only payloads outlive their op.
-  void copy(OpId op) {
-    const Range range = read(op, ops_[op].src);
-    write(ops_[op].dst, range);
-    pieces_.resize(range.begin);
-  }
-
-  void reduce(OpId op) {
-    const bool dst_left = ops_[op].dst_operand == Operand::left;
-    Range left = read(op, dst_left ? ops_[op].dst : ops_[op].src);
-    Range right = read(op, dst_left ? ops_[op].src : ops_[op].dst);
-    const std::size_t first = left.begin;
-    const std::size_t result = pieces_.size();
-    bool aligned = true;
-    Piece a = pieces_[left.begin];
-    Piece b = pieces_[right.begin];
-    while (left.begin < left.end && right.begin < right.end) {
-      const std::uint64_t bytes = std::min(a.bytes, b.bytes);
-      Piece sum{bytes, 0, kUndefined};
-      if (a.sequence != kUndefined && b.sequence != kUndefined) {
-        if (a.origin == b.origin) {
-          sum = {bytes, a.origin, sequences_.concatenate(a.sequence, b.sequence)};
-        } else {
-          aligned = false;
-        }
+  void compare_grouping(int rank) {
+    const auto& first = run_.memory(Space::output, 0).segments();
+    const auto& here = run_.memory(Space::output, rank).segments();
+    for (std::size_t i = 0, j = 0; i < first.size() && j < here.size();) {
+      const Segment& a = first[i];
+      const Segment& b = here[j];
+      if (a.piece.expression != b.piece.expression) {
+        const std::uint64_t begin = std::max(a.begin, b.begin);
+        const std::uint64_t bytes = std::min(a.end(), b.end()) - begin;
+        findings_.add(Flaw::unequal, rank, kNoOp,
+                      fmt::format("output@{}:{}+{} is grouped otherwise than output@0:{}+{}", rank,
+                                  begin, bytes, begin, bytes));
+        return;
       }
-      append(pieces_, result, sum);
-      advance(left, a, bytes);
-      advance(right, b, bytes);
+      const bool a_ends = a.end() <= b.end();
+      const bool b_ends = b.end() <= a.end();
+      i += a_ends;
+      j += b_ends;
     }
-    if (!aligned) {
-      findings_.add(Flaw::delivery, ops_, op,
-                    "reduces bytes of different offsets, expected the same of each input");
-    }
-    write(ops_[op].dst, {result, pieces_.size()});
-    pieces_.resize(first);
   }
 
-  void advance(Range& range, Piece& piece, std::uint64_t bytes) {
-    piece = piece.part(bytes, piece.bytes - bytes);
-    if (piece.bytes == 0 && ++range.begin < range.end) piece = pieces_[range.begin];
-  }
-
-  std::string describe(std::uint64_t origin, std::uint64_t bytes, SequenceId sequence) const {
-    if (sequence == kUndefined) return "undefined bytes";
-    const auto& ranks = sequences_.ranks(sequence);
+  std::string describe(std::uint64_t origin, std::uint64_t bytes, OperandsId operands) const {
+    const auto ranks = expressions_.ranks(operands);
     if (ranks.size() == 1) return fmt::format("input@{}:{}+{}", ranks.front(), origin, bytes);
     return fmt::format("input:{}+{} reduced over ranks {}", origin, bytes, fmt::join(ranks, ","));
+  }
+
+  std::string describe(const Piece& piece) const {
+    if (piece.expression == kUndefined) return "undefined bytes";
+    return describe(piece.origin, piece.bytes, expressions_.operands(piece.expression));
   }
 
   void wrong(int rank, std::uint64_t begin, std::uint64_t end, std::string_view detail) {
@@ -161,7 +94,7 @@ class Delivery {
   }
 
   void expect(Output& output, const Expectation& expected) {
-    const SequenceId sequence = sequences_.intern(expected.origins);
+    const OperandsId operands = expressions_.operands_of(expected.origins);
     const std::uint64_t end = expected.offset + expected.bytes;
     std::uint64_t at = expected.offset;
     while (at < end) {
@@ -171,30 +104,27 @@ class Delivery {
       const std::uint64_t begin = written ? output.segments[output.next].begin : end;
       if (begin > at) {
         wrong(output.rank, at, begin,
-              fmt::format("was not written, expected {}", describe(origin, begin - at, sequence)));
+              fmt::format("was not written, expected {}", describe(origin, begin - at, operands)));
         at = begin;
         continue;
       }
       const auto& segment = output.segments[output.next];
       const std::uint64_t stop = std::min(end, segment.end());
       const Piece held = segment.piece.part(at - segment.begin, stop - at);
-      if (held.sequence != sequence || held.origin != origin) {
+      if (held.expression == kUndefined || held.origin != origin ||
+          expressions_.operands(held.expression) != operands) {
         wrong(output.rank, at, stop,
-              fmt::format("holds {}, expected {}", describe(held.origin, held.bytes, held.sequence),
-                          describe(origin, held.bytes, sequence)));
+              fmt::format("holds {}, expected {}", describe(held),
+                          describe(origin, held.bytes, operands)));
       }
       at = stop;
       if (segment.end() == stop) ++output.next;
     }
   }
 
-  const OpTable& ops_;
-  const Matching& matching_;
+  SymbolicRun& run_;
+  Expressions& expressions_;
   Findings& findings_;
-  Sequences sequences_;
-  std::vector<SymbolicMemory> memories_;
-  std::vector<Piece> pieces_;
-  std::vector<Range> payloads_;  // by send: what it carries, in pieces_
 };
 
 }  // namespace
@@ -202,9 +132,11 @@ class Delivery {
 void check_delivery(const Problem& problem, const OpTable& ops, const Matching& matching,
                     const EventGraph& graph, Findings& findings) {
   if (findings.full()) return;
-  Delivery delivery(ops, matching, findings);
-  delivery.run(graph);
+  SymbolicRun run(problem, ops, matching, findings);
+  run.run(graph);
+  Delivery delivery(run, findings);
   delivery.compare(problem);
+  if (!findings.any()) delivery.compare_groupings(problem);
 }
 
 }  // namespace weft::plan

@@ -2,37 +2,93 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace weft::plan {
 
-enum class Collective : std::uint8_t { alltoall };
+enum class Collective : std::uint8_t {
+  alltoall,
+  broadcast,
+  scatter,
+  gather,
+  allgather,
+  barrier,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  scan,
+  exscan,
+};
 
+std::span<const Collective> all_collectives();
 std::string_view to_string(Collective collective);
 /// UsageError lists what there is.
 Collective parse_collective(std::string_view text);
 
+/// Whether inputs are combined by an operation.
+bool is_reduction(Collective collective);
+/// Whether one rank is apart from the others.
+bool is_rooted(Collective collective);
+
+/// A block of a buffer of blocks, in bytes.
+struct Block {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+
+  bool operator==(const Block&) const = default;
+};
+
 /// What a collective is asked to do, the same on every rank.
 ///
-/// Alltoall: block j of the input of rank i ends as block i of the output of rank j. Block k of
-/// either buffer is the `block_bytes` bytes at k * `stride`. A stride above block_bytes lets a
-/// large call run in slices of its blocks; the bytes between the blocks are never touched.
+///                   input                          output
+///   alltoall        blocks of all: all             blocks of all: all
+///   broadcast       one block: the root            one block: all but the root
+///   scatter         blocks of all: the root        own block: all
+///   gather          own block: all                 blocks of all: the root
+///   allgather       own block: all                 blocks of all: all
+///   barrier         -                              -
+///   reduce          one block: all                 one block: the root
+///   allreduce       one block: all                 one block: all
+///   reduce_scatter  blocks of all: all             own block, reduced: all
+///   scan, exscan    one block: all                 one block: all (exscan: but rank 0)
+///
+/// "Blocks of all" lie where block(rank) says: `block_bytes` at rank * `stride`, or as `layout`
+/// says where that is not empty (the irregular forms: v, w and reduce_scatter with counts). A
+/// stride above block_bytes lets a large call run in slices of its blocks; bytes between the blocks
+/// are never touched. A lone block begins at 0 of its buffer. A barrier has no data: no rank leaves
+/// before all have come, and where that takes messages they carry a byte of scratch that means
+/// nothing.
 struct Problem {
   Collective collective = Collective::alltoall;
   int ranks = 1;
   std::uint64_t block_bytes = 0;
-  std::uint64_t stride = 0;  // >= block_bytes
+  std::uint64_t stride = 0;         // >= block_bytes
+  int root = 0;                     // rooted collectives
+  std::uint64_t element_bytes = 1;  // reductions: all blocks are whole elements, cut between them
+  bool commutative = true;          // reductions: a op b is b op a
+  bool associative = false;  // reductions: to the bit, as integers and minima; not floating point
+  std::vector<Block> layout = {};  // one a rank, without overlap, in any order; not for alltoall
 
   static Problem alltoall(int ranks, std::uint64_t block_bytes) {
     return {Collective::alltoall, ranks, block_bytes, block_bytes};
   }
 
-  /// Bytes that the caller's input and output must have.
-  std::uint64_t buffer_bytes() const {
-    return ranks == 0 || block_bytes == 0 ? 0 : (ranks - 1) * stride + block_bytes;
+  /// The block of `rank` among blocks of all.
+  Block block(int rank) const {
+    if (!layout.empty()) return layout[static_cast<std::size_t>(rank)];
+    return {static_cast<std::uint64_t>(rank) * stride, block_bytes};
   }
 
+  /// Bytes that the caller's buffers must have on `rank`.
+  std::uint64_t input_bytes(int rank) const;
+  std::uint64_t output_bytes(int rank) const;
+
   bool operator==(const Problem&) const = default;
+
+ private:
+  std::uint64_t blocks_end() const;
 };
 
 }  // namespace weft::plan

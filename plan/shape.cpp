@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "plan/checks.hpp"
@@ -6,8 +8,49 @@ namespace weft::plan {
 
 namespace {
 
+constexpr std::uint64_t kMaxBytes = 1ull << 62;
+
+/// One block a rank, apart, and within 2^62.
+template <class Bad>
+bool check_layout(const Problem& problem, const Bad& bad) {
+  if (problem.layout.empty()) return true;
+  if (problem.collective == Collective::alltoall) return bad("an alltoall has no layout");
+  if (problem.layout.size() != static_cast<std::size_t>(problem.ranks)) {
+    return bad(
+        fmt::format("a layout of {} blocks for {} ranks", problem.layout.size(), problem.ranks));
+  }
+  auto blocks = problem.layout;
+  std::erase_if(blocks, [](const Block& block) { return block.bytes == 0; });
+  std::ranges::sort(blocks, {}, &Block::offset);
+  std::uint64_t end = 0;
+  for (const Block& block : blocks) {
+    if (block.offset < end) {
+      return bad(fmt::format("blocks of the layout overlap at byte {}", block.offset));
+    }
+    if (block.offset > kMaxBytes || block.bytes > kMaxBytes - block.offset) {
+      return bad(fmt::format("a block at {} of {} bytes passes 2^62", block.offset, block.bytes));
+    }
+    end = block.offset + block.bytes;
+  }
+  return true;
+}
+
+template <class Bad>
+bool check_elements(const Problem& problem, const Bad& bad) {
+  if (!is_reduction(problem.collective)) return true;
+  const std::uint64_t size = problem.element_bytes;
+  if (size == 0) return bad("elements of 0 bytes: at least 1");
+  const auto whole = [&](const Block& block) {
+    return block.offset % size == 0 && block.bytes % size == 0;
+  };
+  if (problem.block_bytes % size != 0 || problem.stride % size != 0 ||
+      !std::ranges::all_of(problem.layout, whole)) {
+    return bad(fmt::format("blocks must be of whole elements of {} bytes", size));
+  }
+  return true;
+}
+
 bool check_problem(const Problem& problem, Findings& findings) {
-  constexpr std::uint64_t kMaxBytes = 1ull << 62;
   const auto bad = [&](std::string detail) {
     findings.add(Flaw::shape, -1, kNoOp, std::move(detail));
     return false;
@@ -21,7 +64,10 @@ bool check_problem(const Problem& problem, Findings& findings) {
   if (problem.stride > kMaxBytes / static_cast<std::uint64_t>(problem.ranks)) {
     return bad(fmt::format("stride {} x {} ranks passes 2^62", problem.stride, problem.ranks));
   }
-  return true;
+  if (is_rooted(problem.collective) && (problem.root < 0 || problem.root >= problem.ranks)) {
+    return bad(fmt::format("root {}: from 0 to {}", problem.root, problem.ranks - 1));
+  }
+  return check_layout(problem, bad) && check_elements(problem, bad);
 }
 
 void check_plan(const Problem& problem, int rank, const Plan& plan, Findings& findings) {
@@ -32,12 +78,13 @@ void check_plan(const Problem& problem, int rank, const Plan& plan, Findings& fi
     bad(fmt::format("its plan is for rank {} of {}, expected {} of {}", plan.rank(), plan.ranks(),
                     rank, problem.ranks));
   }
-  for (const Space space : {Space::input, Space::output}) {
-    if (plan.space_bytes(space) < problem.buffer_bytes()) {
-      bad(fmt::format("its plan has {} bytes of {}, the problem {}", plan.space_bytes(space),
-                      to_string(space), problem.buffer_bytes()));
-    }
-  }
+  const auto expect = [&](Space space, std::uint64_t bytes) {
+    if (plan.space_bytes(space) >= bytes) return;
+    bad(fmt::format("its plan has {} bytes of {}, the problem {}", plan.space_bytes(space),
+                    to_string(space), bytes));
+  };
+  expect(Space::input, problem.input_bytes(rank));
+  expect(Space::output, problem.output_bytes(rank));
 }
 
 }  // namespace

@@ -4,25 +4,6 @@
 
 namespace weft::plan {
 
-Sequences::Sequences(int ranks) {
-  for (int rank = 0; rank < ranks; ++rank) lists_.push_back({rank});
-}
-
-SequenceId Sequences::intern(const std::vector<int>& ranks) {
-  if (ranks.size() == 1) return static_cast<SequenceId>(ranks.front());
-  const auto [entry, added] = ids_.try_emplace(ranks, static_cast<SequenceId>(lists_.size()));
-  if (added) lists_.push_back(ranks);
-  return entry->second;
-}
-
-SequenceId Sequences::concatenate(SequenceId a, SequenceId b) {
-  const auto known = concatenations_.find({a, b});
-  if (known != concatenations_.end()) return known->second;
-  std::vector<int> list = lists_[a];
-  list.insert(list.end(), lists_[b].begin(), lists_[b].end());
-  return concatenations_[{a, b}] = intern(list);
-}
-
 void append(std::vector<Piece>& pieces, std::size_t first, const Piece& next) {
   if (pieces.size() > first && pieces.back().is_continued_by(next)) {
     pieces.back().bytes += next.bytes;

@@ -2,48 +2,27 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
+#include "plan/expressions.hpp"
 #include "plan/slice.hpp"
 
 namespace weft::plan {
 
-/// Which ranks' inputs bytes were reduced from, in order; a number for each such list.
-using SequenceId = std::uint32_t;
-inline constexpr SequenceId kUndefined = UINT32_MAX;
-
-/// Gives equal lists equal numbers. The list of rank r alone is number r.
-class Sequences {
- public:
-  explicit Sequences(int ranks);
-
-  SequenceId intern(const std::vector<int>& ranks);
-  /// The number of a's list followed by b's. Operations that commute would sort it here.
-  SequenceId concatenate(SequenceId a, SequenceId b);
-  const std::vector<int>& ranks(SequenceId id) const { return lists_[id]; }
-
- private:
-  std::vector<std::vector<int>> lists_;
-  std::map<std::vector<int>, SequenceId> ids_;
-  std::map<std::pair<SequenceId, SequenceId>, SequenceId> concatenations_;
-};
-
-/// `bytes` bytes that stem from those at `origin` on of the inputs of a sequence of ranks.
+/// `bytes` bytes that stem from those at `origin` on of the inputs that an expression combines.
 struct Piece {
   std::uint64_t bytes = 0;
   std::uint64_t origin = 0;
-  SequenceId sequence = kUndefined;
+  ExpressionId expression = kUndefined;
 
   /// The same without its first `skipped` bytes, `length` long.
   Piece part(std::uint64_t skipped, std::uint64_t length) const {
-    return {length, sequence == kUndefined ? 0 : origin + skipped, sequence};
+    return {length, expression == kUndefined ? 0 : origin + skipped, expression};
   }
   bool is_continued_by(const Piece& next) const {
-    return sequence == next.sequence && (sequence == kUndefined || origin + bytes == next.origin);
+    return expression == next.expression &&
+           (expression == kUndefined || origin + bytes == next.origin);
   }
 };
 

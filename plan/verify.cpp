@@ -23,6 +23,12 @@ std::string_view to_string(Flaw flaw) {
       return "undefined";
     case Flaw::delivery:
       return "delivery";
+    case Flaw::element:
+      return "element";
+    case Flaw::unequal:
+      return "unequal";
+    case Flaw::synchronization:
+      return "synchronization";
   }
   return "?";
 }
@@ -73,7 +79,11 @@ std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of
     return std::move(findings).take();
   }
   check_races(ops, graph, findings);
-  check_delivery(problem, ops, matching, graph, findings);
+  if (problem.collective == Collective::barrier) {
+    check_synchronization(ops, graph, findings);
+  } else {
+    check_delivery(problem, ops, matching, graph, findings);
+  }
   return std::move(findings).take();
 }
 

@@ -19,6 +19,10 @@ enum class Flaw : std::uint8_t {
               ///< touches a caller's buffer outside the time in which the caller is in the call.
   undefined,  ///< Bytes read that nothing has written.
   delivery,   ///< Output that is not what the contract says, or written where it must not be.
+  element,    ///< A message or reduce op of a reduction that cuts an element in two.
+  unequal,    ///< Results of an allreduce that are not grouped alike on two ranks: where the
+              ///< operation is not associative to the bit, their bits may differ.
+  synchronization,  ///< A rank that may leave a barrier before another has come.
 };
 
 std::string_view to_string(Flaw flaw);

@@ -9,7 +9,7 @@ namespace weft::plan::testing {
 namespace {
 
 std::uint64_t bytes_of(const Problem& problem) {
-  return problem.buffer_bytes();
+  return problem.output_bytes(0);
 }
 
 Builder builder(const Problem& problem, int rank) {

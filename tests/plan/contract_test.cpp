@@ -18,21 +18,60 @@ TEST(Contract, AlltoallGivesEachRankItsBlockOfEachOther) {
     EXPECT_EQ(block.origin_offset, 20u);
     EXPECT_EQ(block.origins, std::vector{origin});
   }
-  EXPECT_EQ(expected.back().offset + expected.back().bytes, problem.buffer_bytes());
+  EXPECT_EQ(expected.back().offset + expected.back().bytes, problem.output_bytes(2));
 }
 
 TEST(Contract, OfNoBytesExpectsNothing) {
   EXPECT_TRUE(contract(Problem::alltoall(4, 0), 1).empty());
-  EXPECT_EQ(Problem::alltoall(4, 0).buffer_bytes(), 0u);
+  EXPECT_EQ(Problem::alltoall(4, 0).output_bytes(1), 0u);
+}
+
+TEST(Contract, CoversJustTheOutputOfEachCollective) {
+  for (const Collective collective : all_collectives()) {
+    Problem problem{collective, 5, 8, 8, 3, 8};
+    for (int rank = 0; rank < problem.ranks; ++rank) {
+      std::uint64_t bytes = 0;
+      for (const Expectation& expected : contract(problem, rank)) {
+        EXPECT_EQ(expected.offset, bytes);
+        bytes += expected.bytes;
+        for (const int origin : expected.origins) {
+          EXPECT_LE(expected.origin_offset + expected.bytes, problem.input_bytes(origin));
+        }
+      }
+      EXPECT_EQ(bytes, problem.output_bytes(rank)) << to_string(collective) << " rank " << rank;
+    }
+  }
+}
+
+TEST(Contract, OfALayoutIsByAscendingOffset) {
+  Problem problem{Collective::allgather, 3};
+  problem.layout = {{20, 4}, {0, 0}, {5, 10}};
+  const auto expected = contract(problem, 1);
+  ASSERT_EQ(expected.size(), 2u);
+  EXPECT_EQ(expected[0].offset, 5u);
+  EXPECT_EQ(expected[0].origins, std::vector{2});
+  EXPECT_EQ(expected[1].offset, 20u);
+  EXPECT_EQ(problem.output_bytes(0), 24u);
+  EXPECT_EQ(problem.input_bytes(2), 10u);
+}
+
+TEST(Contract, OfAScanHasTheRanksUpToOnesOwnInOrder) {
+  EXPECT_EQ(contract({Collective::scan, 4, 8, 8}, 2).front().origins, (std::vector{0, 1, 2}));
+  EXPECT_EQ(contract({Collective::exscan, 4, 8, 8}, 2).front().origins, (std::vector{0, 1}));
+  EXPECT_TRUE(contract({Collective::exscan, 4, 8, 8}, 0).empty());
 }
 
 TEST(Problem, NamesCollectives) {
-  EXPECT_EQ(parse_collective(to_string(Collective::alltoall)), Collective::alltoall);
+  for (const Collective collective : all_collectives()) {
+    EXPECT_EQ(parse_collective(to_string(collective)), collective);
+  }
   try {
     parse_collective("alltoal");
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "collective 'alltoal': there is only alltoall");
+    EXPECT_STREQ(error.what(),
+                 "collective 'alltoal': there are alltoall, broadcast, scatter, gather, allgather, "
+                 "barrier, reduce, allreduce, reduce_scatter, scan, exscan");
   }
 }
 

@@ -63,4 +63,11 @@ void Draft::drop(OpId id) {
   }
 }
 
+void Draft::repeat(OpId id) {
+  for (auto& line : lines) {
+    for (OpId& before : line.after) before += before >= id;
+  }
+  lines.insert(lines.begin() + id + 1, {lines[id].op, {id}});
+}
+
 }  // namespace weft::plan::testing

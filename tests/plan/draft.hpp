@@ -20,6 +20,8 @@ struct Draft {
   Plan build() const;
   /// Takes the line out; what followed it follows what it followed.
   void drop(OpId id);
+  /// Puts a copy of the line behind it, which follows it; what followed it follows the copy.
+  void repeat(OpId id);
 
   int rank;
   int ranks;

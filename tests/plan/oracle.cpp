@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/contract.hpp"
 #include "tests/plan/program.hpp"
 
 namespace weft::plan::testing {
@@ -10,6 +11,16 @@ namespace weft::plan::testing {
 namespace {
 
 using Word = std::uint64_t;  // a "byte" with so many values that none is right by chance
+
+/// A reduction that shows what it was given: where it commutes a sum, else the composition of maps
+/// x -> a x + b modulo a prime, a word holding a and b. Associative, so any grouping will do.
+Word combined(const Problem& problem, Word left, Word right) {
+  if (problem.commutative) return left + right;
+  constexpr Word kPrime = (1u << 31) - 1;
+  const auto a = [](Word word) { return (word & UINT32_MAX) % kPrime; };
+  const auto b = [](Word word) { return (word >> 32) % kPrime; };
+  return a(left) * a(right) % kPrime | ((a(left) * b(right) + b(left)) % kPrime) << 32;
+}
 
 /// One execution under one random schedule.
 class Execution {
@@ -141,7 +152,8 @@ class Execution {
       auto sum = load(task.writes);
       for (std::size_t i = 0; i < sum.size(); ++i) {
         const bool left = task.op.dst_operand == Operand::left;
-        sum[i] = (left ? sum[i] : payload_[id][i]) * 3 + (left ? payload_[id][i] : sum[i]) * 5;
+        sum[i] = left ? combined(plans_.problem, sum[i], payload_[id][i])
+                      : combined(plans_.problem, payload_[id][i], sum[i]);
       }
       store(task.writes, sum);
     }
@@ -180,23 +192,42 @@ class Execution {
   void compare() const {
     const auto& problem = plans_.problem;
     std::vector<bool> arrived(memory_.size());
-    for (int to = 0; to < problem.ranks; ++to) {
-      for (int from = 0; from < problem.ranks; ++from) {
-        const auto target = layout_.addresses(block(problem, Space::output, to, from));
-        const auto source = layout_.addresses(block(problem, Space::input, from, to));
+    for (int rank = 0; rank < problem.ranks; ++rank) {
+      for (const Expectation& expected : contract(problem, rank)) {
+        const auto target = layout_.addresses(
+            Slice::contiguous(Space::output, rank, expected.offset, expected.bytes));
+        const auto words = expected_words(expected);
         for (std::size_t i = 0; i < target.size(); ++i) {
           arrived[target[i].index] = true;
-          if (memory_[target[i].index] != before_[source[i].index]) throw Failure{"wrong bytes"};
+          if (memory_[target[i].index] != words[i]) throw Failure{"wrong bytes"};
         }
       }
       const auto whole = Slice::contiguous(
-          Space::output, to, 0, plans_.plans[static_cast<std::size_t>(to)].output_bytes());
+          Space::output, rank, 0, plans_.plans[static_cast<std::size_t>(rank)].output_bytes());
       for (const Address& address : layout_.addresses(whole)) {
         if (!arrived[address.index] && memory_[address.index] != before_[address.index]) {
           throw Failure{"writes what it must leave alone"};
         }
       }
     }
+  }
+
+  std::vector<Word> expected_words(const Expectation& expected) const {
+    std::vector<Word> words;
+    for (const int origin : expected.origins) {
+      const auto source = layout_.addresses(
+          Slice::contiguous(Space::input, origin, expected.origin_offset, expected.bytes));
+      const bool first = words.empty();
+      for (std::size_t i = 0; i < source.size(); ++i) {
+        const Word word = before_[source[i].index];
+        if (first) {
+          words.push_back(word);
+        } else {
+          words[i] = combined(plans_.problem, words[i], word);
+        }
+      }
+    }
+    return words;
   }
 
   const Case& plans_;

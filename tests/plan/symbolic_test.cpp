@@ -10,14 +10,14 @@
 namespace weft::plan::testing {
 namespace {
 
-using Origin = std::pair<SequenceId, std::uint64_t>;  // of one byte
+using Origin = std::pair<ExpressionId, std::uint64_t>;  // of one byte
 constexpr Origin kNothing = {kUndefined, 0};
 
 std::vector<Origin> bytes_of(const std::vector<Piece>& pieces) {
   std::vector<Origin> bytes;
   for (const Piece& piece : pieces) {
     for (std::uint64_t i = 0; i < piece.bytes; ++i) {
-      bytes.emplace_back(piece.sequence, piece.sequence == kUndefined ? 0 : piece.origin + i);
+      bytes.emplace_back(piece.expression, piece.expression == kUndefined ? 0 : piece.origin + i);
     }
   }
   return bytes;
@@ -33,8 +33,9 @@ RC_GTEST_PROP(SymbolicMemoryProperty, HoldsWhatAMapOfBytesHolds, ()) {
     std::vector<Piece> pieces;
     for (std::uint64_t left = slice.bytes(); left > 0;) {
       const auto length = number(1, left);
-      const auto sequence = number(0, 3) == 0 ? kUndefined : static_cast<SequenceId>(number(0, 1));
-      pieces.push_back({length, sequence == kUndefined ? 0 : number(0, 9), sequence});
+      const auto expression =
+          number(0, 3) == 0 ? kUndefined : static_cast<ExpressionId>(number(0, 1));
+      pieces.push_back({length, expression == kUndefined ? 0 : number(0, 9), expression});
       left -= length;
     }
     memory.write(slice, pieces);
@@ -65,17 +66,6 @@ RC_GTEST_PROP(SymbolicMemoryProperty, HoldsWhatAMapOfBytesHolds, ()) {
     covered += segment.piece.bytes;
   }
   RC_ASSERT(covered == model.size());
-}
-
-TEST(Sequences, AreEqualWhereTheirListsAre) {
-  Sequences sequences(4);
-  const SequenceId ab = sequences.concatenate(0, 1);
-  const SequenceId bc = sequences.concatenate(1, 2);
-  EXPECT_EQ(sequences.concatenate(ab, 2), sequences.concatenate(0, bc));
-  EXPECT_EQ(sequences.intern({0, 1, 2}), sequences.concatenate(ab, 2));
-  EXPECT_NE(sequences.concatenate(1, 0), ab);
-  EXPECT_EQ(sequences.intern({3}), 3u);
-  EXPECT_EQ(sequences.ranks(ab), (std::vector{0, 1}));
 }
 
 }  // namespace
