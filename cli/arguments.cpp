@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "alltoall/registry.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 
@@ -56,17 +55,28 @@ std::size_t parse_choice(std::string_view option, std::string_view text,
 }
 
 plan::Collective parse_collective(const Text& text) {
-  return plan::parse_collective(required(text, "the collective (alltoall)"));
+  return plan::parse_collective(required(text, "the collective (such as alltoall)"));
 }
 
-plan::Problem make_problem(int ranks, std::uint64_t bytes, std::optional<std::uint64_t> stride) {
-  plan::Problem problem = plan::Problem::alltoall(ranks, bytes);
-  if (stride && *stride < bytes) {
+plan::Problem make_problem(plan::Collective collective, int ranks, std::uint64_t bytes,
+                           std::optional<std::uint64_t> stride) {
+  plan::Problem problem{collective, ranks, bytes, stride.value_or(bytes)};
+  if (problem.stride < bytes) {
     throw_usage("--stride={}: blocks of {} bytes would overlap; allowed: at least --bytes", *stride,
                 bytes);
   }
-  problem.stride = stride.value_or(bytes);
   return problem;
+}
+
+void set_operation(plan::Problem& problem, std::string_view text) {
+  const auto choice = parse_choice("--operation", text, {kOperations.begin(), kOperations.end()});
+  problem.commutative = choice != 1;
+  problem.associative = choice == 2;
+}
+
+std::string_view operation_of(const plan::Problem& problem) {
+  if (!problem.commutative) return kOperations[1];
+  return kOperations[problem.associative ? 2 : 0];
 }
 
 std::optional<std::uint64_t> parse_stride(const Text& text) {
@@ -120,26 +130,6 @@ hierarchy::Machine MachineOptions::read() const {
       placement && parse_choice("--placement", *placement, {"block", "cyclic"}) == 1;
   return cyclic ? hierarchy::Machine::cyclic(count, width)
                 : hierarchy::Machine::uniform(count, width);
-}
-
-std::string list_algorithms() {
-  std::string text = "Algorithms:\n";
-  const auto add = [&](const auto& table) {
-    for (const auto& one : table) text += fmt::format("  {:<15}{}\n", one.name, one.summary);
-  };
-  add(alltoall::flat_algorithms());
-  add(alltoall::schemes());
-  return text +
-         "  sa, rd and leader take :between=ALGORITHM (the step between nodes, isend unless said)\n"
-         "  and :direct=1 (read peers' buffers in place); leader takes :leaders=K; bruck, and\n"
-         "  between=bruck, take :radix=R. Example: leader:leaders=2,between=bruck,radix=4\n";
-}
-
-std::string algorithm_names() {
-  std::vector<std::string_view> names;
-  for (const auto& one : alltoall::flat_algorithms()) names.push_back(one.name);
-  for (const auto& one : alltoall::schemes()) names.push_back(one.name);
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 // its value and what is allowed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,7 +44,15 @@ std::size_t parse_choice(std::string_view option, std::string_view text,
 plan::Collective parse_collective(const Text& text);
 
 /// A problem of blocks of `bytes`, `stride` apart (side by side where there is none).
-plan::Problem make_problem(int ranks, std::uint64_t bytes, std::optional<std::uint64_t> stride);
+plan::Problem make_problem(plan::Collective collective, int ranks, std::uint64_t bytes,
+                           std::optional<std::uint64_t> stride);
+
+/// What reductions take for granted of their operation: "commutative" (as a sum of floating
+/// point), "ordered" (not commutative), "exact" (commutative and associative to the bit).
+void set_operation(plan::Problem& problem, std::string_view text);
+inline constexpr std::array<std::string_view, 3> kOperations = {"commutative", "ordered", "exact"};
+/// The one of kOperations that describes it.
+std::string_view operation_of(const plan::Problem& problem);
 std::optional<std::uint64_t> parse_stride(const Text& text);
 
 /// The two ways to say a machine: --machine, or --nodes with --ppn and --placement.
@@ -60,10 +69,5 @@ struct MachineOptions {
 
 /// --machine's value, of at most kMostRanks.
 hierarchy::Machine parse_machine(std::string_view text);
-
-/// For help texts: every algorithm with its summary, a line each.
-std::string list_algorithms();
-/// "isend, bruck, ...".
-std::string algorithm_names();
 
 }  // namespace weft::cli

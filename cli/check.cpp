@@ -6,6 +6,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "cli/algorithms.hpp"
 #include "cli/arguments.hpp"
 #include "cli/campaign.hpp"
 #include "cli/command.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr std::size_t kFailuresShown = 5;
 
 struct Options {
-  Text collective, ranks, placements, seed, bytes, stride, jobs;
+  Text collective, ranks, placements, seed, bytes, stride, root, operation, jobs;
   std::vector<std::string> machines, algorithms, files;
   bool json = false;
 };
@@ -73,17 +74,20 @@ std::vector<hierarchy::Machine> read_machines(const Options& options) {
 }
 
 /// The part of an algorithm's name before its parameters.
-std::string family(const alltoall::Algorithm& algorithm) {
-  const std::string name = algorithm.name();
-  return name.substr(0, name.find(':'));
+std::string family(const Algorithm& algorithm) {
+  return algorithm.name.substr(0, algorithm.name.find(':'));
 }
 
 std::string command_for(const Case& one) {
-  std::string command =
-      fmt::format("weft check alltoall --algorithm {} --machine {} --bytes {}",
-                  one.algorithm->name(), to_string(*one.machine), one.problem.block_bytes);
+  std::string command = fmt::format("weft check {} --algorithm {} --machine {} --bytes {}",
+                                    to_string(one.problem.collective), one.algorithm->name,
+                                    to_string(*one.machine), one.problem.block_bytes);
   if (one.problem.stride != one.problem.block_bytes) {
     command += fmt::format(" --stride {}", one.problem.stride);
+  }
+  if (is_rooted(one.problem.collective)) command += fmt::format(" --root {}", one.problem.root);
+  if (is_reduction(one.problem.collective)) {
+    command += fmt::format(" --operation {}", operation_of(one.problem));
   }
   return command;
 }
@@ -126,7 +130,7 @@ struct Result {
     if (sum == families.end()) sum = families.insert(families.end(), Sum{name});
     for (Sum* target : {&*sum, &total}) {
       target->add(proof);
-      target->variants.insert(one.algorithm->name());
+      target->variants.insert(one.algorithm->name);
     }
     if (!proof.holds()) failures.push_back({command_for(one), proof.findings});
   }
@@ -163,7 +167,9 @@ std::string to_text(const Result& result) {
                "no data race,\nno deadlock by rendezvous or with 1 or 8 messages buffered. {}.\n",
                effort);
   }
-  return text + fmt::format("\n{} of {} FAILED.\n", result.failures.size(), effort);
+  const bool more = result.failures.size() > kFailuresShown;
+  return text + fmt::format("\nFAILED: {} of {}.{}\n", result.failures.size(), effort,
+                            more ? fmt::format(" The first {} are above.", kFailuresShown) : "");
 }
 
 Json to_json(std::span<const Failure> failures) {
@@ -189,13 +195,52 @@ Json to_json(const Result& result) {
 }
 
 /// The algorithms to check on some number of ranks.
-std::vector<alltoall::Algorithm> read_algorithms(const Options& options, int ranks) {
-  if (options.algorithms.empty()) return alltoall::variants(ranks);
-  std::vector<alltoall::Algorithm> algorithms;
+std::vector<Algorithm> read_algorithms(const Options& options, plan::Collective collective,
+                                       int ranks) {
+  if (options.algorithms.empty()) return algorithm_variants(collective, ranks);
+  std::vector<Algorithm> algorithms;
   for (const auto& text : options.algorithms) {
-    algorithms.push_back(alltoall::Algorithm::parse(text));
+    algorithms.push_back(parse_algorithm(collective, text));
   }
   return algorithms;
+}
+
+/// The problem with every root (the first, the last and one between, unless one is given) and every
+/// kind of operation (unless one is given).
+std::vector<plan::Problem> vary(const Options& options, const plan::Problem& problem) {
+  std::vector<plan::Problem> problems = {problem};
+  if (is_rooted(problem.collective)) {
+    std::set<int> roots = {0, problem.ranks / 2, problem.ranks - 1};
+    if (options.root) {
+      roots = {static_cast<int>(env::parse_integer("--root", *options.root, 0, problem.ranks - 1))};
+    }
+    problems.clear();
+    for (const int root : roots) problems.emplace_back(problem).root = root;
+  }
+  if (!is_reduction(problem.collective)) return problems;
+  std::vector<plan::Problem> varied;
+  for (const plan::Problem& one : problems) {
+    for (const std::string_view operation : kOperations) {
+      if (options.operation && *options.operation != operation) continue;
+      set_operation(varied.emplace_back(one), operation);
+    }
+  }
+  return varied;
+}
+
+/// The collective; UsageError for options that it does not take.
+plan::Collective read_collective(const Options& options) {
+  const auto collective = parse_collective(options.collective);
+  const auto expect = [&](std::string_view option, const Text& text, bool is_right) {
+    if (text && !is_right) {
+      throw_usage("{}={}: {} takes none", option, *text, to_string(collective));
+    }
+  };
+  expect("--root", options.root, is_rooted(collective));
+  expect("--operation", options.operation, is_reduction(collective));
+  plan::Problem any;
+  if (options.operation) set_operation(any, *options.operation);
+  return collective;
 }
 
 int check_algorithms(const Options& options) {
@@ -207,16 +252,21 @@ int check_algorithms(const Options& options) {
   result.threads = options.jobs
                        ? static_cast<int>(env::parse_integer("--jobs", *options.jobs, 1, 1024))
                        : hierarchy::usable_cores();
-  std::vector<std::vector<alltoall::Algorithm>> algorithms;  // by machine
+  const auto collective = read_collective(options);
+  std::vector<std::vector<Algorithm>> algorithms;  // by machine
   std::vector<Case> cases;
   for (const auto& machine : machines) {
-    algorithms.push_back(read_algorithms(options, machine.ranks()));
+    algorithms.push_back(read_algorithms(options, collective, machine.ranks()));
   }
   for (std::size_t i = 0; i < machines.size(); ++i) {
     for (const auto& algorithm : algorithms[i]) {
       for (const auto& [bytes, stride] : blocks) {
-        cases.push_back(
-            {&algorithm, &machines[i], make_problem(machines[i].ranks(), bytes, stride)});
+        const auto problem = make_problem(collective, machines[i].ranks(), bytes, stride);
+        for (const auto& one : vary(options, problem)) {
+          // What is asked for by name says itself why not.
+          if (options.algorithms.empty() && algorithm.refusal(one, machines[i])) continue;
+          cases.push_back({&algorithm, &machines[i], one});
+        }
       }
     }
   }
@@ -239,7 +289,10 @@ int check_files(const Options& options) {
   required(options.bytes, "--bytes, the size of the blocks that the plans in --file exchange,");
   const auto blocks = read_blocks(options);
   if (blocks.size() != 1) throw_usage("--bytes={}: with --file one size", *options.bytes);
-  const auto problem = make_problem(machine.ranks(), blocks[0].bytes, blocks[0].stride);
+  // Of a rooted collective the first root, of a reduction any commutative operation, unless told.
+  const auto problem = vary(options, make_problem(read_collective(options), machine.ranks(),
+                                                  blocks[0].bytes, blocks[0].stride))
+                           .front();
   const Proof proof = prove(problem, machine, read_plans(options.files));
   if (options.json) {
     print_json(Json{{"holds", proof.holds()},
@@ -264,7 +317,7 @@ int run(const Options& options) {
 }
 
 void add_options(CLI::App& command, Options& options) {
-  command.add_option("collective", options.collective, "What to check: alltoall")
+  command.add_option("collective", options.collective, "What to check: alltoall, broadcast, ...")
       ->type_name("COLLECTIVE");
   const auto several = [&](const char* name, std::vector<std::string>& texts, const char* help) {
     return command.add_option(name, texts, help)->allow_extra_args(false);
@@ -290,6 +343,13 @@ void add_options(CLI::App& command, Options& options) {
       ->type_name("B,...");
   command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
       ->type_name("B");
+  command.add_option("--root", options.root, "Root of rooted collectives [first, middle and last]")
+      ->type_name("R");
+  command
+      .add_option("--operation", options.operation,
+                  "What reductions may rely on: commutative, ordered (not commutative),\n"
+                  "exact (associative to the bit, too) [each]")
+      ->type_name("HOW");
   several("--file", options.files,
           "Verify the plans in this file, folder or standard input (-) instead:\n"
           "one plan a rank (repeatable; with --machine and --bytes)")
@@ -310,6 +370,7 @@ void add_check(CLI::App& tool, Action& action) {
       "Examples:\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft check alltoall --algorithm sa:direct=1 --machine 1+3+4 --bytes 1,512,4K\n"
+      "  weft check allreduce --ranks 1..16\n"
       "  weft check alltoall --file plans/ --machine 3x4 --bytes 512\n\n" +
       list_algorithms());
   command->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/settings_table.hpp"
+#include "cli/soft_paths.hpp"
 #include "engine/view.hpp"
 #include "hierarchy/detect.hpp"
 #include "verbs/devices.hpp"
@@ -28,11 +29,13 @@ struct LibraryInfo {
 struct Info {
   std::vector<LibraryInfo> libraries;
   std::string device;        // that weft would use
+  std::string address;       // and how its peers would reach it
   std::string device_error;  // why none
   std::string host;
   int cores = 0;
   std::string topology;
   std::vector<engine::ViewReport> views;
+  std::vector<SoftPath> soft_paths;
   std::vector<std::pair<std::string, Addon>> addons;
   std::vector<Setting> settings;
   std::vector<std::string> problems;  // with the settings
@@ -58,12 +61,14 @@ Info gather() {
       ask("software device", verbs::soft_device_path(), &verbs::Library::soft));
   info.settings = settings();
   info.problems = setting_problems();
-  std::string wanted;
+  std::string soft_path;
   for (const Setting& setting : info.settings) {
-    if (setting.name == "WEFT_DEVICE") wanted = setting.value.value_or("");
+    if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
   }
   try {
-    info.device = verbs::Endpoint(wanted).describe();
+    const verbs::Endpoint endpoint(verbs::PortSettings::from_environment());
+    info.device = endpoint.describe();
+    info.address = endpoint.address().describe();
   } catch (const UsageError& error) {
     info.device_error = error.what();
     info.problems.push_back(info.device_error);
@@ -74,6 +79,8 @@ Info gather() {
   info.cores = hierarchy::usable_cores();
   info.topology = hierarchy::describe_topology();
   info.views = engine::report_views();
+  const auto cma = std::ranges::find(info.views, "cma", &engine::ViewReport::name);
+  info.soft_paths = soft_paths(soft_path, cma == info.views.end() ? engine::ViewReport{} : *cma);
   for (const auto mpi : kMpis) info.addons.emplace_back(mpi, mpi_addon(mpi));
   info.addons.emplace_back("software device", soft_device_addon());
   return info;
@@ -87,7 +94,9 @@ std::string describe(const verbs::Port& port) {
   if (!port.error.empty()) return fmt::format("port {}: {}", port.number, port.error);
   std::string text = fmt::format("port {}: {}, {}, LID {}, MTU {} of {}", port.number, port.state,
                                  port.link_layer, port.lid, port.mtu_bytes, port.max_mtu_bytes);
-  for (const verbs::Gid& gid : port.gids) text += fmt::format(", GID {} {}", gid.index, gid.text);
+  for (const verbs::Gid& gid : port.gids) {
+    text += fmt::format(", GID {} {} ({})", gid.index, gid.text, gid.type);
+  }
   return text;
 }
 
@@ -107,6 +116,7 @@ void add_devices(std::string& text, const Info& info) {
   }
   line(text, "weft would use",
        info.device_error.empty() ? info.device : "none: " + info.device_error);
+  if (!info.address.empty()) line(text, "", info.address);
 }
 
 std::string settings_text(const std::vector<Setting>& list) {
@@ -137,6 +147,10 @@ std::string to_text(const Info& info) {
          fmt::format("{}{}{}", view.works ? "works" : "does not work", view.why.empty() ? "" : ": ",
                      view.why));
   }
+  text += "\nways of the software device to a peer's memory, best first\n";
+  for (const auto& path : info.soft_paths) {
+    line(text, path.name, fmt::format("{}: {}", path.used ? "used" : "not used", path.what));
+  }
   text += "\nadd-ons\n";
   for (const auto& [name, addon] : info.addons) {
     line(text, name, addon.exists ? addon.path : "not there: " + addon.path);
@@ -158,7 +172,7 @@ Json to_json(const verbs::Port& port) {
   json["max_mtu_bytes"] = port.max_mtu_bytes;
   json["gids"] = Json::array();
   for (const verbs::Gid& gid : port.gids) {
-    json["gids"].push_back({{"index", gid.index}, {"gid", gid.text}});
+    json["gids"].push_back({{"index", gid.index}, {"gid", gid.text}, {"type", gid.type}});
   }
   return json;
 }
@@ -186,13 +200,18 @@ Json to_json(const Info& info) {
   Json json = {{"version", kVersion}};
   json["libraries"] = Json::array();
   for (const auto& library : info.libraries) json["libraries"].push_back(to_json(library));
-  json["device"] =
-      info.device_error.empty() ? Json{{"name", info.device}} : Json{{"error", info.device_error}};
+  json["device"] = info.device_error.empty()
+                       ? Json{{"name", info.device}, {"address", info.address}}
+                       : Json{{"error", info.device_error}};
   json["topology"] = {
       {"hardware", info.topology}, {"usable_cores", info.cores}, {"host_identity", info.host}};
   json["views"] = Json::array();
   for (const auto& view : info.views) {
     json["views"].push_back({{"name", view.name}, {"works", view.works}, {"why", view.why}});
+  }
+  json["soft_paths"] = Json::array();
+  for (const auto& path : info.soft_paths) {
+    json["soft_paths"].push_back({{"name", path.name}, {"used", path.used}, {"what", path.what}});
   }
   json["addons"] = Json::array();
   for (const auto& [name, addon] : info.addons) {

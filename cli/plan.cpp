@@ -1,9 +1,9 @@
 // weft plan: shows what an algorithm does, or what plans in their text form say.
 #include <memory>
 
-#include "alltoall/registry.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "cli/algorithms.hpp"
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/plan_files.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr int kRanksShown = 32;
 
 struct Options {
-  Text collective, algorithm, bytes, stride, rank;
+  Text collective, algorithm, bytes, stride, root, element, operation, rank;
   MachineOptions machine;
   std::vector<std::string> files;
   bool text = false;
@@ -35,14 +35,45 @@ struct Subject {
   std::optional<plan::CostSheet> sheet;       // always there for plans of an algorithm
 };
 
+plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks) {
+  const bool barrier = collective == plan::Collective::barrier;
+  const std::uint64_t bytes =
+      barrier && !options.bytes
+          ? 0
+          : env::parse_bytes("--bytes", required(options.bytes, "--bytes, the size of a block,"), 0,
+                             kMostBlockBytes);
+  auto problem = make_problem(collective, ranks, bytes, parse_stride(options.stride));
+  const auto only_for = [&](std::string_view option, const Text& text, bool is_right) {
+    if (text && !is_right) {
+      throw_usage("{}={}: {} takes none", option, *text, to_string(collective));
+    }
+    return text.has_value();
+  };
+  if (only_for("--root", options.root, is_rooted(collective))) {
+    problem.root = static_cast<int>(env::parse_integer("--root", *options.root, 0, ranks - 1));
+  }
+  if (only_for("--element", options.element, is_reduction(collective))) {
+    problem.element_bytes = env::parse_bytes("--element", *options.element, 1, 1 << 20);
+    if (problem.block_bytes % problem.element_bytes != 0 ||
+        problem.stride % problem.element_bytes != 0) {
+      throw_usage("--element={}: blocks and their stride must be of whole elements",
+                  *options.element);
+    }
+  }
+  if (only_for("--operation", options.operation, is_reduction(collective))) {
+    set_operation(problem, *options.operation);
+  }
+  return problem;
+}
+
 Subject emit(const Options& options) {
   const auto collective = parse_collective(options.collective);
-  const auto algorithm = alltoall::Algorithm::parse(
-      required(options.algorithm, fmt::format("--algorithm ({})", algorithm_names())));
+  const auto algorithm = parse_algorithm(
+      collective,
+      required(options.algorithm, fmt::format("--algorithm ({})", algorithm_names(collective))));
   const auto machine = options.machine.read();
-  const auto bytes = env::parse_bytes(
-      "--bytes", required(options.bytes, "--bytes, the size of a block,"), 0, kMostBlockBytes);
-  const auto problem = make_problem(machine.ranks(), bytes, parse_stride(options.stride));
+  const auto problem = read_problem(options, collective, machine.ranks());
+  const std::uint64_t bytes = problem.block_bytes;
   Subject subject;
   for (int rank = 0; rank < machine.ranks(); ++rank) {
     subject.plans.push_back(algorithm.plan(problem, machine, rank));
@@ -50,16 +81,21 @@ Subject emit(const Options& options) {
   subject.sheet = plan::cost_sheet(machine.node_of_rank(), subject.plans);
   subject.title =
       fmt::format("{} by {} on {} ({} on {}), blocks of {}{}", to_string(collective),
-                  algorithm.name(), to_string(machine), counted(subject.plans.size(), "rank"),
+                  algorithm.name, to_string(machine), counted(subject.plans.size(), "rank"),
                   counted(subject.sheet->by_node.size(), "node"), counted(bytes, "byte"),
                   problem.stride == bytes ? "" : fmt::format(", {} apart", problem.stride));
   subject.facts = {{"collective", to_string(collective)},
-                   {"algorithm", algorithm.name()},
+                   {"algorithm", algorithm.name},
                    {"machine", to_string(machine)},
                    {"ranks", machine.ranks()},
                    {"nodes", machine.nodes()},
                    {"block_bytes", bytes},
                    {"stride", problem.stride}};
+  if (is_rooted(collective)) subject.facts["root"] = problem.root;
+  if (is_reduction(collective)) {
+    subject.facts["element_bytes"] = problem.element_bytes;
+    subject.facts["operation"] = operation_of(problem);
+  }
   subject.machine = machine;
   return subject;
 }
@@ -67,7 +103,8 @@ Subject emit(const Options& options) {
 Subject read(const Options& options) {
   for (const auto& [name, text] :
        {std::pair("--algorithm", &options.algorithm), std::pair("--bytes", &options.bytes),
-        std::pair("--stride", &options.stride)}) {
+        std::pair("--stride", &options.stride), std::pair("--root", &options.root),
+        std::pair("--element", &options.element), std::pair("--operation", &options.operation)}) {
     if (*text) throw_usage("{}={}: not together with --file", name, **text);
   }
   if (options.collective) parse_collective(options.collective);
@@ -138,7 +175,7 @@ int run(const Options& options) {
 }
 
 void add_options(CLI::App& command, Options& options) {
-  command.add_option("collective", options.collective, "What to plan: alltoall")
+  command.add_option("collective", options.collective, "What to plan: alltoall, broadcast, ...")
       ->type_name("COLLECTIVE");
   command.add_option("--algorithm", options.algorithm, "Algorithm, see below")->type_name("A");
   options.machine.add_to(command);
@@ -146,6 +183,14 @@ void add_options(CLI::App& command, Options& options) {
       ->type_name("B");
   command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
       ->type_name("B");
+  command.add_option("--root", options.root, "Root of rooted collectives [0]")->type_name("R");
+  command.add_option("--element", options.element, "Size of an element of reductions [1]")
+      ->type_name("B");
+  command
+      .add_option("--operation", options.operation,
+                  "What reductions may rely on: commutative, ordered (not commutative),\n"
+                  "exact (associative to the bit, too) [commutative]")
+      ->type_name("HOW");
   command.add_option("--rank", options.rank, "Print this rank's plan in its text form")
       ->type_name("R");
   command.add_flag("--text", options.text, "Print every rank's plan in its text form")
@@ -174,6 +219,7 @@ void add_plan(CLI::App& tool, Action& action) {
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512 --rank 5\n"
       "  weft plan alltoall --algorithm bruck:radix=4 --machine 1+3+4 --bytes 64 --json\n"
+      "  weft plan allreduce --algorithm leader:leaders=2 --machine 3x4 --bytes 4K --element 8\n"
       "  weft plan --file plan.txt\n\n" +
       list_algorithms());
   command->callback([options, &action] { action = [options] { return run(*options); }; });

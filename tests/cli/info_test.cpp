@@ -61,6 +61,22 @@ TEST(Info, ShowsTheSoftwareDevice) {
             std::string::npos);
 }
 
+TEST(Info, ShowsHowTheSoftwareDeviceMovesBytes) {
+  const auto used = [](const json& told) {
+    std::set<std::string> names;
+    for (const json& path : told.at("soft_paths")) {
+      if (path.at("used").get<bool>()) names.insert(path.at("name"));
+    }
+    return names;
+  };
+  const auto told = info();
+  const bool cma = named(told.at("views"), "cma").at("works");
+  EXPECT_EQ(used(told), (std::set<std::string>{"direct", cma ? "cma" : "agent"}));
+  for (const char* path : {"direct", "cma", "agent"}) {
+    EXPECT_EQ(used(info({.environment = {{"WEFT_SOFT_PATH", path}}})), std::set<std::string>{path});
+  }
+}
+
 TEST(Info, SaysWhyThereIsNoSoftwareDevice) {
   const auto told = info({.environment = {{"WEFT_SOFT_DEVICE", "/none/such.so"}}});
   const auto& library = named(told.at("libraries"), "software device");

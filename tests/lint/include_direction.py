@@ -17,12 +17,14 @@ ROOMS = {
     "plan": ["base"],
     "hierarchy": ["plan"],
     "alltoall": ["plan", "hierarchy"],
+    "gather": ["plan", "hierarchy"],
+    "reduce": ["plan", "hierarchy", "gather"],
     "verbs": ["base"],
     "verbs/soft": ["base"],
     "engine": ["plan", "verbs"],
     "comm": ["hierarchy", "alltoall", "engine"],
     "mpi": ["comm"],
-    "cli": ["comm"],
+    "cli": ["comm", "gather", "reduce"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

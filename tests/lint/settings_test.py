@@ -20,7 +20,7 @@ class Settings(unittest.TestCase):
         in_code = set()
         for path in include_direction.sources(ROOT):
             if include_direction.room_of(path) in include_direction.ROOMS:
-                in_code |= set(re.findall(r'(?:env::\w+|required)\(\s*"(WEFT_\w+)"', read(path)))
+                in_code |= set(re.findall(r'\w\(\s*"(WEFT_\w+)"\s*[,)]', read(path)))
         rows = re.findall(r"^\| (`WEFT_[^|]*) \|", read("README.md"), re.MULTILINE)
         in_table = [name for row in rows for name in re.findall(r"WEFT_\w+", row)]
         self.assertGreater(len(in_code), 10)

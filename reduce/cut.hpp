@@ -1,0 +1,42 @@
+// A vector cut between whole elements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "plan/problem.hpp"
+#include "plan/slice.hpp"
+
+namespace weft::reduce {
+
+using plan::Block;
+using plan::Operand;
+
+/// The bytes of `block` within a contiguous slice.
+plan::Slice part_of(const plan::Slice& slice, const Block& block);
+
+/// `bytes` bytes of elements in `parts` parts as even as can be, the larger first.
+class Cut {
+ public:
+  Cut(std::uint64_t bytes, std::uint64_t element_bytes, int parts);
+
+  int parts() const { return parts_; }
+  Block part(int index) const { return parts_between(index, index + 1); }
+  /// Parts first to last - 1, which lie side by side.
+  Block parts_between(int first, int last) const;
+
+ private:
+  std::uint64_t begin(int part) const;
+
+  std::uint64_t element_bytes_;
+  int parts_;
+  std::uint64_t each_;    // elements of every part
+  std::uint64_t larger_;  // parts that have one more
+};
+
+/// `block` in segments of at most `segment_bytes`, but at least one element; 0: the block whole.
+std::vector<Block> segments(const Block& block, std::uint64_t segment_bytes,
+                            std::uint64_t element_bytes);
+
+}  // namespace weft::reduce
