@@ -85,9 +85,9 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       }
     }
     place_of_rank_ = places_on_node_of(machine_, rank_);
-    const int places = machine_.ranks_on_node_of(rank_);
-    if (places > 1) {
-      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], places, crowded);
+    const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
+    if (neighbours.size() > 1) {
+      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded);
     }
   });
   const auto handles = bootstrap_->allgather(node_ ? node_->handle() : std::string());
@@ -108,8 +108,8 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     statistics_.notes.emplace_back(
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
-  links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.device,
-                                           settings_.eager_bytes);
+  links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
+                                           settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
       rank_, node_.get(), crowded, *links_,
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
@@ -277,7 +277,21 @@ void Communicator::Impl::run(Call& call, const std::byte* input, std::byte* outp
 }
 
 Statistics Communicator::Impl::statistics() const {
-  return statistics_;
+  Statistics result = statistics_;
+  result.reconnections = links_->reconnections();
+  if (const auto* cache = links_->registrations()) {
+    result.registrations = cache->counters().misses;
+    result.registration_hits = cache->counters().hits;
+    if (cache->counters().refused != 0) {
+      result.notes.push_back(
+          fmt::format("{}: what could not be registered was copied", cache->error()));
+    }
+    if (result.registrations != 0 && !cache->why_not().empty()) {
+      result.notes.push_back(
+          fmt::format("no registration was kept for later calls: {}", cache->why_not()));
+    }
+  }
+  return result;
 }
 
 }  // namespace weft

@@ -17,8 +17,10 @@ Settings Settings::from_environment() {
       throw_usage("WEFT_ALLTOALL={}: {}", settings.alltoall, error.what());
     }
   }
-  settings.device = env::text("WEFT_DEVICE").value_or("");
+  settings.port = verbs::PortSettings::from_environment();
   settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(settings.eager_bytes);
+  settings.registrations.bytes = env::bytes("WEFT_REGISTRATION_CACHE", 0, std::uint64_t{1} << 40)
+                                     .value_or(settings.registrations.bytes);
   settings.stage_bytes =
       env::bytes("WEFT_STAGE", 64 << 10, std::uint64_t{64} << 30).value_or(settings.stage_bytes);
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;

@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <string>
 
+#include "verbs/port_settings.hpp"
+#include "verbs/registration_cache.hpp"
+
 namespace weft::comm {
 
 struct Settings {
-  std::string nodes;     // WEFT_NODES: virtual nodes; empty: the real ones
-  std::string alltoall;  // WEFT_ALLTOALL: an algorithm; empty: chosen by size
-  std::string device;    // WEFT_DEVICE: a device's name, or soft; empty: the first there is
-  std::uint64_t eager_bytes = 8 << 10;  // WEFT_EAGER: larger messages go straight into place
-  std::uint64_t stage_bytes = 2 << 20;  // WEFT_STAGE: shared memory for data on its way, a rank
-  std::int64_t timeout_ns = 0;          // WEFT_TIMEOUT, in seconds; 0: none
+  std::string nodes;                        // WEFT_NODES: virtual nodes; empty: the real ones
+  std::string alltoall;                     // WEFT_ALLTOALL: an algorithm; empty: chosen by size
+  verbs::PortSettings port;                 // of the device that joins the nodes
+  std::uint64_t eager_bytes = 8 << 10;      // WEFT_EAGER: larger messages go straight into place
+  verbs::RegistrationLimits registrations;  // WEFT_REGISTRATION_CACHE: bytes kept registered
+  std::uint64_t stage_bytes = 2 << 20;      // WEFT_STAGE: shared memory for data on its way, a rank
+  std::int64_t timeout_ns = 0;              // WEFT_TIMEOUT, in seconds; 0: none
   bool crowded_given = false;  // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
   bool crowded = false;
 

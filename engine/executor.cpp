@@ -105,32 +105,14 @@ bool Executor::begin(const Prepared& prepared, const std::byte* input, std::byte
       rkeys_[base] = stages_->rkey(place);
     }
   }
-  if (node_ != nullptr) node_->publish(input, output);
+  if (node_ != nullptr) node_->enter(execution_, input, output);
   return !program.uses_stage() || node_ == nullptr || heard_all_ || guard_stages();
 }
 
 bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept {
   if (!failure_.empty()) return false;
-  if (prepared.registers_input || prepared.registers_output) {
-    try {
-      verbs::Endpoint& endpoint = *links_.endpoint();
-      if (prepared.registers_input) {
-        input_registration_ =
-            endpoint.register_memory(const_cast<std::byte*>(input), prepared.program.input_bytes());
-      }
-      if (prepared.registers_output) {
-        output_registration_ = endpoint.register_memory(output, prepared.program.output_bytes());
-      }
-    } catch (const std::exception& error) {
-      fail(error.what());
-      return false;
-    }
-    lkeys_[0] = input_registration_.lkey();
-    rkeys_[0] = input_registration_.rkey();
-    lkeys_[1] = output_registration_.lkey();
-    rkeys_[1] = output_registration_.rkey();
-  }
-
+  if (links_.is_troubled()) links_.tend();
+  if (!register_buffers(prepared, input, output)) return false;
   bool good = begin(prepared, input, output);
   if (good) {
     const Program& program = prepared.program;
@@ -152,9 +134,27 @@ bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output
     }
     heard_all_ = program.hears_all_places();
   }
-  input_registration_.reset();
-  output_registration_.reset();
+  if (prepared.registers_input || prepared.registers_output) links_.registrations()->release();
   return good;
+}
+
+/// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
+bool Executor::register_buffers(const Prepared& prepared, const std::byte* input,
+                                std::byte* output) noexcept {
+  const auto enter = [&](std::size_t base, const std::byte* memory, std::uint64_t bytes) {
+    verbs::RegistrationCache::Keys keys;
+    links_.registrations()->acquire(memory, bytes, keys);
+    lkeys_[base] = keys.lkey;
+    rkeys_[base] = keys.rkey;
+  };
+  try {
+    if (prepared.registers_input) enter(0, input, prepared.program.input_bytes());
+    if (prepared.registers_output) enter(1, output, prepared.program.output_bytes());
+    return true;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return false;
+  }
 }
 
 void Executor::release(std::uint32_t id) noexcept {

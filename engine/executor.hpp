@@ -57,6 +57,8 @@ class Executor {
 
  private:
   bool begin(const Prepared& prepared, const std::byte* input, std::byte* output) noexcept;
+  bool register_buffers(const Prepared& prepared, const std::byte* input,
+                        std::byte* output) noexcept;
   void start(std::uint32_t id) noexcept;
   void finish(std::uint32_t id) noexcept;
   void release(std::uint32_t id) noexcept;
@@ -71,6 +73,7 @@ class Executor {
   bool idle() noexcept;
   bool look_around() noexcept;
   bool look_after_peers(std::int64_t now) noexcept;
+  bool time_out(std::int64_t now) noexcept;
   bool outside(const std::function<void()>& call) noexcept;
   bool guard_stages() noexcept;
   std::string where() const;
@@ -113,8 +116,6 @@ class Executor {
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
-  verbs::Registration input_registration_;
-  verbs::Registration output_registration_;
 
   std::vector<std::uint64_t> waited_;  // by place: signals taken by earlier executions
   std::uint64_t execution_ = 0;

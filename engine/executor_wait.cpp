@@ -74,12 +74,22 @@ bool Executor::look_around() noexcept {
   if (now < next_look_ns_) return true;
   next_look_ns_ = now + kLookEvery_ns;
   if (!look_after_peers(now)) return false;
-  if (timeout_ns_ != 0 && now - idle_since_ns_ > timeout_ns_) {
-    fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000,
-                     where()));
+  return timeout_ns_ == 0 || now - idle_since_ns_ <= timeout_ns_ || time_out(now);
+}
+
+/// Whoever knows of a rank that has not come says so at once. The others wait half as long again
+/// for word of it: what they wait for may itself only wait.
+bool Executor::time_out(std::int64_t now) noexcept {
+  const auto say = [this](std::string_view what) {
+    fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000, what));
     return false;
+  };
+  for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+    if (node_->entered_by(place) >= execution_) continue;
+    return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
+                           node_->rank_at(place), execution_, rank_));
   }
-  return true;
+  return now - idle_since_ns_ <= timeout_ns_ + timeout_ns_ / 2 || say(where());
 }
 
 bool Executor::look_after_peers(std::int64_t now) noexcept {
@@ -91,26 +101,29 @@ bool Executor::look_after_peers(std::int64_t now) noexcept {
         return false;
       }
     }
-    if (const int dead = node_->find_dead(); dead >= 0) {
-      fail(fmt::format(
-          "process {} of this node, at place {}, has ended in the middle of a collective",
-          node_->process_of(dead), dead));
+    if (const int dead = node_->find_dead(execution_); dead >= 0) {
+      fail(fmt::format("rank {} (process {} of this node) has ended in the middle of a collective",
+                       node_->rank_at(dead), node_->process_of(dead)));
       return false;
     }
   }
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    if (const char* said = prepared_->channels[active_[i]]->peer_abort()) {
-      fail(said);
-      return false;
-    }
+  // Whoever gave up may be one from whom this rank needs nothing more.
+  for (std::size_t rank = 0; rank < links_.ranks(); ++rank) {
+    const verbs::Channel* channel = links_.channel(static_cast<int>(rank));
+    const char* said = channel == nullptr ? nullptr : channel->peer_abort();
+    if (said == nullptr) continue;
+    fail(said);
+    return false;
   }
-  if (now >= next_probe_ns_) {
+  const bool probes = now >= next_probe_ns_;
+  if (probes) {
     next_probe_ns_ = now + kProbeEvery_ns;
     for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
-    if (links_.endpoint() != nullptr) links_.endpoint()->poll();
-    return outside(meanwhile_.check);
   }
-  return true;
+  links_.tend();
+  // Not more often, although a connection is broken perhaps because its peer is gone: a rank that
+  // has come to its end in peace looks the same to the bootstrap.
+  return !probes || outside(meanwhile_.check);
 }
 
 bool Executor::outside(const std::function<void()>& call) noexcept {
@@ -141,8 +154,8 @@ std::string Executor::where() const {
   const auto& steps = prepared_->program.steps();
   constexpr std::size_t kShown = 4;
   for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
-    text +=
-        fmt::format(", op {} waits for place {} of its node", waiting_[i], steps[waiting_[i]].peer);
+    text += fmt::format(", op {} waits for rank {}", waiting_[i],
+                        node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
   }
   for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
     const Step& step = steps[moving_[i]];
@@ -156,6 +169,7 @@ std::string Executor::where() const {
 void Executor::fail(std::string text) noexcept {
   if (!failure_.empty()) return;
   failure_ = std::move(text);
+  links_.abandon();
   tell_peers();
 }
 

@@ -36,31 +36,56 @@ std::string_view without_limit(std::uint64_t expected, std::string_view text, in
 
 }  // namespace
 
-Links::Links(std::span<const int> place_of_rank, Node* node, std::string device,
-             std::uint64_t rendezvous_bytes)
+Links::Links(std::span<const int> place_of_rank, Node* node, verbs::PortSettings port,
+             std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits)
     : place_of_rank_(place_of_rank.begin(), place_of_rank.end()),
       node_(node),
-      device_(std::move(device)),
+      port_(std::move(port)),
       rendezvous_bytes_(rendezvous_bytes),
+      limits_(limits),
       ends_(place_of_rank.size()) {}
 
 Links::~Links() {
-  std::vector<End*> open;
+  struct Open {
+    End* end;
+    bool said;
+  };
+  std::vector<Open> open;
   for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
     End& end = ends_[peer];
     if (end.channel == nullptr || is_local(static_cast<int>(peer))) continue;
-    static_cast<verbs::RcWire&>(*end.wire).signal_next();
-    if (end.channel->close() == verbs::Status::ok) open.push_back(&end);
+    open.push_back({&end, false});
   }
   const std::int64_t deadline = now_ns() + kGoodbye_ns;
-  while (!open.empty() && now_ns() < deadline) {
+  // Whether an end has done all that it can. One that is being mended has its own time for that.
+  const auto is_over = [&](Open& one) {
+    auto& wire = static_cast<verbs::RcWire&>(*one.end->wire);
+    verbs::Channel& channel = *one.end->channel;
+    // What a failed execution had under way is gone: its channels only see off what they said.
+    const verbs::Status status = abandoned_ ? wire.poll() : channel.progress();
+    const bool failed = status == verbs::Status::failed;
+    if (failed || channel.peer_abort() != nullptr) return true;
+    if (wire.is_troubled()) return abandoned_ || channel.is_closed_by_peer();
+    if (!one.said) {
+      wire.signal_next();
+      one.said = channel.close() == verbs::Status::ok;
+    }
+    return (one.said && channel.is_closed_by_peer() && wire.is_drained()) || now_ns() >= deadline;
+  };
+  while (!open.empty()) {
     endpoint_->poll();
-    std::erase_if(open, [](const End* end) {
-      const auto& wire = static_cast<verbs::RcWire&>(*end->wire);
-      const bool gone = wire.failure()[0] != '\0' || end->channel->peer_abort() != nullptr;
-      return gone || (end->channel->is_closed_by_peer() && wire.is_drained());
-    });
+    std::erase_if(open, is_over);
     if (!open.empty()) ::sched_yield();
+  }
+}
+
+void Links::tend() noexcept {
+  if (endpoint_ == nullptr) return;
+  endpoint_->poll();
+  for (std::size_t peer = 0; is_troubled() && peer < ends_.size(); ++peer) {
+    const bool remote = ends_[peer].channel != nullptr && !is_local(static_cast<int>(peer));
+    // Whether it failed is for those to say who wait for it.
+    if (remote) ends_[peer].channel->progress();
   }
 }
 
@@ -85,7 +110,10 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
       offset += kInboxStep;
       continue;
     }
-    if (endpoint_ == nullptr) endpoint_ = std::make_unique<verbs::Endpoint>(device_);
+    if (endpoint_ == nullptr) {
+      endpoint_ = std::make_unique<verbs::Endpoint>(port_);
+      registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint_, limits_);
+    }
     auto wire = std::make_unique<verbs::RcWire>(*endpoint_);
     addresses.push_back(with_limit(rendezvous_bytes_, wire->address()));
     ends_[peer].wire = std::move(wire);

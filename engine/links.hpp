@@ -12,6 +12,7 @@
 #include "verbs/channel.hpp"
 #include "verbs/endpoint.hpp"
 #include "verbs/rc_wire.hpp"
+#include "verbs/registration_cache.hpp"
 
 namespace weft::engine {
 
@@ -21,9 +22,9 @@ namespace weft::engine {
 class Links {
  public:
   /// `place_of_rank[r]` is rank r's place on this node, -1 elsewhere. `node` may be null where this
-  /// rank is alone. `device` is as Endpoint takes it; it is opened when first needed.
-  Links(std::span<const int> place_of_rank, Node* node, std::string device,
-        std::uint64_t rendezvous_bytes);
+  /// rank is alone. The device that `port` names is opened when first needed.
+  Links(std::span<const int> place_of_rank, Node* node, verbs::PortSettings port,
+        std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits);
   /// Sees to it that what was sent has left, and that no peer still sends: waits for the peers'
   /// ends to go too, though not for long.
   ~Links();
@@ -41,8 +42,21 @@ class Links {
   verbs::Channel* channel(int rank) const { return ends_[rank].channel.get(); }
   bool is_local(int rank) const { return place_of_rank_[rank] >= 0; }
 
+  /// Hears what the device has to say, and lets channels go on whose connections were made anew,
+  /// also those that no execution waits for: their peers may.
+  void tend() noexcept;
+  bool is_troubled() const noexcept { return endpoint_ != nullptr && endpoint_->troubled() != 0; }
+  /// Connections that were made anew.
+  std::uint64_t reconnections() const {
+    return endpoint_ == nullptr ? 0 : endpoint_->reconnections();
+  }
+  /// This rank has failed: nothing more is to be mended when the links go.
+  void abandon() noexcept { abandoned_ = true; }
+
   /// Null until a peer on another node was connected.
   verbs::Endpoint* endpoint() const { return endpoint_.get(); }
+  /// Of callers' buffers; there when the endpoint is.
+  verbs::RegistrationCache* registrations() const { return registrations_.get(); }
   /// Reliable connections that exist, and the registered memory that they hold.
   std::uint64_t connections() const { return connections_; }
   std::uint64_t connection_bytes() const { return connections_ * verbs::RcWire::memory_bytes(); }
@@ -55,11 +69,14 @@ class Links {
 
   std::vector<int> place_of_rank_;
   Node* node_;
-  std::string device_;
+  verbs::PortSettings port_;
   std::uint64_t rendezvous_bytes_;
+  verbs::RegistrationLimits limits_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
+  std::unique_ptr<verbs::RegistrationCache> registrations_;
   std::vector<End> ends_;  // by rank
   std::uint64_t connections_ = 0;
+  bool abandoned_ = false;
   Segment offered_;  // inboxes of the shared-memory channels of the offer under way
 };
 

@@ -15,18 +15,19 @@ namespace {
 constexpr std::uint64_t kProbe = 0x77656674'70726f62;  // what probe_view() must read back
 }
 
-Node::Node(int place, int places, bool crowded)
+Node::Node(int place, std::span<const int> ranks, bool crowded)
     : place_(place),
-      places_(places),
+      places_(static_cast<int>(ranks.size())),
+      ranks_(ranks.begin(), ranks.end()),
       crowded_(crowded),
-      attached_(places),
-      bases_(places),
-      sent_(places),
-      process_handles_(places) {
-  segment_ = Segment::create("weft-node", sizeof(Page) + places * sizeof(Slot));
+      attached_(ranks.size()),
+      bases_(ranks.size()),
+      sent_(ranks.size()),
+      process_handles_(ranks.size()) {
+  segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * sizeof(Slot));
   bases_[place] = segment_.data();
   Page* page = new (segment_.data()) Page;
-  for (int i = 0; i < places; ++i) new (segment_.data() + sizeof(Page) + i * sizeof(Slot)) Slot;
+  for (int i = 0; i < places_; ++i) new (segment_.data() + sizeof(Page) + i * sizeof(Slot)) Slot;
   page->process = ::getpid();
   page->probe = kProbe;
   page->probe_address = reinterpret_cast<std::uint64_t>(&page->probe);
@@ -75,19 +76,20 @@ const char* Node::abort_of(int place) const noexcept {
   return theirs.aborted.load(std::memory_order_acquire) != 0 ? theirs.abort_text.data() : nullptr;
 }
 
-int Node::find_dead() noexcept {
+int Node::find_dead(std::uint64_t execution) noexcept {
   const pid_t self = ::getpid();
   for (int other = 0; other < places_; ++other) {
     const pid_t process = page(other).process;
     if (other == place_ || process == self) continue;
     if (!process_handles_[other]) {
       const long handle = ::syscall(SYS_pidfd_open, process, 0);
-      if (handle < 0 && errno == ESRCH) return other;
+      if (handle < 0 && errno == ESRCH && completed_by(other) < execution) return other;
       process_handles_[other] = File(static_cast<int>(handle));
     }
     // Readable once the process has ended, reaped or not.
     pollfd entry{process_handles_[other].get(), POLLIN, 0};
-    if (process_handles_[other] && ::poll(&entry, 1, 0) > 0) return other;
+    const bool ended = process_handles_[other] && ::poll(&entry, 1, 0) > 0;
+    if (ended && completed_by(other) < execution) return other;
   }
   return -1;
 }

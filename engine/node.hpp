@@ -22,8 +22,9 @@ namespace weft::engine {
 /// and read by others; counters only grow, so nothing is ever reset.
 class Node {
  public:
-  /// `crowded`: the ranks of this host outnumber its cores, so waiting must not burn them.
-  Node(int place, int places, bool crowded);
+  /// `ranks[p]` is the rank at place p. `crowded`: the ranks of this host outnumber its cores, so
+  /// waiting must not burn them.
+  Node(int place, std::span<const int> ranks, bool crowded);
 
   std::string handle() const { return segment_.handle(); }
   /// `handles[p]` is the one of place p; its own is ignored.
@@ -36,6 +37,7 @@ class Node {
 
   int place() const noexcept { return place_; }
   int places() const noexcept { return places_; }
+  int rank_at(int place) const noexcept { return ranks_[place]; }
   bool crowded() const noexcept { return crowded_; }
 
   /// Tells `place` once more. What this rank wrote before is visible to it then.
@@ -56,8 +58,10 @@ class Node {
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
-  /// Buffers of the call that this rank is in, for peers that read them where they lie.
-  void publish(const void* input, void* output) noexcept {
+  /// This rank has come to an execution, with these buffers, for peers that read them where they
+  /// lie.
+  void enter(std::uint64_t execution, const void* input, void* output) noexcept {
+    page(place_).entered.store(execution, std::memory_order_relaxed);
     page(place_).input = reinterpret_cast<std::uint64_t>(input);
     page(place_).output = reinterpret_cast<std::uint64_t>(output);
   }
@@ -65,6 +69,10 @@ class Node {
   std::uint64_t output_of(int place) const noexcept { return page(place).output; }
   pid_t process_of(int place) const noexcept { return page(place).process; }
 
+  /// The execution that `place` has come to.
+  std::uint64_t entered_by(int place) const noexcept {
+    return page(place).entered.load(std::memory_order_relaxed);
+  }
   /// Executions that `place` has completed.
   std::uint64_t completed_by(int place) const noexcept {
     return page(place).completed.load(std::memory_order_acquire);
@@ -75,8 +83,8 @@ class Node {
   void abort(const char* text) noexcept;
   /// What `place` said when it gave up; null when it has not.
   const char* abort_of(int place) const noexcept;
-  /// The place of a process that has ended, or -1.
-  int find_dead() noexcept;
+  /// The place of a process that has ended before it completed `execution`, or -1.
+  int find_dead(std::uint64_t execution) noexcept;
 
  private:
   struct Slot {
@@ -85,7 +93,8 @@ class Node {
   struct Page {
     Doorbell doorbell;
     alignas(64) std::atomic<std::uint64_t> completed{0};
-    alignas(64) std::uint64_t input = 0;
+    alignas(64) std::atomic<std::uint64_t> entered{0};
+    std::uint64_t input = 0;
     std::uint64_t output = 0;
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
@@ -101,6 +110,7 @@ class Node {
 
   int place_;
   int places_;
+  std::vector<int> ranks_;  // by place
   bool crowded_;
   View view_ = View::staged;
   Segment segment_;

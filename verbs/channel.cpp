@@ -10,12 +10,11 @@ namespace weft::verbs {
 
 namespace {
 
-constexpr std::size_t kPayloadBytes = kSlotBytes - sizeof(Trailer);
 // A put this long keeps a queue busy while the next one is prepared, and bounds how long one
 // work request holds it.
 constexpr std::uint64_t kPutBytes = 1 << 20;
 
-static_assert(sizeof(Trailer) == 16 && sizeof(ClearToSend) == 48);
+static_assert(sizeof(Trailer) == 16 && sizeof(ClearToSend) == 64);
 static_assert(kSlotBytes % 64 == 0 && sizeof(Mailbox) % 64 == 0);
 
 template <class Word>
@@ -54,6 +53,14 @@ void copy_in(const Layout& layout, std::uint64_t to, const std::byte* from,
   });
 }
 
+std::uint64_t windows_finished(std::byte* inbox) noexcept {
+  return load_acquire(reinterpret_cast<Mailbox*>(inbox + kMailboxOffset)->finished);
+}
+
+bool said_goodbye(std::byte* inbox) noexcept {
+  return load_acquire(reinterpret_cast<Mailbox*>(inbox + kMailboxOffset)->closed) != 0;
+}
+
 Channel::Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept
     : wire_(wire), rendezvous_bytes_(rendezvous_bytes) {}
 
@@ -84,7 +91,14 @@ Status Channel::fail(const char* why) noexcept {
 
 Status Channel::progress() noexcept {
   if (failure_[0] != '\0') return Status::failed;
-  if (wire_.poll() == Status::failed) return fail(wire_.failure());
+  if (wire_.poll() == Status::failed) {
+    return is_closed_by_peer() ? finish_alone() : fail(wire_.failure());
+  }
+  if (wire_.is_resumable() || replaying_) {
+    const Status status = replay();
+    if (status == Status::failed && failure_[0] == '\0') failure_ = wire_.failure();
+    if (status != Status::ok) return status == Status::failed ? status : Status::ok;
+  }
   // The wire may have refused to return credit when it was due.
   if (return_credit() == Status::failed || progress_recv() == Status::failed ||
       progress_send() == Status::failed) {
@@ -147,39 +161,66 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
 }
 
 Status Channel::send_straight(Transfer& transfer) noexcept {
-  // Once the end is announced the receiver may write the next clear to send over this one's.
-  if (!transfer.announced) {
-    const Status status = put_and_announce(transfer);
+  while (!transfer.announced) {
+    const Status status = fill_window(transfer);
     if (status != Status::ok) return status;
   }
   return wire_.puts_done() >= transfer.ticket ? Status::ok : Status::again;
 }
 
-Status Channel::put_and_announce(Transfer& transfer) noexcept {
+Status Channel::fill_window(Transfer& transfer) noexcept {
   const ClearToSend& clear = mailbox().clear_to_send;
-  if (load_acquire(clear.message) != transfer.message) return Status::again;
-  const Layout& layout = transfer.layout;
-  const std::uint64_t total = layout.bytes();
-  if (clear.block_bytes * clear.count != total)
+  if (load_acquire(clear.window) != windows_filled_ + 1) return Status::again;
+  const std::uint64_t total = transfer.layout.bytes();
+  const std::uint64_t bytes = clear.block_bytes * clear.count;
+  if (clear.message != transfer.message || clear.total != total) {
     return fail("sender and receiver disagree on sizes");
-  while (transfer.moved < total) {
-    const std::uint64_t there = transfer.moved / clear.block_bytes;
-    const std::uint64_t there_skip = transfer.moved - there * clear.block_bytes;
-    const std::uint64_t here = transfer.moved / layout.block_bytes;
-    const std::uint64_t here_skip = transfer.moved - here * layout.block_bytes;
-    const std::uint64_t run =
-        std::min({layout.block_bytes - here_skip, clear.block_bytes - there_skip, kPutBytes});
-    const Status status =
-        wire_.put(clear.address + there * clear.stride + there_skip, clear.key,
-                  layout.base + here * layout.stride + here_skip, layout.key, run);
+  }
+  if (filling_ == 0) window_begin_ = transfer.moved;
+  while (filling_ < bytes) {
+    const Status status = put(transfer, clear);
     if (status != Status::ok) return status;
-    transfer.moved += run;
-    transfer.ticket = wire_.puts();
+  }
+  // Once the end is announced the receiver may write the next clear to send over this one.
+  const Status status =
+      wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, windows_filled_ + 1);
+  if (status != Status::ok) return status;
+  ++windows_filled_;
+  filling_ = 0;
+  transfer.announced = transfer.moved == total;
+  return Status::ok;
+}
+
+/// The next run of bytes, as long as it is in one block of both ends.
+Status Channel::put(Transfer& transfer, const ClearToSend& clear) noexcept {
+  const Layout& layout = transfer.layout;
+  const std::uint64_t there = filling_ / clear.block_bytes;
+  const std::uint64_t there_skip = filling_ - there * clear.block_bytes;
+  const std::uint64_t here = transfer.moved / layout.block_bytes;
+  const std::uint64_t here_skip = transfer.moved - here * layout.block_bytes;
+  std::uint64_t run = std::min(clear.block_bytes - there_skip, kPutBytes);
+  const std::byte* local = layout.base + here * layout.stride + here_skip;
+  std::uint32_t key = layout.key;
+  const bool bounced = bounces(transfer);
+  if (bounced) {
+    const Wire::Bounce* bounce = wire_.bounce_out();
+    if (bounce == nullptr) return fail("no memory could be registered to send from");
+    if (wire_.puts_done() < bounce_busy_) return Status::again;
+    run = std::min({run, layout.bytes() - transfer.moved, std::uint64_t{Wire::kBounceBytes}});
+    copy_out(layout, transfer.moved, bounce->memory, run);
+    local = bounce->memory;
+    key = bounce->lkey;
+  } else {
+    run = std::min(run, layout.block_bytes - here_skip);
   }
   const Status status =
-      wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, transfer.message);
-  if (status == Status::ok) transfer.announced = true;
-  return status;
+      wire_.put(clear.address + there * clear.stride + there_skip, clear.key, local, key, run);
+  if (status != Status::ok) return status;
+  transfer.moved += run;
+  filling_ += run;
+  transfer.ticket = wire_.puts();
+  if (bounced) bounce_busy_ = transfer.ticket;
+  return Status::ok;
 }
 
 Status Channel::recv_fragments(Transfer& transfer) noexcept {
@@ -199,7 +240,7 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
     take_credit(trailer.credit);
     copy_in(transfer.layout, transfer.moved, end - round_up<std::size_t>(bytes, 8), bytes);
     transfer.moved += bytes;
-    ++slots_consumed_;
+    wire_.set_consumed(++slots_consumed_);
     if (return_credit() == Status::failed) return Status::failed;
   }
   return Status::ok;
@@ -207,7 +248,7 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
 
 Status Channel::return_credit() noexcept {
   // Half a ring at a time, so that credits cost little and the sender is not held up.
-  if (slots_consumed_ - slots_returned_ < kSlots / 2) return Status::ok;
+  if (slots_consumed_ - slots_returned_ < kSlots / 2 || is_closed_by_peer()) return Status::ok;
   return tell_credit();
 }
 
@@ -219,21 +260,49 @@ Status Channel::tell_credit() noexcept {
 }
 
 Status Channel::recv_straight(Transfer& transfer) noexcept {
-  if (!transfer.announced) {
-    ClearToSend clear{reinterpret_cast<std::uint64_t>(transfer.layout.base),
-                      transfer.layout.block_bytes,
-                      transfer.layout.count,
-                      transfer.layout.stride,
-                      transfer.layout.key,
-                      0,
-                      transfer.message};
-    constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, clear_to_send);
-    std::memcpy(wire_.outbox() + offset, &clear, sizeof clear - 8);
-    const Status status = wire_.commit(offset, sizeof clear, transfer.message);
-    if (status != Status::ok) return status;
-    transfer.announced = true;
+  const std::uint64_t total = transfer.layout.bytes();
+  while (true) {
+    if (!transfer.announced) {
+      const Status status = open_window(transfer);
+      if (status != Status::ok) return status;
+    }
+    if (windows_finished(wire_.inbox()) < windows_opened_) return Status::again;
+    if (!bounces(transfer)) return Status::ok;
+    const std::uint64_t bytes = std::min(total - transfer.moved, std::uint64_t{Wire::kBounceBytes});
+    copy_in(transfer.layout, transfer.moved, wire_.bounce_in()->memory, bytes);
+    transfer.moved += bytes;
+    transfer.announced = false;
+    if (transfer.moved == total) return Status::ok;
   }
-  return load_acquire(mailbox().finished) >= transfer.message ? Status::ok : Status::again;
+}
+
+Status Channel::open_window(Transfer& transfer) noexcept {
+  const Layout& layout = transfer.layout;
+  ClearToSend clear{reinterpret_cast<std::uint64_t>(layout.base),
+                    layout.block_bytes,
+                    layout.count,
+                    layout.stride,
+                    transfer.message,
+                    layout.bytes(),
+                    layout.key,
+                    0,
+                    windows_opened_ + 1};
+  if (bounces(transfer)) {
+    const Wire::Bounce* bounce = wire_.bounce_in();
+    if (bounce == nullptr) return fail("no memory could be registered to receive into");
+    clear.address = reinterpret_cast<std::uint64_t>(bounce->memory);
+    clear.block_bytes = clear.stride =
+        std::min(clear.total - transfer.moved, std::uint64_t{Wire::kBounceBytes});
+    clear.count = 1;
+    clear.key = bounce->rkey;
+  }
+  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, clear_to_send);
+  std::memcpy(wire_.outbox() + offset, &clear, sizeof clear - 8);
+  const Status status = wire_.commit(offset, sizeof clear, clear.window);
+  if (status != Status::ok) return status;
+  ++windows_opened_;
+  transfer.announced = true;
+  return Status::ok;
 }
 
 void Channel::abort(const char* text) noexcept {
@@ -243,6 +312,7 @@ void Channel::abort(const char* text) noexcept {
   const std::size_t length = std::min(std::strlen(text), bytes - 1);
   std::memcpy(out, text, length);
   std::memset(out + length, 0, bytes - length);
+  aborted_ = true;
   // A connection that cannot take it is found broken by the peer without it.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
@@ -251,11 +321,10 @@ void Channel::abort(const char* text) noexcept {
 }
 
 Status Channel::close() noexcept {
-  return wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
-}
-
-bool Channel::is_closed_by_peer() const noexcept {
-  return load_acquire(mailbox().closed) != 0;
+  if (wire_.is_resumable() || replaying_) return Status::again;
+  const Status status = wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
+  if (status == Status::ok) closed_ = true;
+  return status;
 }
 
 const char* Channel::peer_abort() const noexcept {

@@ -3,12 +3,28 @@
 // Small messages go as fragments through a ring of slots in the receiver's inbox. Payload lies
 // right-aligned before the slot's trailer, so that one contiguous write carries both and the
 // trailer's sequence number, at a fixed place, arrives last: nothing but sequence numbers is ever
-// written there, so stale bytes cannot be taken for a message. Large messages: the receiver writes
-// its address to the sender's inbox (clear to send), the sender puts the bytes straight into place
-// and then counts up the receiver's `finished`. Which of the two a message takes follows from its
-// size alone, which both ends know.
+// written there, so stale bytes cannot be taken for a message. Large messages: the receiver opens a
+// window, which is to write its address to the sender's inbox (clear to send); the sender puts the
+// bytes straight into place and then counts up the receiver's `finished`. One window holds the
+// whole message, but where the receiver's memory could not be registered: then it is the wire's
+// bounce memory, as often as needed. A sender whose memory could not be registered sends from such
+// memory. Which way a message takes follows from its size alone, which both ends know.
 //
 // Nothing here waits: send() and recv() queue, progress() moves what can move.
+//
+// A connection that broke and was made anew: the ends have told each other what they had seen when
+// nothing more of the old connection could arrive (Seen), and each sends the rest again. Why every
+// message still arrives once:
+// - A slot of the ring is reused only after its credit, so whatever the peer has not consumed still
+//   lies in the outbox. It is written again as it was: the same bytes over those of a slot that had
+//   arrived are no change, even under a reader, and a slot that was consumed in the meantime has a
+//   number that the reader no longer expects. New slots follow behind, in order.
+// - At most one window is unsettled, as the next is opened only by a peer that has seen the last
+//   one's end. If the peer has seen its end, or all of its puts are known to be done, no byte is
+//   put again: the receiver, or in the other case the sender, may have given its buffer back. Else
+//   neither has, and the window is filled again from its beginning; its end follows.
+// - The mailbox's words only grow, so writing them once more does no harm. A clear to send is
+//   written again only while its window is open; until then its copy in the outbox is the last.
 #pragma once
 
 #include <array>
@@ -31,21 +47,25 @@ struct Trailer {
   std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
 };
 
-/// The receiver's answer to a large message: where it goes.
+inline constexpr std::size_t kPayloadBytes = kSlotBytes - sizeof(Trailer);
+
+/// A window: where the next bytes of a large message go.
 struct ClearToSend {
   std::uint64_t address = 0;
   std::uint64_t block_bytes = 0;
   std::uint64_t count = 0;
   std::uint64_t stride = 0;
+  std::uint64_t message = 0;  // its number
+  std::uint64_t total = 0;    // bytes of the message
   std::uint32_t key = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t message = 0;  // number of the message, from 1; last to arrive
+  std::uint64_t window = 0;  // number of the window, from 1; last to arrive
 };
 
 /// What the peer writes beside the ring. Each on a cache line of its own.
 struct Mailbox {
   alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
-  alignas(64) std::uint64_t finished = 0;  // number of the last large message that is in place
+  alignas(64) std::uint64_t finished = 0;  // number of the last window that is filled
   alignas(64) ClearToSend clear_to_send;
   alignas(64) std::array<char, 176> abort_text{};
   std::uint64_t aborted = 0;
@@ -54,6 +74,11 @@ struct Mailbox {
 
 inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
 inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
+
+/// Of the windows that the owner of this inbox has opened, the last that it was told is filled.
+std::uint64_t windows_finished(std::byte* inbox) noexcept;
+/// Whether the other end has said that it will send nothing more.
+bool said_goodbye(std::byte* inbox) noexcept;
 
 /// Memory that a message is read from or written to: `count` blocks at equal distances. The key is
 /// the wire's: for its registered memory, else 0.
@@ -75,7 +100,7 @@ struct Transfer {
   std::uint64_t ticket = 0;   // send: puts of the wire that carry it
   Transfer* next = nullptr;
   bool done = false;
-  bool announced = false;  // recv: clear to send was written; send: its end was written
+  bool announced = false;  // recv: its window was opened; send: its end was written
 };
 
 class Channel {
@@ -110,7 +135,7 @@ class Channel {
 
   /// Says goodbye. A connection may go once both ends have.
   Status close() noexcept;
-  bool is_closed_by_peer() const noexcept;
+  bool is_closed_by_peer() const noexcept { return said_goodbye(wire_.inbox()); }
 
  private:
   struct Queue {
@@ -126,23 +151,45 @@ class Channel {
   Status progress_recv() noexcept;
   Status send_fragments(Transfer& transfer) noexcept;
   Status send_straight(Transfer& transfer) noexcept;
-  Status put_and_announce(Transfer& transfer) noexcept;
+  Status fill_window(Transfer& transfer) noexcept;
+  Status put(Transfer& transfer, const ClearToSend& clear) noexcept;
   Status recv_fragments(Transfer& transfer) noexcept;
   Status recv_straight(Transfer& transfer) noexcept;
+  Status open_window(Transfer& transfer) noexcept;
+  bool bounces(const Transfer& transfer) const noexcept {
+    return transfer.layout.key == 0 && wire_.needs_keys();
+  }
   Status return_credit() noexcept;
   Status tell_credit() noexcept;
+  // channel_replay.cpp
+  Status replay() noexcept;
+  Status finish_alone() noexcept;
+  bool rewind(const Seen& peer, bool landed) noexcept;
+  void rewind_window() noexcept;
+  Status replay_slots() noexcept;
+  Status replay_word(std::size_t word) noexcept;
   Status fail(const char* why) noexcept;
 
   Wire& wire_;
   std::uint64_t rendezvous_bytes_;
   Queue sends_;
   Queue recvs_;
-  std::uint64_t sent_ = 0;        // messages
-  std::uint64_t received_ = 0;    // messages
-  std::uint32_t slots_sent_ = 0;  // modulo 2^32, as on the wire
+  std::uint64_t sent_ = 0;            // messages
+  std::uint64_t received_ = 0;        // messages
+  std::uint64_t windows_filled_ = 0;  // of the peer
+  std::uint64_t windows_opened_ = 0;
+  std::uint64_t filling_ = 0;       // bytes put into the window that is being filled
+  std::uint64_t window_begin_ = 0;  // bytes of its message before the last window begun
+  std::uint64_t bounce_busy_ = 0;   // puts after which the outgoing bounce memory is free again
+  std::uint32_t slots_sent_ = 0;    // modulo 2^32, as on the wire
   std::uint32_t slots_granted_ = kSlots;
   std::uint32_t slots_consumed_ = 0;
   std::uint32_t slots_returned_ = 0;
+  bool aborted_ = false;  // this end; its text is in the outbox
+  bool closed_ = false;   // this end
+  bool replaying_ = false;
+  std::uint32_t replayed_slots_ = 0;  // the next one to be sent again
+  std::size_t replayed_words_ = 0;    // of the mailbox
   const char* failure_ = "";
 };
 

@@ -1,14 +1,13 @@
 #include "verbs/devices.hpp"
 
-#include <arpa/inet.h>
 #include <endian.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
 #include "base/error.hpp"
+#include "verbs/addressing.hpp"
 
 namespace weft::verbs {
 
@@ -42,25 +41,6 @@ std::string link_layer_name(std::uint8_t layer) {
   return "unspecified";
 }
 
-/// 256 for IBV_MTU_256 (1) to 4096 for IBV_MTU_4096 (5); 0 for what is none of them.
-int mtu_bytes(ibv_mtu mtu) {
-  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
-}
-
-std::vector<Gid> query_gids(const Library& library, ibv_context* context, std::uint8_t port,
-                            int entries) {
-  std::vector<Gid> gids;
-  for (int index = 0; index < entries; ++index) {
-    ibv_gid gid{};
-    if (library.query_gid(context, port, index, &gid) != 0) continue;
-    if (gid.global.subnet_prefix == 0 && gid.global.interface_id == 0) continue;
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    if (::inet_ntop(AF_INET6, gid.raw, text.data(), text.size()) == nullptr) continue;
-    gids.push_back({index, text.data()});
-  }
-  return gids;
-}
-
 Port query_port(const Library& library, ibv_context* context, int number) {
   Port port;
   port.number = number;
@@ -75,7 +55,9 @@ Port query_port(const Library& library, ibv_context* context, int number) {
   port.lid = attributes.lid;
   port.mtu_bytes = mtu_bytes(attributes.active_mtu);
   port.max_mtu_bytes = mtu_bytes(attributes.max_mtu);
-  port.gids = query_gids(library, context, id, attributes.gid_tbl_len);
+  for (const GidEntry& entry : query_gids(library, context, id, attributes)) {
+    port.gids.push_back({entry.index, entry.text(), std::string(to_string(entry.type))});
+  }
   return port;
 }
 

@@ -11,7 +11,8 @@ namespace weft::verbs {
 
 struct Gid {
   int index = 0;
-  std::string text;  // as an IPv6 address
+  std::string text;  // as an IP address
+  std::string type;  // "RoCE v2", "InfiniBand"
 };
 
 struct Port {

@@ -1,5 +1,6 @@
 #include "verbs/endpoint.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,6 +13,17 @@ namespace weft::verbs {
 namespace {
 
 constexpr int kQueueEntries = 4096;
+// Where each write by a peer is a completion, too.
+constexpr int kImmediateQueueEntries = 16384;
+
+/// The software device stores a write's last word last. Mellanox's adapters place writes in order,
+/// on which MPIs have relied since InfiniHost. Of others a queue pair may know.
+Placement known_placement(const Library& library, const ibv_device_attr& device) {
+  constexpr std::array<std::uint32_t, 2> kInOrder = {0x02c9, 0x15b3};
+  const bool polled =
+      library.software || std::ranges::find(kInOrder, device.vendor_id) != kInOrder.end();
+  return polled ? Placement::polled : Placement::unknown;
+}
 
 /// Runs `use` on the named device while the list is held; false when it is not there.
 template <class Use>
@@ -29,11 +41,13 @@ bool with_device(const Library& library, std::string_view name, Use use) {
   return found;
 }
 
-/// The first port that carries traffic, or 0.
-std::uint8_t active_port(const Library& library, ibv_context* context, ibv_port_attr& attributes) {
+/// The port that is wanted, or with 0 the first that carries traffic; 0 when it carries none.
+std::uint8_t active_port(const Library& library, ibv_context* context, int wanted,
+                         ibv_port_attr& attributes) {
   ibv_device_attr device{};
   if (library.query_device(context, &device) != 0) return 0;
   for (int port = 1; port <= device.phys_port_cnt; ++port) {
+    if (wanted != 0 && wanted != port) continue;
     const auto number = static_cast<std::uint8_t>(port);
     // An older libibverbs fills only the beginning.
     attributes = {};
@@ -45,24 +59,9 @@ std::uint8_t active_port(const Library& library, ibv_context* context, ibv_port_
   return 0;
 }
 
-/// The GID to use: on Ethernet the last IPv4-mapped one (a RoCE v2 entry where there is one, as
-/// v1 comes before v2 in the table), else the first that is set.
-int choose_gid(const Library& library, ibv_context* context, std::uint8_t port,
-               const ibv_port_attr& attributes, ibv_gid& gid) {
-  int first = -1;
-  int mapped = -1;
-  for (int index = 0; index < attributes.gid_tbl_len; ++index) {
-    ibv_gid entry{};
-    if (library.query_gid(context, port, index, &entry) != 0) continue;
-    if (entry.global.interface_id == 0 && entry.global.subnet_prefix == 0) continue;
-    if (first < 0) first = index;
-    constexpr std::array<std::uint8_t, 12> prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    if (std::equal(prefix.begin(), prefix.end(), entry.raw)) mapped = index;
-  }
-  const bool ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
-  const int chosen = ethernet && mapped >= 0 ? mapped : first;
-  if (chosen >= 0) library.query_gid(context, port, chosen, &gid);
-  return chosen;
+std::string no_port(const PortSettings& settings) {
+  if (settings.port == 0) return "has no active port";
+  return fmt::format("port {} is not there or not active", settings.port);
 }
 
 std::string list_devices() {
@@ -100,7 +99,8 @@ void Registration::reset() noexcept {
   region_ = nullptr;
 }
 
-Endpoint::Endpoint(std::string_view wanted) {
+Endpoint::Endpoint(const PortSettings& settings) : settings_(settings) {
+  const std::string& wanted = settings.device;
   std::vector<const Library*> libraries;
   std::string why;
   const auto try_library = [&](const Library& (*get)()) {
@@ -118,7 +118,7 @@ Endpoint::Endpoint(std::string_view wanted) {
       if (!any && wanted != name) continue;
       open(*library, name);
       if (handles_.context != nullptr) return;
-      if (!any) throw_usage("WEFT_DEVICE={}: has no active port", wanted);
+      if (!any) throw_usage("WEFT_DEVICE={}: {}", wanted, no_port(settings));
     }
   }
   if (wanted.empty()) throw Error("no RDMA device, and no software device: " + why);
@@ -131,7 +131,8 @@ void Endpoint::open(const Library& library, std::string_view name) {
   with_device(library, name, [&](ibv_device* device) { context = library.open_device(device); });
   if (context == nullptr) throw_errno(fmt::format("ibv_open_device({})", name));
   handles_.library = &library;
-  port_ = active_port(library, context, port_attributes_);
+  ibv_port_attr attributes{};
+  port_ = active_port(library, context, settings_.port, attributes);
   if (port_ == 0) {
     log::info("{}: no active port", name);
     library.close_device(context);
@@ -139,15 +140,30 @@ void Endpoint::open(const Library& library, std::string_view name) {
   }
   handles_.context = context;
   name_ = name;
-  gid_index_ = choose_gid(library, context, port_, port_attributes_, gid_);
+  address_ = resolve_address(library, context, port_, attributes, settings_,
+                             fmt::format("{} port {}", name, port_));
   handles_.domain = library.alloc_pd(context);
   if (handles_.domain == nullptr) throw_errno(fmt::format("ibv_alloc_pd({})", name));
-  ibv_device_attr attributes{};
-  library.query_device(context, &attributes);
-  const int entries = std::min(kQueueEntries, attributes.max_cqe);
+  ibv_device_attr limits{};
+  library.query_device(context, &limits);
+  placement_ = settings_.placement == Placement::unknown ? known_placement(library, limits)
+                                                         : settings_.placement;
+  const int entries = std::min(
+      placement_ == Placement::polled ? kQueueEntries : kImmediateQueueEntries, limits.max_cqe);
   handles_.queue = library.create_cq(context, entries, nullptr, nullptr, 0);
   if (handles_.queue == nullptr) {
     throw_errno(fmt::format("ibv_create_cq({}, {} entries)", name, entries));
+  }
+  if (settings_.recovery_s != 0) open_control();
+}
+
+void Endpoint::open_control() noexcept {
+  const ControlPath::Port port{handles_.domain, handles_.queue, port_,
+                               static_cast<std::uint16_t>(address_.partition_index)};
+  try {
+    control_ = std::make_unique<ControlPath>(library(), port);
+  } catch (const std::exception& error) {
+    log::warn("{}: connections that break will not be made anew: {}", name_, error.what());
   }
 }
 
@@ -158,11 +174,10 @@ Endpoint::Handles::~Handles() {
 }
 
 std::string Endpoint::describe() const {
-  const bool ethernet = port_attributes_.link_layer == IBV_LINK_LAYER_ETHERNET;
   return fmt::format("{} port {} ({})", name_, port_,
-                     software() ? "software device"
-                     : ethernet ? "RoCE"
-                                : "InfiniBand");
+                     software()          ? "software device"
+                     : address_.ethernet ? "RoCE"
+                                         : "InfiniBand");
 }
 
 Registration Endpoint::register_memory(void* address, std::size_t bytes) {
@@ -178,8 +193,16 @@ int Endpoint::poll() noexcept {
   const int count =
       ibv_poll_cq(handles_.queue, static_cast<int>(completions.size()), completions.data());
   for (int i = 0; i < count; ++i) {
-    const auto wire = wires_.find(completions[i].qp_num);
-    if (wire != wires_.end()) wire->second->complete(completions[i]);
+    Notice notice;
+    const bool datagram = control_ != nullptr && completions[i].qp_num == control_->number();
+    if (datagram && !control_->complete(completions[i], notice)) continue;
+    const auto wire = wires_.find(datagram ? notice.to : completions[i].qp_num);
+    if (wire == wires_.end()) continue;
+    datagram ? wire->second->hear(notice) : wire->second->complete(completions[i]);
+  }
+  for (const auto& [number, wire] : wires_) {
+    if (troubled_ == 0) break;
+    wire->tend();
   }
   return count;
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "verbs/addressing.hpp"
+#include "verbs/control_path.hpp"
 #include "verbs/library.hpp"
 
 namespace weft::verbs {
@@ -36,10 +38,10 @@ class Registration {
 /// communicator has its own.
 class Endpoint {
  public:
-  /// Opens the device that `wanted` names ("", "soft", or a device's name). "" takes the first
+  /// Opens the device that the settings name ("", "soft", or a device's name). "" takes the first
   /// device of the system with an active port, and the software device where there is none.
-  /// UsageError names `wanted` and lists the devices there are.
-  explicit Endpoint(std::string_view wanted);
+  /// UsageError names the setting that cannot be followed, and what there is.
+  explicit Endpoint(const PortSettings& settings);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -47,6 +49,12 @@ class Endpoint {
   bool software() const { return handles_.library->software; }
   /// "mlx5_0 port 1 (InfiniBand)".
   std::string describe() const;
+  /// What its connections use of the port.
+  const PortAddress& address() const { return address_; }
+  const PortSettings& settings() const { return settings_; }
+  std::uint8_t port() const { return port_; }
+  /// How writes by peers are noticed; unknown where only a queue pair can tell.
+  Placement placement() const { return placement_; }
 
   /// Registers memory for local use and for peers' reads and writes. SystemError names the size.
   Registration register_memory(void* address, std::size_t bytes);
@@ -54,9 +62,17 @@ class Endpoint {
   /// Hands completions to their wires. Returns how many there were.
   int poll() noexcept;
 
+  /// What survives a connection that breaks; null where it is not to be mended.
+  ControlPath* control() const { return control_.get(); }
+  /// Connections that are broken, or whose channels have not taken up the new one.
+  std::size_t troubled() const { return troubled_; }
+  /// Connections that were made anew.
+  std::uint64_t reconnections() const { return reconnections_; }
+
  private:
   friend class RcWire;
   void open(const Library& library, std::string_view name);
+  void open_control() noexcept;
 
   /// Gives back what has been made so far, also when the constructor throws half-way.
   struct Handles {
@@ -69,9 +85,12 @@ class Endpoint {
   Handles handles_;
   std::string name_;
   std::uint8_t port_ = 1;
-  ibv_port_attr port_attributes_{};
-  ibv_gid gid_{};
-  int gid_index_ = 0;
+  PortSettings settings_;
+  PortAddress address_;
+  Placement placement_ = Placement::unknown;
+  std::unique_ptr<ControlPath> control_;
+  std::size_t troubled_ = 0;
+  std::uint64_t reconnections_ = 0;
   std::unordered_map<std::uint32_t, RcWire*> wires_;  // by queue pair number
 };
 

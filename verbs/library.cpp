@@ -32,6 +32,11 @@ Library load(const std::string& path, bool software) {
   resolve(handle, library, "ibv_query_device", library.query_device);
   resolve(handle, library, "ibv_query_port", library.query_port);
   resolve(handle, library, "ibv_query_gid", library.query_gid);
+  library.query_gid_entry =
+      reinterpret_cast<decltype(library.query_gid_entry)>(::dlsym(handle, "_ibv_query_gid_ex"));
+  library.query_qp_data_in_order = reinterpret_cast<decltype(library.query_qp_data_in_order)>(
+      ::dlsym(handle, "ibv_query_qp_data_in_order"));
+  resolve(handle, library, "ibv_query_pkey", library.query_pkey);
   resolve(handle, library, "ibv_alloc_pd", library.alloc_pd);
   resolve(handle, library, "ibv_dealloc_pd", library.dealloc_pd);
   resolve(handle, library, "ibv_reg_mr", library.reg_mr);
@@ -41,6 +46,8 @@ Library load(const std::string& path, bool software) {
   resolve(handle, library, "ibv_create_qp", library.create_qp);
   resolve(handle, library, "ibv_destroy_qp", library.destroy_qp);
   resolve(handle, library, "ibv_modify_qp", library.modify_qp);
+  resolve(handle, library, "ibv_create_ah", library.create_ah);
+  resolve(handle, library, "ibv_destroy_ah", library.destroy_ah);
   resolve(handle, library, "ibv_query_qp", library.query_qp);
   resolve(handle, library, "ibv_wc_status_str", library.wc_status_str);
   return library;

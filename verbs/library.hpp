@@ -24,6 +24,9 @@ struct Library {
   // Some of these names are macros in verbs.h, hence their types in full.
   int (*query_port)(ibv_context*, std::uint8_t, ibv_port_attr*) = nullptr;
   decltype(&::ibv_query_gid) query_gid = nullptr;
+  decltype(&::ibv_query_qp_data_in_order) query_qp_data_in_order = nullptr;  // null before 41
+  decltype(&::_ibv_query_gid_ex) query_gid_entry = nullptr;  // null before rdma-core 32
+  decltype(&::ibv_query_pkey) query_pkey = nullptr;
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
   ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = nullptr;
@@ -33,6 +36,8 @@ struct Library {
   decltype(&::ibv_create_qp) create_qp = nullptr;
   decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
   decltype(&::ibv_modify_qp) modify_qp = nullptr;
+  decltype(&::ibv_create_ah) create_ah = nullptr;
+  decltype(&::ibv_destroy_ah) destroy_ah = nullptr;
   decltype(&::ibv_query_qp) query_qp = nullptr;
   decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
 

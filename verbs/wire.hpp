@@ -13,10 +13,18 @@ enum class Status : std::uint8_t {
   failed,  ///< The connection is of no more use; Wire::failure() says why.
 };
 
+/// What an end has had of the other before a connection broke: none of it is to be sent again.
+struct Seen {
+  std::uint64_t windows = 0;  // filled ones that it has been told of
+  std::uint32_t slots = 0;    // of its ring that it has consumed
+};
+
 /// Both ends have an *inbox* that the other end writes, and an *outbox* of the same layout in which
 /// messages to the other end's inbox are composed. Single threaded.
 class Wire {
  public:
+  static constexpr std::size_t kBounceBytes = 256 << 10;
+
   virtual ~Wire() = default;
 
   /// Inbox and outbox: kInboxBytes each, zero at the beginning, aligned to 64.
@@ -25,8 +33,8 @@ class Wire {
 
   /// Makes the bytes [offset, offset + bytes) of the outbox appear in the peer's inbox, where their
   /// last 8 become `last` no earlier than all others are there. `bytes` is a multiple of 8; the
-  /// caller has composed all but the last 8. Commits appear in the order in which they were made,
-  /// and after earlier puts.
+  /// caller has composed all but the last 8, which the outbox holds, too, once this is ok. Commits
+  /// appear in the order in which they were made, and after earlier puts.
   virtual Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept = 0;
 
   /// Whether put() works here: the same answer at both ends.
@@ -35,11 +43,33 @@ class Wire {
   /// puts() says after this call.
   virtual Status put(std::uint64_t remote, std::uint32_t remote_key, const std::byte* local,
                      std::uint32_t local_key, std::size_t bytes) noexcept = 0;
+  /// Whether put() needs both ends' memory registered. What has no key then goes through bounce().
+  virtual bool needs_keys() const noexcept { return false; }
+  /// Registered memory of the wire's own, for one direction each; null when there is none to be
+  /// had.
+  struct Bounce {
+    std::byte* memory = nullptr;
+    std::uint32_t lkey = 0;
+    std::uint32_t rkey = 0;
+  };
+  virtual const Bounce* bounce_out() noexcept { return nullptr; }
+  virtual const Bounce* bounce_in() noexcept { return nullptr; }
   std::uint64_t puts() const noexcept { return puts_; }
   std::uint64_t puts_done() const noexcept { return puts_done_; }
 
-  /// Takes note of what has completed. Failed once the connection is broken.
+  /// Takes note of what has completed. Failed once the connection is broken for good. While it is
+  /// broken and may yet be made anew, commit() and put() are to be tried again.
   virtual Status poll() noexcept = 0;
+
+  /// The connection is there again. What was under way when it broke has arrived or is lost, and
+  /// nothing of it will arrive any more.
+  bool is_resumable() const noexcept { return resumable_; }
+  /// Only then, and before anything is sent again: what the peer had seen by then. From here on
+  /// puts_done() is puts(): none is under way.
+  virtual Seen resume() noexcept { return {}; }
+  /// The channel says what resume() is to tell the peer.
+  void set_consumed(std::uint32_t slots) noexcept { consumed_ = slots; }
+
   /// Why it failed, in a few words; never null.
   virtual const char* failure() const noexcept = 0;
 
@@ -48,6 +78,8 @@ class Wire {
   std::byte* outbox_ = nullptr;
   std::uint64_t puts_ = 0;
   std::uint64_t puts_done_ = 0;
+  std::uint32_t consumed_ = 0;
+  bool resumable_ = false;
 };
 
 }  // namespace weft::verbs

@@ -74,8 +74,11 @@ void Tally::add(const Statistics& statistics) {
   if (!statistics.view.empty()) views_.insert(statistics.view);
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
   connections_ += statistics.connections;
+  reconnections_ += statistics.reconnections;
   stage_bytes_ += statistics.stage_bytes;
   channel_bytes_ += statistics.channel_bytes;
+  registrations_ += statistics.registrations;
+  registration_hits_ += statistics.registration_hits;
 }
 
 std::string Tally::serialize() const {
@@ -84,8 +87,11 @@ std::string Tally::serialize() const {
                  {"views", views_},
                  {"notes", notes_},
                  {"connections", connections_},
+                 {"reconnections", reconnections_},
                  {"stage_bytes", stage_bytes_},
                  {"channel_bytes", channel_bytes_},
+                 {"registrations", registrations_},
+                 {"registration_hits", registration_hits_},
                  {"collectives", json::array()},
                  {"passed", json::array()}};
   for (const auto& entry : entries_) {
@@ -150,7 +156,8 @@ void merge_rank(json& all, const json& one) {
     if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
   }
   for (const char* key : {"devices", "views", "notes"}) merge_list(all[key], one.at(key));
-  for (const char* key : {"connections", "stage_bytes", "channel_bytes"}) {
+  for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
+                          "registrations", "registration_hits"}) {
     raise<std::uint64_t>(all, one, key);
   }
 }
@@ -179,12 +186,14 @@ std::string table(const json& all) {
                         entry["why"].get<std::string>());
   }
   text += fmt::format(
-      "  device: {}; inside a node: {}; most on one rank: {} connections, {} bytes staged, {} "
-      "bytes registered\n",
+      "  device: {}; inside a node: {}; most on one rank: {} connections, {} reconnections, {} "
+      "bytes staged, {} "
+      "bytes registered, {} buffers registered and {} found so\n",
       all["devices"].empty() ? "none needed" : joined(all["devices"]),
       all["views"].empty() ? "nothing" : joined(all["views"]),
-      all["connections"].get<std::uint64_t>(), all["stage_bytes"].get<std::uint64_t>(),
-      all["channel_bytes"].get<std::uint64_t>());
+      all["connections"].get<std::uint64_t>(), all["reconnections"].get<std::uint64_t>(),
+      all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),
+      all["registrations"].get<std::uint64_t>(), all["registration_hits"].get<std::uint64_t>());
   for (const json& note : all["notes"]) text += fmt::format("  {}\n", note.get<std::string>());
   return text;
 }

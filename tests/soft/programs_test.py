@@ -12,9 +12,11 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 TIMEOUT_S = 60
-PACKAGES = {"ibv_": "ibverbs-utils", "ib_": "perftest"}
+PACKAGES = {"ibv_": "ibverbs-utils", "ib_": "perftest", "fi_": "libfabric-bin", "ucx_": "ucx-utils",
+            "mpicc.openmpi": "libopenmpi-dev", "mpicc.mpich": "libmpich-dev"}
 
 
 class Failed(Exception):
@@ -76,13 +78,13 @@ def run_pair(device, command, expected, extra):
     check_installed(command[0])
     port = free_port()
     settings = environment(device, extra)
-    full = command + ["-p", str(port)]
-    with subprocess.Popen(full, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True) as server:
+    at_server, at_client = PORT_OPTIONS.get(command[0], ("-p", "-p"))
+    with subprocess.Popen(command + [at_server, str(port)], env=settings, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as server:
         try:
             wait_for_listener(server, port)
-            client = subprocess.run(full + ["127.0.0.1"], env=settings, capture_output=True,
-                                    text=True, timeout=TIMEOUT_S, check=False)
+            client = subprocess.run(command + [at_client, str(port), "127.0.0.1"], env=settings,
+                                    capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
             output, _ = server.communicate(timeout=TIMEOUT_S)
         finally:
             server.kill()
@@ -94,8 +96,35 @@ def run_pair(device, command, expected, extra):
             raise Failed(f"'{pattern}' is not in the client's output:\n{client.stdout}")
 
 
+def run_mpi(device, command, expected, extra):
+    """`command` is `openmpi` or `mpich`, then a program in C beside this file; `extra` is for the
+    ranks only."""
+    mpi, source = command
+    check_installed(f"mpicc.{mpi}")
+    settings = environment(device, dict(MPI_SETTINGS))
+    del settings["LD_PRELOAD"]
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "program")
+        here = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run([f"mpicc.{mpi}", os.path.join(here, source), "-o", program], check=True)
+        ranks = [f"{key}={value}" for key, value in extra.items()]
+        result = subprocess.run([f"mpirun.{mpi}", "-n", "4", "env", f"LD_PRELOAD={device}", *ranks,
+                                 program], env={**settings, **extra}, capture_output=True,
+                                text=True, timeout=TIMEOUT_S, check=False)
+    if result.returncode != 0 or not all(re.search(p, result.stdout) for p in expected):
+        raise Failed(f"status {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+# How a program is told the port that its two ends meet at, where it is not -p.
+PORT_OPTIONS = {"fi_pingpong": ("-B", "-P")}
+MPI_SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                "OMPI_MCA_btl_openib_warn_no_device_params_found": "0"}
+
 PING = [r"iters in .* usec/iter"]
 BANDWIDTH = [r"\n\s*\d+\s+\d+\s+[\d.]+\s+(?=[\d.]*[1-9])[\d.]+\s+[\d.]+"]
+UCX = [r"Final: +\d+ +[\d.]+"]
+LIBFABRIC = [r"4k +50 +=50"]
 LATENCY = [r"\n\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+\s+[\d.]+"]
 
 SINGLE = [
@@ -137,7 +166,31 @@ PAIRS = [
     ("ib_send_lat -e", LATENCY),
     ("ib_atomic_bw", BANDWIDTH),
     ("ib_atomic_bw -q 2 -A CMP_AND_SWAP", BANDWIDTH),
+    ("ib_atomic_bw -e", BANDWIDTH),
     ("ib_atomic_lat", LATENCY),
+]
+
+# Others who bring their own transports. Nothing but the device may carry them.
+UCX_RC = {"UCX_TLS": "rc,self", "UCX_NET_DEVICES": "weft_soft0:1"}
+UCX_UD = {"UCX_TLS": "ud,self", "UCX_NET_DEVICES": "weft_soft0:1"}
+LAYERS = [
+    ("fi_pingpong -p verbs -e rdm -I 50 -S 4096", LIBFABRIC, {}),
+    ("ucx_perftest -t tag_lat -n 2000 -s 4096", UCX, UCX_RC),
+    ("ucx_perftest -t ucp_put_bw -n 2000 -s 65536", UCX, UCX_RC),
+    ("ucx_perftest -t ucp_fadd -n 2000", UCX, UCX_RC),
+    ("ucx_perftest -t tag_bw -n 2000 -s 4096", UCX, UCX_UD),
+]
+ALL_RIGHT = [r"4 ranks, 0 wrong"]
+MPI = [
+    ("openmpi mpi_exchange.c", ALL_RIGHT,
+     {**UCX_RC, "OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_devices": "any",
+      "OMPI_MCA_pml_ucx_tls": "any"}),
+    ("openmpi mpi_exchange.c", ALL_RIGHT,
+     {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "openib,self", "OMPI_MCA_btl_openib_allow_ib": "1"}),
+    ("openmpi mpi_exchange.c", ALL_RIGHT,
+     {"OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi",
+      "OMPI_MCA_mtl_ofi_provider_include": "verbs;ofi_rxd"}),
+    ("mpich mpi_exchange.c", ALL_RIGHT, UCX_RC),
 ]
 
 # A port of Ethernet has GIDs only, and each path has to be good enough for strangers.
@@ -155,8 +208,10 @@ def cases():
         yield text, run_one, expected, extra
     for text, expected in PAIRS:
         yield text, run_pair, expected, {}
-    for text, expected, extra in VARIANTS:
+    for text, expected, extra in VARIANTS + LAYERS:
         yield text, run_pair, expected, extra
+    for text, expected, extra in MPI:
+        yield text, run_mpi, expected, extra
 
 
 def main():

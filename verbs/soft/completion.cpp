@@ -1,11 +1,16 @@
 // The datapath of completion queues.
 #include "verbs/soft/completion.hpp"
 
+#include <sched.h>
+
 #include "verbs/soft/clock.hpp"
 
 namespace weft::soft {
 
 namespace {
+
+/// Some ten microseconds of polling.
+constexpr unsigned kPollsBeforeYield = 512;
 
 void fill(ibv_wc& wc, const Cqe& entry, const Segment& segment) noexcept {
   wc = {};
@@ -96,6 +101,11 @@ bool take_completion(Cq& cq, Cqe& entry) noexcept {
 }
 
 bool progress_completions(Cq& cq) noexcept {
+  // No adapter works while this program spins: what it waits for is done by another thread, which
+  // may need this very core.
+  if (cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kPollsBeforeYield == 0) {
+    ::sched_yield();
+  }
   Process& process = *of(cq.context).process;
   bool worked = false;
   if (process.segment().header().attention.load(std::memory_order_relaxed) != 0) {
@@ -120,7 +130,10 @@ int poll_cq(ibv_cq* public_cq, int count, ibv_wc* wc) noexcept {
     return taken;
   };
   const int taken = drain();
-  if (taken > 0 || count <= 0) return taken;
+  if (taken > 0 || count <= 0) {
+    cq.empty_polls.store(1, std::memory_order_relaxed);
+    return taken;
+  }
   return progress_completions(cq) ? drain() : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "verbs/soft/async_events.hpp"
 #include "verbs/soft/completion.hpp"
 #include "verbs/soft/memory.hpp"
+#include "verbs/soft/port_state.hpp"
 #include "verbs/soft/ports.hpp"
 #include "verbs/soft/qp.hpp"
 #include "verbs/soft/receive.hpp"
@@ -90,11 +91,13 @@ ibv_context* open_device(ibv_device* device) {
   shown.num_comp_vectors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ::pthread_mutex_init(&shown.mutex, nullptr);
   install_operations(*context);
+  context->process->add(*context);
   return &context.release()->verbs.context;
 }
 
 int close_device(ibv_context* public_context) noexcept {
   Context& context = of(public_context);
+  context.process->remove(context);
   if (context.users == 0) {
     delete &context;
     return 0;
@@ -111,7 +114,8 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
                std::size_t size) noexcept {
   if (port != 1) return EINVAL;
   ibv_port_attr described;
-  describe_port(of(context).device, described);
+  describe_port(of(context).device, port_is_up(of(context).process->segment(), of(context).device),
+                described);
   // An older program's structure is shorter; a newer one's rest is zeroed.
   std::memset(attributes, 0, size);
   std::memcpy(attributes, &described, std::min(size, sizeof(described)));

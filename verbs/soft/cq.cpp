@@ -45,7 +45,12 @@ ibv_cq_ex* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& attributes
       attributes.comp_vector >= static_cast<std::uint32_t>(context->num_comp_vectors)) {
     throw VerbError(EINVAL);
   }
+  // What the flags promise (one thread, no overrun) is used for nothing.
+  constexpr std::uint32_t kKnownFlags =
+      IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+  const bool has_flags = (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
   if ((attributes.wc_flags & ~kKnownWcFlags) != 0 ||
+      (has_flags && (attributes.flags & ~kKnownFlags) != 0) ||
       (attributes.comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) {
     throw VerbError(EOPNOTSUPP);
   }

@@ -9,6 +9,7 @@
 #include "verbs/soft/execute.hpp"
 #include "verbs/soft/landing.hpp"
 #include "verbs/soft/memory.hpp"
+#include "verbs/soft/port_state.hpp"
 #include "verbs/soft/ports.hpp"
 #include "verbs/soft/receive.hpp"
 #include "verbs/soft/verb.hpp"
@@ -96,8 +97,13 @@ Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept {
   // Whatever goes wrong from here on, the sender does not hear of it.
   const auto peer = of(qp.qp_base.context).process->peer(slot_of(request.wr.ud.remote_qpn));
   if (!peer || peer->dead()) return sent();
+  const Context& context = of(qp.qp_base.context);
   QpBlock& target = peer->segment().qp(index_of(request.wr.ud.remote_qpn));
   if (std::atomic_ref(target.number).load(std::memory_order_acquire) == 0) return sent();
+  if (!port_is_up(context.process->segment(), context.device) ||
+      !port_is_up(peer->segment(), target.device)) {
+    return sent();
+  }
   RobustGuard lock(target.responder);
   if (lock.holder_died()) repair_receive(*peer, target);
   if (admits(qp, target, request)) deliver(*peer, target, qp, request, local);

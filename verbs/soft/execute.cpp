@@ -9,6 +9,7 @@
 #include "verbs/soft/completion.hpp"
 #include "verbs/soft/landing.hpp"
 #include "verbs/soft/memory.hpp"
+#include "verbs/soft/port_state.hpp"
 #include "verbs/soft/receive.hpp"
 
 namespace weft::soft {
@@ -25,7 +26,7 @@ Outcome done(ibv_wc_status status, std::size_t bytes = 0) {
 }
 
 /// The responder detects an error: its QP is lost too, and its owner hears of it.
-Outcome refuse(const Target& target, Attention event, ibv_wc_status status) noexcept {
+Outcome refuse(const Target& target, std::uint32_t event, ibv_wc_status status) noexcept {
   target.qp.state.store(IBV_QPS_ERR);
   target.qp.attention.fetch_or(kFlush | event);
   target.peer.segment().ring_doorbell();
@@ -50,11 +51,22 @@ bool find_remote(const Target& target, std::uint64_t address, std::uint32_t rkey
   return true;
 }
 
+/// A connection that the other end already uses: its owner need not wait to be told otherwise.
+void note_established(const Target& target) noexcept {
+  if (target.qp.state.load(std::memory_order_relaxed) != IBV_QPS_RTR ||
+      target.qp.established != 0) {
+    return;
+  }
+  target.qp.established = 1;
+  target.qp.attention.fetch_or(kEstablishedEvent);
+  target.peer.segment().ring_doorbell();
+}
+
 Outcome move_failed(const Target& target, int error) noexcept {
   // The process or its agent is gone, or the agent is stuck. Anything else is the target's memory:
   // registered once, but unmapped since.
-  constexpr std::array gone = {ESRCH, ECONNRESET, EPIPE, ENOTCONN, ECONNREFUSED, EAGAIN};
-  if (std::ranges::find(gone, error) != gone.end()) {
+  constexpr std::array kGone = {ESRCH, ECONNRESET, EPIPE, ENOTCONN, ECONNREFUSED, EAGAIN};
+  if (std::ranges::find(kGone, error) != kGone.end()) {
     target.peer.mark_dead();
     return done(IBV_WC_RETRY_EXC_ERR);
   }
@@ -175,9 +187,16 @@ Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
   if (std::atomic_ref(target.qp.number).load(std::memory_order_acquire) == 0) {
     return {Verdict::no_answer};
   }
+  const Context& context = of(qp.qp_base.context);
+  if (!port_is_up(context.process->segment(), context.device) ||
+      !port_is_up(target.peer.segment(), target.qp.device)) {
+    return {Verdict::no_answer};
+  }
+  if (!take_turn(target.peer.segment())) return {Verdict::busy};
   RobustGuard lock(target.qp.responder);
   if (lock.holder_died()) repair_receive(target.peer, target.qp);
   if (!answers(qp, target.qp)) return {Verdict::no_answer};
+  note_established(target);
   switch (request.opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:

@@ -10,7 +10,8 @@ namespace weft::soft {
 enum class Verdict {
   done,                // with `status`
   receiver_not_ready,  // no receive is posted at the target
-  no_answer,           // the target QP is not there, or not in a state to answer
+  no_answer,           // the target QP is not there, not in a state to answer, or a port is down
+  busy,                // the target answers slowly, as it was asked to
 };
 
 struct Outcome {
@@ -26,6 +27,8 @@ inline unsigned flag_if(bool set, unsigned flag) {
 /// Carries out `request` if that is possible now. Every work request of the device passes here.
 /// The caller holds the QP's send lock; completions of the requester are the caller's business.
 Outcome execute(Qp& qp, const ibv_send_wr& request) noexcept;
+/// The same for a request that a fault was asked for; the fault happens once.
+Outcome execute_faulty(Qp& qp, QueuedSend& send) noexcept;
 
 /// Completes the receive taken for the message in flight, at the target `peer`.
 struct Arrival {

@@ -19,7 +19,7 @@ using Shared32 = std::atomic<std::uint32_t>;
 using Shared64 = std::atomic<std::uint64_t>;
 static_assert(Shared64::is_always_lock_free);
 
-constexpr std::uint64_t kSegmentMagic = 0x7765'6674'736f'6631;  // also the version of the layout
+constexpr std::uint64_t kSegmentMagic = 0x7765'6674'736f'6632;  // also the version of the layout
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 /// One completion, 64 bytes. `qp` is kNone when its QP was destroyed before it was polled.
@@ -39,14 +39,17 @@ struct Cqe {
   std::uint8_t receive;  // 1: completes a receive, 0: a send
 };
 
-enum Armed : std::uint32_t { kArmedNot, kArmedSolicited, kArmedAny };
+// Which completions raise an event.
+constexpr std::uint32_t kArmedNot = 0;
+constexpr std::uint32_t kArmedSolicited = 1;
+constexpr std::uint32_t kArmedAny = 2;
 
 struct CqBlock {
   RobustMutex lock;  // producers; the owner's consumers have a lock of their own
   std::uint64_t ring;
   std::uint32_t capacity;  // a power of two
   std::uint32_t channel;   // identifier, or 0
-  std::uint32_t armed;     // Armed, under `lock`
+  std::uint32_t armed;     // kArmed..., under `lock`
   std::uint32_t wants_timestamp;
   Shared32 overflowed;
   Shared64 tail;    // released by the producer: entries before it are whole
@@ -94,13 +97,12 @@ struct Taken {
   std::uint32_t valid;
 };
 
-/// What a QP wants its owner to do.
-enum Attention : std::uint32_t {
-  kFlush = 1,        // the QP went to the error state from outside
-  kAccessEvent = 2,  // and this is the asynchronous event to report
-  kRequestEvent = 4,
-  kFatalEvent = 8,
-};
+// What a QP wants its owner to do: bits of its `attention`.
+constexpr std::uint32_t kFlush = 1;        // the QP went to the error state from outside
+constexpr std::uint32_t kAccessEvent = 2;  // and this is the asynchronous event to report
+constexpr std::uint32_t kRequestEvent = 4;
+constexpr std::uint32_t kFatalEvent = 8;
+constexpr std::uint32_t kEstablishedEvent = 16;
 
 struct QpBlock {
   RobustMutex responder;
@@ -115,7 +117,8 @@ struct QpBlock {
   std::uint32_t min_rnr_timer;
   std::uint32_t max_dest_rd_atomic;
   std::uint32_t receive_cq;
-  std::uint32_t srq;  // index or kNone
+  std::uint32_t srq;          // index or kNone
+  std::uint32_t established;  // 1: a message came while the QP could not send yet
   Shared32 attention;
   Taken taken;
   Shared64 receives_polled;  // sequence + 1 of the last receive completion that was polled
@@ -146,6 +149,10 @@ struct SegmentHeader {
   std::int32_t pid;
   Shared32 attention;  // not 0: some QP, CQ or SRQ wants the owner
   Shared32 doorbell;   // futex that the owner's progress thread sleeps on
+  // Faults that the owner was asked for and its peers must see; times of the device's clock.
+  Shared64 port_down_until_ns[kMaxDevices];  // 0: the port is up
+  Shared64 slow_ns;                          // least time between two messages that it answers
+  Shared64 busy_until_ns;                    // when it answers the next one
 };
 
 // Where the tables lie. Rings are allocated behind them.

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 
+#include "verbs/soft/settings.hpp"
 #include "verbs/soft/verb.hpp"
 
 namespace weft::soft {
@@ -33,6 +34,7 @@ struct Registration {
 
 /// Fills the entry and makes it valid; returns its key.
 std::uint32_t publish(Process& process, std::uint32_t index, const Registration& region) {
+  if (region.length > settings().max_mr_size) throw VerbError(ENOMEM);
   SharedFile shared;
   const bool must_write = (region.access & IBV_ACCESS_LOCAL_WRITE) != 0;
   RangeState state = RangeState::ordinary;

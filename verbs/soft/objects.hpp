@@ -14,16 +14,20 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "verbs/soft/faults.hpp"
 #include "verbs/soft/peer.hpp"
 #include "verbs/soft/process.hpp"
 
 namespace weft::soft {
 
 struct Device : ibv_device {
+  const void* provider =
+      nullptr;  // where libibverbs keeps its provider: others look here for theirs
   unsigned number = 0;
 };
 
 struct AsyncEvents;
+struct FaultSource;
 struct Mr;
 
 struct Context {
@@ -62,7 +66,8 @@ struct Cq : ibv_cq_ex {
   std::mutex consumer_mutex;
   std::uint64_t events_taken = 0;  // under the channel's mutex
   std::atomic<int> users{0};
-  std::atomic<int> queued_qps{0};  // QPs of this CQ that have queued sends
+  std::atomic<unsigned> empty_polls{1};  // in a row, about
+  std::atomic<int> queued_qps{0};        // QPs of this CQ that have queued sends
   std::atomic<bool> error_reported{false};
   Cqe current{};  // of the extended interface
 };
@@ -85,6 +90,8 @@ struct QueuedSend {
   std::uint64_t sequence;
   std::vector<ibv_sge> sge;
   std::vector<std::byte> inline_data;
+  Fault fault{};
+  std::int64_t due_ns = 0;  // does not go before
 };
 
 /// What the extended interface (ibv_wr_*) has collected since wr_start.
@@ -102,6 +109,9 @@ struct Qp : ibv_qp_ex {
 
   std::mutex send_mutex;  // guards all that follows, and modification
   std::uint64_t posted = 0;
+  std::uint64_t ordinal = 0;                // the process's n-th QP, counted from 1
+  const FaultSource* counted_by = nullptr;  // whose messages `counted` counts
+  std::uint64_t counted = 0;
   std::deque<QueuedSend> queue;
   std::int64_t retry_until_ns = 0;  // of the queue's first request; 0: none was tried yet
   int retry_reason = 0;

@@ -54,9 +54,9 @@ std::optional<unsigned> device_at(const ibv_ah_attr& address) noexcept {
   return std::nullopt;
 }
 
-void describe_port(unsigned device, ibv_port_attr& port) noexcept {
+void describe_port(unsigned device, bool up, ibv_port_attr& port) noexcept {
   port = {};
-  port.state = IBV_PORT_ACTIVE;
+  port.state = up ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
   port.max_mtu = IBV_MTU_4096;
   port.active_mtu = IBV_MTU_4096;
   port.gid_tbl_len = gid_count();
@@ -64,9 +64,9 @@ void describe_port(unsigned device, ibv_port_attr& port) noexcept {
   port.max_msg_sz = kMaxMessageBytes;
   port.pkey_tbl_len = 1;
   port.max_vl_num = 1;
-  port.active_width = 2;   // 4x
-  port.active_speed = 32;  // EDR
-  port.phys_state = 5;     // link up
+  port.active_width = 2;         // 4x
+  port.active_speed = 32;        // EDR
+  port.phys_state = up ? 5 : 2;  // link up, polling
   if (settings().ethernet) {
     port.link_layer = IBV_LINK_LAYER_ETHERNET;
     return;
@@ -82,7 +82,7 @@ void describe_device(unsigned device, ibv_device_attr& attributes) noexcept {
   std::snprintf(attributes.fw_ver, sizeof(attributes.fw_ver), "weft-soft 1.0");
   attributes.node_guid = ::htobe64(device_guid(device));
   attributes.sys_image_guid = ::htobe64(device_guid(0));
-  attributes.max_mr_size = ~std::uint64_t{0};
+  attributes.max_mr_size = settings().max_mr_size;
   attributes.page_size_cap = 0xffff'f000;
   attributes.vendor_id = 0x0277;
   attributes.vendor_part_id = 1;

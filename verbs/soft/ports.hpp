@@ -24,7 +24,7 @@ ibv_gid_type gid_type(int index) noexcept;
 /// The device that an address vector leads to; nullopt when there is none.
 std::optional<unsigned> device_at(const ibv_ah_attr& address) noexcept;
 
-void describe_port(unsigned device, ibv_port_attr& port) noexcept;
+void describe_port(unsigned device, bool up, ibv_port_attr& port) noexcept;
 void describe_device(unsigned device, ibv_device_attr& attributes) noexcept;
 
 }  // namespace weft::soft

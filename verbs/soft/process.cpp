@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "verbs/soft/clock.hpp"
+#include "verbs/soft/settings.hpp"
 
 namespace weft::soft {
 
@@ -31,17 +32,17 @@ std::uint32_t scatter(std::uint64_t salt) {
 /// Binds the first free slot, from one that the pid chooses on. Binding is the reservation: it is
 /// atomic, and the kernel undoes it however the process ends.
 std::uint32_t bind_slot(int socket) {
-  constexpr std::uint32_t count = kLastSlot - kFirstSlot + 1;
+  constexpr std::uint32_t kCount = kLastSlot - kFirstSlot + 1;
   const std::uint32_t start = static_cast<std::uint32_t>(::getpid()) * 37;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t slot = kFirstSlot + (start + i) % count;
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    const std::uint32_t slot = kFirstSlot + (start + i) % kCount;
     const SlotAddress address(slot);
     if (::bind(socket, reinterpret_cast<const sockaddr*>(address.storage), address.length) == 0) {
       return slot;
     }
     if (errno != EADDRINUSE) throw_errno(fmt::format("bind(weft-soft slot {})", slot));
   }
-  throw SystemError(fmt::format("all {} slots of the software device are taken", count), EAGAIN);
+  throw SystemError(fmt::format("all {} slots of the software device are taken", kCount), EAGAIN);
 }
 
 }  // namespace
@@ -67,6 +68,7 @@ void Process::start() {
   agent_ = std::make_unique<Agent>(*this, listener_.get());
   start_thread(
       "weft-progress", [](void* self) { static_cast<Process*>(self)->progress_loop(); }, this);
+  if (!settings().faults.empty()) faults.replace(*this, settings().faults);
 }
 
 Process& Process::instance() {

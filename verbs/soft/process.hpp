@@ -1,6 +1,8 @@
 // This process as it takes part: its slot, its control segment, its threads, its objects.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -13,6 +15,7 @@
 #include "base/file.hpp"
 #include "verbs/soft/agent.hpp"
 #include "verbs/soft/index_pool.hpp"
+#include "verbs/soft/inject.hpp"
 #include "verbs/soft/peer.hpp"
 #include "verbs/soft/segment.hpp"
 #include "verbs/soft/shared_file.hpp"
@@ -45,7 +48,11 @@ class Process {
 
   IndexPool qp_indices, cq_indices, srq_indices, mr_indices;
   std::atomic<std::uint32_t> next_pd{1};
+  std::atomic<std::uint64_t> qps_made{0};
+  Faults faults;
 
+  void add(Context& context);
+  void remove(Context& context);
   void add(Qp& qp);
   void remove(Qp& qp);
   void add(Cq& cq);
@@ -64,6 +71,10 @@ class Process {
   void attend() noexcept;
   /// Queued sends of QPs whose completions go to `cq`.
   void retry_sends(const Cq& cq) noexcept;
+  /// The port of `device` goes down for `duration_ns` (0: until told otherwise), or comes up. Its
+  /// contexts hear of it.
+  void port_down(unsigned device, std::int64_t duration_ns) noexcept;
+  void port_up(unsigned device) noexcept;
   /// Wakes the progress thread, for example because a send was queued.
   void wake_progress() noexcept;
 
@@ -87,6 +98,8 @@ class Process {
   void start();
   void progress_loop() noexcept;
   bool attend_queues() noexcept;
+  bool attend_ports() noexcept;
+  void announce(unsigned device, ibv_event_type type) noexcept;
   std::shared_ptr<Peer> known_peer(std::uint32_t slot) noexcept;
   static void before_fork() noexcept;
   static void after_fork_in_parent() noexcept;
@@ -106,6 +119,8 @@ class Process {
   std::vector<Qp*> qps_;
   std::vector<Cq*> cqs_;
   std::vector<Srq*> srqs_;
+  std::mutex contexts_mutex_;
+  std::vector<Context*> contexts_;
   std::atomic<bool> progress_sleeps_{false};
 
   std::mutex published_mutex_;

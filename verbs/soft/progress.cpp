@@ -153,8 +153,11 @@ void Process::progress_loop() noexcept {
   for (;;) {
     const std::uint32_t heard = bell.load();
     attend();
-    const bool again = attend_queues();
-    interval.tv_nsec = again ? std::min(2 * interval.tv_nsec, kLastRetry_ns) : kFirstRetry_ns;
+    const bool ports = attend_ports();
+    const bool again = attend_queues() || ports;
+    // Delays that were asked for want to be kept.
+    const bool back_off = again && !faults.any();
+    interval.tv_nsec = back_off ? std::min(2 * interval.tv_nsec, kLastRetry_ns) : kFirstRetry_ns;
     progress_sleeps_ = !again;
     ::syscall(SYS_futex, &bell, FUTEX_WAIT, heard, again ? &interval : nullptr, nullptr, 0);
     progress_sleeps_ = false;

@@ -51,6 +51,7 @@ void set_up_block(Process& process, Qp& qp, const ibv_pd& pd, const ibv_qp_init_
     block.receive_cq = of(attributes.recv_cq).index;
     block.srq = attributes.srq != nullptr ? of(attributes.srq).index : kNone;
     block.access = 0;
+    block.established = 0;
     block.attention = 0;
     block.taken = {};
     block.receives_polled = 0;
@@ -88,6 +89,7 @@ ibv_qp* create_qp(ibv_pd* pd, const ibv_qp_init_attr& attributes, bool extended)
     process.qp_indices.give_back(*index);
     throw;
   }
+  qp->ordinal = ++process.qps_made;
   qp->extended = extended;
   qp->initial = attributes;
   if (attributes.srq != nullptr) qp->initial.cap.max_recv_wr = qp->initial.cap.max_recv_sge = 0;
@@ -112,11 +114,11 @@ ibv_qp* create_qp(ibv_pd* pd, const ibv_qp_init_attr& attributes, bool extended)
 
 ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* attributes) noexcept {
   return make_object([&] {
-    constexpr std::uint32_t known =
+    constexpr std::uint32_t kKnown =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     const bool extended = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) throw VerbError(EINVAL);
-    if ((attributes->comp_mask & ~known) != 0 ||
+    if ((attributes->comp_mask & ~kKnown) != 0 ||
         ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
          attributes->create_flags != 0) ||
         (extended && (attributes->send_ops_flags & ~kKnownSendOps) != 0)) {
@@ -134,6 +136,7 @@ void reset_qp(Qp& qp) noexcept {
     qp.block->state = IBV_QPS_RESET;
     qp.block->destination = 0;
     qp.block->taken = {};
+    qp.block->established = 0;
     qp.block->attention = 0;
   }
   // No peer can add completions any more.

@@ -76,8 +76,8 @@ void flush_queue(Qp& qp) noexcept {
 }
 
 /// A request failed: what that does to its QP.
-void after_failure(Qp& qp) noexcept {
-  if (qp.qp_base.qp_type == IBV_QPT_UD) {
+void after_failure(Qp& qp, ibv_wc_status status) noexcept {
+  if (qp.qp_base.qp_type == IBV_QPT_UD && status != IBV_WC_WR_FLUSH_ERR) {
     RobustGuard lock(qp.block->responder);
     qp.block->state = IBV_QPS_SQE;
   } else {
@@ -106,8 +106,10 @@ int check(const Qp& qp, const ibv_send_wr& request) noexcept {
   return qp.posted - polled >= cap.max_send_wr ? ENOMEM : 0;
 }
 
-void enqueue(Qp& qp, const ibv_send_wr& request, std::uint64_t sequence) {
+void enqueue(Qp& qp, const ibv_send_wr& request, std::uint64_t sequence, const Fault& fault) {
   qp.queue.push_back(copy_of(request, sequence));
+  qp.queue.back().fault = fault;
+  if (fault.delay_ns != 0) qp.queue.back().due_ns = now_ns() + fault.delay_ns;
   if (qp.queue.size() != 1) return;
   qp.retry_until_ns = 0;
   ++of(qp.qp_base.send_cq).queued_qps;
@@ -115,6 +117,7 @@ void enqueue(Qp& qp, const ibv_send_wr& request, std::uint64_t sequence) {
 
 std::int64_t deadline_ns(const Qp& qp, Verdict verdict) noexcept {
   const std::int64_t now = now_ns();
+  if (verdict == Verdict::busy) return kForever;
   if (verdict == Verdict::receiver_not_ready) {
     if (qp.attributes.rnr_retry == 7) return kForever;
     const QpBlock& target = qp.peer->segment().qp(index_of(qp.attributes.dest_qp_num));
@@ -128,7 +131,8 @@ std::int64_t deadline_ns(const Qp& qp, Verdict verdict) noexcept {
 /// True when the first queued request was finished, in whatever way.
 bool try_first(Qp& qp) noexcept {
   QueuedSend& first = qp.queue.front();
-  Outcome outcome = execute(qp, first.request);
+  if (first.due_ns != 0 && now_ns() < first.due_ns) return false;
+  Outcome outcome = first.fault ? execute_faulty(qp, first) : execute(qp, first.request);
   if (outcome.verdict != Verdict::done) {
     const int reason = static_cast<int>(outcome.verdict);
     if (qp.retry_until_ns == 0 || qp.retry_reason != reason) {
@@ -143,7 +147,7 @@ bool try_first(Qp& qp) noexcept {
   }
   complete(qp, first.request, first.sequence, outcome);
   pop_queue(qp);
-  if (outcome.status != IBV_WC_SUCCESS) after_failure(qp);
+  if (outcome.status != IBV_WC_SUCCESS) after_failure(qp, outcome.status);
   return true;
 }
 
@@ -179,23 +183,26 @@ int post_one(Qp& qp, const ibv_send_wr& request) noexcept {
     complete(qp, request, sequence, {Verdict::done, IBV_WC_WR_FLUSH_ERR, 0});
     return 0;
   }
-  if (qp.queue.empty() && state == IBV_QPS_RTS) {
+  Process& process = *of(qp.qp_base.context).process;
+  const Fault fault = process.faults.next(qp);
+  if (!fault && qp.queue.empty() && state == IBV_QPS_RTS) {
     const Outcome outcome = execute(qp, request);
     if (outcome.verdict == Verdict::done) {
       ++qp.posted;
       complete(qp, request, sequence, outcome);
-      if (outcome.status != IBV_WC_SUCCESS) after_failure(qp);
+      if (outcome.status != IBV_WC_SUCCESS) after_failure(qp, outcome.status);
       return 0;
     }
   }
   const bool first = qp.queue.empty();
   try {
-    enqueue(qp, request, sequence);
+    enqueue(qp, request, sequence, fault);
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   }
   ++qp.posted;
-  if (first) of(qp.qp_base.context).process->wake_progress();
+  if (first && fault) retry_queue(qp);
+  if (first) process.wake_progress();
   return 0;
 }
 
@@ -248,6 +255,7 @@ void heed_attention(Qp& qp) noexcept {
   const std::uint32_t wanted = qp.block->attention.exchange(0);
   if ((wanted & kFlush) != 0) enter_error(qp);
   AsyncEvents& events = *of(qp.qp_base.context).events;
+  if ((wanted & kEstablishedEvent) != 0) events.raise(IBV_EVENT_COMM_EST, base(qp));
   if ((wanted & kAccessEvent) != 0) events.raise(IBV_EVENT_QP_ACCESS_ERR, base(qp));
   if ((wanted & kRequestEvent) != 0) events.raise(IBV_EVENT_QP_REQ_ERR, base(qp));
   if ((wanted & kFatalEvent) != 0) events.raise(IBV_EVENT_QP_FATAL, base(qp));

@@ -37,6 +37,12 @@ Parsed parse() {
     if (const auto link = env::text("WEFT_SOFT_LINK")) {
       parsed.settings.ethernet = parse_link(*link);
     }
+    if (const auto bytes = env::bytes("WEFT_SOFT_MAX_MR_SIZE", 4096, std::uint64_t{1} << 62)) {
+      parsed.settings.max_mr_size = *bytes;
+    }
+    if (const auto faults = env::text("WEFT_SOFT_FAULTS")) {
+      parsed.settings.faults = parse_faults("WEFT_SOFT_FAULTS", *faults);
+    }
   } catch (const Error& error) {
     log::write(log::Level::error, error.what());
     parsed.valid = false;

@@ -1,6 +1,8 @@
 // What the environment asks of the device.
 #pragma once
 
+#include "verbs/soft/faults.hpp"
+
 namespace weft::soft {
 
 /// How bytes reach memory of another process (and, when forced, of this one).
@@ -15,6 +17,8 @@ struct Settings {
   unsigned devices = 1;         // WEFT_SOFT_DEVICES, 1 to 8
   bool ethernet = false;        // WEFT_SOFT_LINK=infiniband|ethernet: the ports' link layer
   Path path = Path::automatic;  // WEFT_SOFT_PATH=auto|direct|cma|agent
+  std::uint64_t max_mr_size = UINT64_MAX;  // WEFT_SOFT_MAX_MR_SIZE: bytes of a region at most
+  FaultPlan faults;                        // WEFT_SOFT_FAULTS, see faults.cpp
 };
 
 /// Read once, at the first call; a value that is not allowed is reported on standard error and

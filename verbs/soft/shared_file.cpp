@@ -8,7 +8,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -53,48 +52,53 @@ bool parse_area(const char* line, Area& area) {
   return true;
 }
 
-bool is_file(int descriptor, const FileId& id) {
+bool names(const char* path, const FileId& id) {
   struct stat status {};
-  return ::fstat(descriptor, &status) == 0 && status.st_ino == id.inode &&
+  return ::stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == id.inode &&
          status.st_dev == id.device;
 }
 
-bool allows(int descriptor, bool must_write) {
-  const int mode = ::fcntl(descriptor, F_GETFL) & O_ACCMODE;
-  return mode == O_RDWR || (mode == O_RDONLY && !must_write);
+bool is_file(int descriptor, const FileId& id) {
+  struct stat status {};
+  return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_ino == id.inode && status.st_dev == id.device;
 }
 
-File find_open_descriptor(const FileId& id, bool must_write) {
+/// Opens what `path` names if that is the file `id`. The name may come to mean something else at
+/// any time, which could even act on being opened; so it is looked at through O_PATH first.
+File open_if(const char* path, const FileId& id, bool must_write) {
+  if (!names(path, id)) return {};
+  const File place(::open(path, O_PATH | O_CLOEXEC));
+  if (!place || !is_file(place.get(), id)) return {};
+  std::array<char, 32> link{};
+  std::snprintf(link.data(), link.size(), "/proc/self/fd/%d", place.get());
+  return File(::open(link.data(), (must_write ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+}
+
+/// Looks for the file among those that this process has open: the way to a memfd and to a file
+/// without a name. Other threads open and close descriptors meanwhile, so theirs are never used,
+/// only looked up by name and opened anew.
+File open_again(const FileId& id, bool must_write) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
   if (!directory) return {};
   while (const dirent* entry = ::readdir(directory.get())) {
-    const int descriptor = std::atoi(entry->d_name);
-    if (entry->d_name[0] == '.' || !is_file(descriptor, id) || !allows(descriptor, must_write)) {
-      continue;
-    }
-    return File(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+    std::array<char, 32> path{};
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%.16s", entry->d_name);
+    File file = open_if(path.data(), id, must_write);
+    if (file) return file;
   }
   return {};
 }
 
 File open_file(const Area& area, bool must_write) {
-  File file = find_open_descriptor(area.file, must_write);
+  File file = open_if(area.path.data(), area.file, must_write);
+  if (!file) file = open_again(area.file, must_write);
   if (file) return file;
+  // For the privileged only.
   std::array<char, 64> link{};
   std::snprintf(link.data(), link.size(), "/proc/self/map_files/%lx-%lx",
                 static_cast<unsigned long>(area.begin), static_cast<unsigned long>(area.end));
-  for (const char* path : {area.path.data(), static_cast<const char*>(link.data())}) {
-    if (path[0] != '/') continue;
-    // A device could act on being opened, and a file that is not ours might have taken the name.
-    struct stat status {};
-    if (::stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_ino != area.file.inode || status.st_dev != area.file.device) {
-      continue;
-    }
-    file = File(::open(path, (must_write ? O_RDWR : O_RDONLY) | O_CLOEXEC));
-    if (file && is_file(file.get(), area.file)) return file;
-  }
-  return {};
+  return open_if(link.data(), area.file, must_write);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ enum class RangeState { unmapped, ordinary, shared };
 
 /// Looks at this process's mappings: whether [address, address + bytes) is mapped (and writable,
 /// when asked), and whether all of it is one MAP_SHARED mapping of a file that is open here or can
-/// be opened by its path. `file` is set when it is.
+/// be opened by its path. `shared` is set when it is.
 RangeState inspect_range(std::uint64_t address, std::uint64_t bytes, bool must_write,
-                         SharedFile& file);
+                         SharedFile& shared);
 
 }  // namespace weft::soft

@@ -40,7 +40,7 @@ struct Reply {
 };
 
 /// Payload bytes of one packet.
-constexpr std::size_t kPacketBytes = 64 * 1024;
+constexpr std::size_t kPacketBytes = std::size_t{64} * 1024;
 
 /// The address of a slot's agent: an abstract name, which the kernel frees when its holder dies.
 struct SlotAddress {

@@ -75,10 +75,13 @@ struct Statistics {
     double seconds = 0;
   };
   std::vector<Entry> entries;
-  std::uint64_t connections = 0;    // queue pairs that exist
-  std::uint64_t stage_bytes = 0;    // shared memory of this rank
-  std::uint64_t channel_bytes = 0;  // registered memory of the connections
-  std::string device;               // "weft_soft0 (software)"; empty: none was needed
+  std::uint64_t connections = 0;        // queue pairs that exist
+  std::uint64_t reconnections = 0;      // of queue pairs after errors
+  std::uint64_t stage_bytes = 0;        // shared memory of this rank
+  std::uint64_t channel_bytes = 0;      // registered memory of the connections
+  std::uint64_t registrations = 0;      // of callers' buffers that were made
+  std::uint64_t registration_hits = 0;  // calls that found theirs made
+  std::string device;                   // "weft_soft0 (software)"; empty: none was needed
   std::string view;  // how local peers' buffers are read: "same process", "cma", "staged"
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };

@@ -202,7 +202,7 @@ TEST(Data, TheLastWordOfAWriteAppearsLast) {
   constexpr int rounds = 2000;
   auto flag = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(pair.b.data(bytes - 8)));
   std::atomic<int> seen{0};
-  std::thread reader([&] {
+  std::jthread reader([&] {
     for (int round = 1; round <= rounds; ++round) {
       const auto deadline = Clock::now() + kPatience;
       while (flag.load(std::memory_order_acquire) != static_cast<std::uint64_t>(round)) {
@@ -228,7 +228,6 @@ TEST(Data, TheLastWordOfAWriteAppearsLast) {
     while (seen != round && Clock::now() < deadline) std::this_thread::yield();
     ASSERT_EQ(seen, round);
   }
-  reader.join();
 }
 
 TEST(Data, UnsignalledRequestsCompleteSilentlyAndFreeTheirSlotsWithTheNextSignalledOne) {
@@ -246,13 +245,15 @@ TEST(Data, UnsignalledRequestsCompleteSilentlyAndFreeTheirSlotsWithTheNextSignal
 
 TEST(Data, BothDirectionsAtOnceFromTwoThreads) {
   Pair pair;
-  constexpr int messages = 3000;
+  constexpr int messages = 2000;
   const auto run = [&](Endpoint& mine) {
     int sent = 0, received = 0, posted = 0;
     for (int i = 0; i < 32; ++i) {
       if (mine.post_recv(0, {mine.sge(4096, 64)}) != 0) return false;
     }
-    const auto deadline = Clock::now() + kPatience;
+    // Where cores are scarce, the two take turns of a few messages each: what must not happen is
+    // that nothing moves.
+    auto deadline = Clock::now() + kPatience;
     while (sent < messages || received < messages) {
       if (Clock::now() > deadline) return false;
       if (posted < messages && posted - sent < 16) {
@@ -263,10 +264,12 @@ TEST(Data, BothDirectionsAtOnceFromTwoThreads) {
       while (ibv_poll_cq(mine.send_cq, 1, &wc) == 1) {
         if (wc.status != IBV_WC_SUCCESS) return false;
         ++sent;
+        deadline = Clock::now() + kPatience;
       }
       while (ibv_poll_cq(mine.recv_cq, 1, &wc) == 1) {
         if (wc.status != IBV_WC_SUCCESS) return false;
         ++received;
+        deadline = Clock::now() + kPatience;
         if (mine.post_recv(0, {mine.sge(4096, 64)}) != 0) return false;
       }
     }

@@ -1,0 +1,42 @@
+// What the environment asks of the port that joins this node to others. Each setting has a default
+// that follows from the port, so nothing needs to be set.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::verbs {
+
+enum class GidType : std::uint8_t { unknown, infiniband, roce_v1, roce_v2 };
+enum class GidFamily : std::uint8_t { unknown, ipv4, ipv6 };
+
+/// How a rank notices what a peer has written to its inbox.
+enum class Placement : std::uint8_t {
+  unknown,
+  polled,  ///< By looking at the memory: right where an adapter places a write's last bytes last.
+  immediate,  ///< By completions: a write with immediate has one when all of it is there.
+};
+
+struct PortSettings {
+  std::string device;  // WEFT_DEVICE, before the colon: a device's name, or soft; empty: any
+  int port = 0;        // WEFT_DEVICE, after the colon; 0: the first active
+  std::optional<int> gid_index;               // WEFT_GID_INDEX
+  GidType gid_type = GidType::unknown;        // WEFT_GID_TYPE; unknown: any, RoCE v2 first
+  GidFamily gid_family = GidFamily::unknown;  // WEFT_GID_FAMILY; unknown: any, IPv4 first
+  std::optional<std::uint16_t> partition;     // WEFT_PKEY; none: the first full member
+  int mtu_bytes = 0;                          // WEFT_MTU; 0: what the port uses
+  Placement placement = Placement::unknown;   // WEFT_PLACEMENT; unknown: as the adapter promises
+  std::uint8_t service_level = 0;             // WEFT_SERVICE_LEVEL
+  std::uint8_t traffic_class = 0;             // WEFT_TRAFFIC_CLASS, of routed packets
+  std::uint8_t timeout = 16;                  // WEFT_RC_TIMEOUT: 4.096 us times 2 to this
+  // WEFT_RC_RETRY. Not 7, the most there can be: rxe takes that for "for ever", and a peer that is
+  // gone would never be found out.
+  std::uint8_t retries = 6;
+  int recovery_s = 10;  // WEFT_RECOVERY: how long a connection may be broken; 0: not at all
+
+  /// UsageError names the variable, its value and what is allowed.
+  static PortSettings from_environment();
+};
+
+}  // namespace weft::verbs

@@ -1,0 +1,35 @@
+// What two ends of a reliable connection tell each other to connect.
+#pragma once
+
+#include <cstdint>
+
+#include "verbs/endpoint.hpp"
+
+namespace weft::verbs {
+
+/// What the other end must know. Sent as bytes: both ends run the same build.
+struct RcAddress {
+  std::uint32_t queue_pair = 0;
+  std::uint32_t control = 0;  // queue pair of its endpoint's control path; 0: none
+  std::uint32_t key = 0;
+  std::uint16_t lid = 0;
+  std::uint16_t partition = 0;
+  std::uint8_t software = 0;
+  std::uint8_t ethernet = 0;
+  std::uint8_t global_required = 0;
+  std::uint8_t mtu = 0;
+  GidType gid_type = GidType::unknown;
+  GidFamily gid_family = GidFamily::unknown;
+  std::uint8_t immediate = 0;
+  std::uint8_t reserved = 0;
+  std::uint64_t inbox = 0;
+  ibv_gid gid{};
+};
+
+/// UsageError when two ports cannot reach each other.
+void expect_same_fabric(const Endpoint& endpoint, const RcAddress& peer);
+
+/// How packets find the peer: by its GID on Ethernet, by its LID within an InfiniBand subnet.
+ibv_ah_attr route(const Endpoint& endpoint, const RcAddress& peer);
+
+}  // namespace weft::verbs
