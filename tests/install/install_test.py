@@ -105,7 +105,8 @@ class Installed(unittest.TestCase):
 
     def test_find_package(self):
         tree = os.path.join(self.scratch, "user")
-        run("cmake", "-S", HERE, "-B", tree, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-G", "Ninja", "-S", HERE, "-B", tree,
+            f"-DCMAKE_PREFIX_PATH={self.prefix}")
         run("cmake", "--build", tree)
         self.assert_runs(os.path.join(tree, "user_c"), device=False)
         self.assert_runs(os.path.join(tree, "user_cpp"), device=True)

@@ -1,0 +1,164 @@
+// Latency and bandwidth of the channel between two processes over a device, as perftest measures
+// raw verbs: half of a ping-pong's round trip, and a stream of messages in one direction.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "verbs/channel.hpp"
+#include "verbs/endpoint.hpp"
+#include "verbs/rc_wire.hpp"
+
+namespace {
+
+using namespace weft;
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kRendezvousBytes = 8192;
+constexpr int kWarmUp = 100;
+
+struct Wanted {
+  std::array<std::string, 2> devices;
+  std::size_t bytes = 8;
+  int rounds = 1000;
+};
+
+class End {
+ public:
+  End(const Wanted& wanted, int self, int socket)
+      : endpoint_(settings(wanted.devices[static_cast<std::size_t>(self)])),
+        wire_(endpoint_),
+        channel_(wire_, kRendezvousBytes),
+        file_(make_memory_file("weft-bench", wanted.bytes)),
+        memory_(file_.get(), wanted.bytes),
+        registration_(endpoint_.register_memory(memory_.data(), wanted.bytes)),
+        socket_(socket) {
+    std::memset(memory_.data(), self, wanted.bytes);
+    const std::string mine = wire_.address();
+    std::string theirs(mine.size(), '\0');
+    if (::write(socket_, mine.data(), mine.size()) < 0 ||
+        ::recv(socket_, theirs.data(), theirs.size(), MSG_WAITALL) !=
+            static_cast<ssize_t>(theirs.size())) {
+      throw Error("the other end is gone");
+    }
+    wire_.connect(theirs);
+    meet();
+  }
+
+  void send() {
+    transfer_.layout = layout(registration_.lkey());
+    channel_.send(transfer_);
+    finish();
+  }
+  void recv() {
+    transfer_.layout = layout(registration_.rkey());
+    channel_.recv(transfer_);
+    finish();
+  }
+  /// Both ends have come here.
+  void meet() {
+    char byte = 0;
+    if (::write(socket_, &byte, 1) != 1 || ::read(socket_, &byte, 1) != 1) {
+      throw Error("the other end is gone");
+    }
+  }
+  std::string device() const { return endpoint_.describe(); }
+
+ private:
+  static verbs::PortSettings settings(const std::string& device) {
+    auto settings = verbs::PortSettings::from_environment();
+    if (!device.empty()) settings.device = device;
+    return settings;
+  }
+  verbs::Layout layout(std::uint32_t key) const {
+    return {memory_.data(), memory_.size(), 1, memory_.size(), key};
+  }
+  void finish() {
+    while (!transfer_.done) {
+      if (channel_.progress() == verbs::Status::failed) throw Error(channel_.failure());
+    }
+  }
+
+  verbs::Endpoint endpoint_;
+  verbs::RcWire wire_;
+  verbs::Channel channel_;
+  File file_;
+  Mapping memory_;
+  verbs::Registration registration_;
+  verbs::Transfer transfer_;
+  int socket_;
+};
+
+double median(std::vector<double>& values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<long>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+void run(const Wanted& wanted, int self, int socket) {
+  End end(wanted, self, socket);
+  std::vector<double> half_trips_us;
+  for (int round = -kWarmUp; round < wanted.rounds; ++round) {
+    const auto begin = Clock::now();
+    self == 0 ? end.send() : end.recv();
+    self == 0 ? end.recv() : end.send();
+    const std::chrono::duration<double, std::micro> trip = Clock::now() - begin;
+    if (round >= 0) half_trips_us.push_back(trip.count() / 2);
+  }
+  end.meet();
+  const auto begin = Clock::now();
+  for (int round = 0; round < wanted.rounds; ++round) self == 0 ? end.send() : end.recv();
+  end.meet();
+  const std::chrono::duration<double> stream = Clock::now() - begin;
+  if (self != 0) return;
+  std::printf("{\"device\": \"%s\", \"bytes\": %zu, \"latency_us\": %.3f, \"mb_per_s\": %.1f}\n",
+              end.device().c_str(), wanted.bytes, median(half_trips_us),
+              static_cast<double>(wanted.bytes) * wanted.rounds / stream.count() / 1e6);
+}
+
+int run_guarded(const Wanted& wanted, int self, int socket) {
+  try {
+    run(wanted, self, socket);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_channel: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3 || argc > 5) {
+    std::fprintf(stderr, "usage: bench_channel BYTES ROUNDS [DEVICE [DEVICE OF THE OTHER END]]\n");
+    return 2;
+  }
+  Wanted wanted;
+  wanted.bytes = std::strtoull(argv[1], nullptr, 10);
+  wanted.rounds = std::atoi(argv[2]);
+  if (argc > 3) wanted.devices = {argv[3], argv[argc - 1]};
+  std::array<int, 2> sockets{};
+  if (wanted.bytes == 0 || wanted.rounds < 1 ||
+      ::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()) != 0) {
+    std::fprintf(stderr, "bench_channel: BYTES and ROUNDS are at least 1\n");
+    return 2;
+  }
+  const pid_t child = ::fork();
+  if (child < 0) return 1;
+  const int self = child == 0 ? 1 : 0;
+  ::close(sockets[static_cast<std::size_t>(1 - self)]);
+  const int code = run_guarded(wanted, self, sockets[static_cast<std::size_t>(self)]);
+  if (child == 0) ::_exit(code);
+  ::close(sockets[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return code != 0 || status != 0 ? 1 : 0;
+}
