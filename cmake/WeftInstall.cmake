@@ -16,8 +16,9 @@ foreach(mpi ${WEFT_MPIS})
 endforeach()
 install(TARGETS weft_api EXPORT weft-targets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include)
-# weft.hpp includes it; a quoted include looks beside it first.
-install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp DESTINATION include/weft/base)
+# weft.hpp includes them; a quoted include looks beside it first.
+install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp ${CMAKE_SOURCE_DIR}/base/operation.hpp
+  DESTINATION include/weft/base)
 
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION lib/cmake/weft FILE weft-config.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weft-config-version.cmake

@@ -19,12 +19,13 @@ ROOMS = {
     "alltoall": ["plan", "hierarchy"],
     "gather": ["plan", "hierarchy"],
     "reduce": ["plan", "hierarchy", "gather"],
+    "sim": ["plan", "hierarchy"],
     "verbs": ["base"],
     "verbs/soft": ["base"],
     "engine": ["plan", "verbs"],
     "comm": ["hierarchy", "alltoall", "engine"],
     "mpi": ["comm"],
-    "cli": ["comm", "gather", "reduce"],
+    "cli": ["comm", "gather", "reduce", "sim"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

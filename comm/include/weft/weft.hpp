@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/error_types.hpp"
+#include "base/operation.hpp"
 
 namespace weft {
 
@@ -61,6 +62,12 @@ struct Options {
   /// The algorithm of every alltoall, as `weft plan` takes it. WEFT_ALLTOALL; default: chosen by
   /// size.
   std::string alltoall;
+};
+
+/// One rank's part of a buffer whose parts differ in size, in bytes.
+struct Part {
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
 };
 
 /// What a communicator has done so far, on this rank.
@@ -113,6 +120,53 @@ class WEFT_API Communicator {
     static_assert(std::is_trivially_copyable_v<T>);
     alltoall(input.data(), output.data(), block_bytes(input.size_bytes(), output.size_bytes()));
   }
+
+  // The other collectives mean what MPI's mean. All ranks give the same sizes, roots, parts and
+  // operations. A *block* is block_bytes bytes; "blocks of all" are size() of them, one after
+  // another in rank order, or as `parts` says: one for each rank, without overlap. Buffers that
+  // a rank does not need for its part are ignored. In place: the buffer that a rank gives and the
+  // one that it takes may be the very same bytes, in particular
+  //   - reduce (the root), allreduce, scan, exscan: input == output
+  //   - allgather, gather (the root): input is the rank's own block of the output
+  //   - scatter (the root): output is its own block of the input
+  //   - reduce_scatter: input == output, the result at its beginning
+  // Any other overlap is a mistake that goes unnoticed.
+
+  /// No rank returns before all have come.
+  void barrier();
+  /// `bytes` bytes of the root's buffer appear in everyone's.
+  void broadcast(void* buffer, std::size_t bytes, int root);
+  /// Block r of the root's input becomes rank r's output.
+  void scatter(const void* input, void* output, std::size_t block_bytes, int root);
+  /// Everyone's block becomes blocks of all in the root's output.
+  void gather(const void* input, void* output, std::size_t block_bytes, int root);
+  /// Everyone's block becomes blocks of all in everyone's output.
+  void allgather(const void* input, void* output, std::size_t block_bytes);
+  /// Blocks of different sizes. Only the root knows `parts` (others give none); all know their own
+  /// `bytes`.
+  void scatter(const void* input, std::span<const Part> parts, void* output, std::size_t bytes,
+               int root);
+  void gather(const void* input, std::size_t bytes, void* output, std::span<const Part> parts,
+              int root);
+  /// Blocks of different sizes, known to all.
+  void allgather(const void* input, void* output, std::span<const Part> parts);
+
+  /// The root's output becomes the inputs of all, reduced in rank order, element by element.
+  void reduce(const void* input, void* output, std::size_t elements, const Operation& operation,
+              int root);
+  /// Everyone's does; bitwise the same.
+  void allreduce(const void* input, void* output, std::size_t elements, const Operation& operation);
+  /// Rank r's output becomes block r, of elements[r] elements, of the inputs reduced. Blocks follow
+  /// one another.
+  void reduce_scatter(const void* input, void* output, std::span<const std::size_t> elements,
+                      const Operation& operation);
+  /// The same with `elements` elements a block.
+  void reduce_scatter(const void* input, void* output, std::size_t elements,
+                      const Operation& operation);
+  /// Rank r's output becomes the inputs of ranks 0 to r, reduced in this order.
+  void scan(const void* input, void* output, std::size_t elements, const Operation& operation);
+  /// Of ranks 0 to r - 1; rank 0's output stays as it is.
+  void exscan(const void* input, void* output, std::size_t elements, const Operation& operation);
 
   /// The algorithm that an alltoall of this size takes here.
   std::string algorithm_for(std::size_t block_bytes) const;

@@ -1,0 +1,80 @@
+// What the simulator knows of a cluster: adapters, the memory of nodes, the fabric between them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace weft::sim {
+
+// Times are nanoseconds, sizes bytes, rates bytes per nanosecond (the same number as GB/s).
+
+/// How the total rate of one adapter changes with the number of local cores that send through it
+/// at once. Linear between the points, constant beyond the last.
+struct Scaling {
+  struct Point {
+    int senders = 1;
+    double total = 1.0;  ///< relative to one sender
+  };
+  std::vector<Point> points = {{1, 1.0}};  ///< ascending by senders, the first is {1, 1.0}
+
+  double at(int senders) const noexcept;
+};
+
+/// One adapter, and what using it costs a core.
+struct Adapter {
+  static constexpr std::uint64_t kAllSizes = std::numeric_limits<std::uint64_t>::max();
+
+  // The cores.
+  double post_ns = 0;           ///< of the sending core, a message
+  double poll_ns = 0;           ///< of the receiving core, a message; of the sending one, half
+  std::uint64_t pio_bytes = 0;  ///< messages up to here are stored into the adapter by the sending
+                                ///< core, which is busy meanwhile; kAllSizes: all of them
+  double pio_bytes_per_ns = 1;  ///< of one core
+  double dma_start_ns = 0;  ///< from the doorbell to the first byte, of messages above pio_bytes
+
+  // The adapter.
+  double message_gap_ns = 0;          ///< between any two messages that it sends
+  double queue_gap_ns = 0;            ///< between two messages of one queue pair
+  double queue_bytes_per_ns = 0;      ///< the most that one sender reaches; 0: bytes_per_ns
+  double bytes_per_ns = 1;            ///< the most in one direction
+  double both_ways_bytes_per_ns = 0;  ///< the most in both together; 0: twice bytes_per_ns
+  Scaling senders;                    ///< of what crosses it, by the cores that send
+  double latency_ns = 0;              ///< from the last byte sent to the message seen, no switch
+
+  // The protocol.
+  std::uint64_t eager_bytes = 0;  ///< above, a message waits for its receiver, a round trip more
+  std::uint64_t inline_bytes = 0;
+  bool in_order_placement = false;
+  double register_ns = 0;           ///< a registration
+  double register_ns_per_byte = 0;  ///< of memory registered
+};
+
+/// The inside of a node.
+struct Node {
+  double copy_start_ns = 0;         ///< of a copy, and of each further block of a strided one
+  double cached_bytes_per_ns = 10;  ///< of one core: copies of what a local core wrote lately
+  double memory_bytes_per_ns = 5;   ///< of one core: copies from memory
+  double fresh_bytes_per_ns = 5;    ///< of one core: copies of what the adapter has just written
+  std::uint64_t cache_bytes = 1 << 20;  ///< shared by the cores of a node; more goes to memory
+  double total_bytes_per_ns = 20;       ///< all cores together, to memory
+  double signal_ns = 0;                 ///< from a signal to the end of the wait for it
+  double reduce_bytes_per_ns = 5;       ///< of one core, of one operand
+};
+
+/// A fat tree of two levels with fixed routes, or a crossbar.
+struct Fabric {
+  double hop_ns = 0;             ///< a switch
+  double link_bytes_per_ns = 0;  ///< of each link; 0: the adapter's
+  int nodes_per_leaf = 0;        ///< 0: one switch joins all nodes
+  int uplinks_per_leaf = 0;  ///< fewer than nodes_per_leaf: tapered; route: destination modulo it
+};
+
+struct Hardware {
+  Adapter adapter;
+  Node node;
+  Fabric fabric;
+  int rails = 1;  ///< adapters of a node; rank at place p uses rail p modulo rails
+};
+
+}  // namespace weft::sim
