@@ -1,5 +1,7 @@
 // weft check: proves that plans are right, without running them.
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 
 #include "base/env.hpp"
@@ -25,19 +27,22 @@ int check_algorithms(const CheckOptions& options) {
                        : hierarchy::usable_cores();
   const auto collective = read_collective(options);
   std::vector<std::vector<Algorithm>> algorithms;  // by machine
-  std::vector<Case> cases;
+  std::vector<std::vector<Variation>> problems;    // likewise
   for (const auto& machine : machines) {
     algorithms.push_back(read_algorithms(options, collective, machine.ranks()));
+    auto& all = problems.emplace_back();
+    for (const auto& [bytes, stride] : blocks) {
+      std::ranges::move(vary(options, make_problem(collective, machine.ranks(), bytes, stride)),
+                        std::back_inserter(all));
+    }
   }
+  std::vector<Case> cases;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     for (const auto& algorithm : algorithms[i]) {
-      for (const auto& [bytes, stride] : blocks) {
-        const auto problem = make_problem(collective, machines[i].ranks(), bytes, stride);
-        for (const auto& one : vary(options, problem)) {
-          // What is asked for by name says itself why not.
-          if (options.algorithms.empty() && algorithm.refusal(one, machines[i])) continue;
-          cases.push_back({&algorithm, &machines[i], one});
-        }
+      for (const auto& [problem, counts] : problems[i]) {
+        // What is asked for by name says itself why not.
+        if (options.algorithms.empty() && algorithm.refusal(problem, machines[i])) continue;
+        cases.push_back({&algorithm, &machines[i], &problem, counts});
       }
     }
   }
@@ -60,10 +65,12 @@ int check_files(const CheckOptions& options) {
   required(options.bytes, "--bytes, the size of the blocks that the plans in --file exchange,");
   const auto blocks = read_blocks(options);
   if (blocks.size() != 1) throw_usage("--bytes={}: with --file one size", *options.bytes);
-  // Of a rooted collective the first root, of a reduction any commutative operation, unless told.
+  // Of a rooted collective the first root, of a reduction any commutative operation, of an
+  // alltoallv random counts, unless told.
   const auto problem = vary(options, make_problem(read_collective(options), machine.ranks(),
                                                   blocks[0].bytes, blocks[0].stride))
-                           .front();
+                           .front()
+                           .problem;
   const Proof proof = prove(problem, machine, read_plans(options.files));
   if (options.json) {
     print_json(Json{{"holds", proof.holds()},
@@ -99,6 +106,7 @@ void add_check(CLI::App& tool, Action& action) {
       "Examples:\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft check alltoall --algorithm sa:direct=1 --machine 1+3+4 --bytes 1,512,4K\n"
+      "  weft check alltoallv --ranks 1..6 --counts skew --in-place\n"
       "  weft check allreduce --ranks 1..16\n"
       "  weft check alltoall --file plans/ --machine 3x4 --bytes 512\n\n" +
       list_algorithms());

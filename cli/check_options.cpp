@@ -5,6 +5,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "cli/counts.hpp"
 #include "cli/placements.hpp"
 
 namespace weft::cli {
@@ -62,22 +63,35 @@ std::vector<Algorithm> read_algorithms(const CheckOptions& options, plan::Collec
   return algorithms;
 }
 
-std::vector<plan::Problem> vary(const CheckOptions& options, const plan::Problem& problem) {
-  std::vector<plan::Problem> problems = {problem};
+std::vector<Variation> vary(const CheckOptions& options, const plan::Problem& problem) {
+  std::vector<Variation> varied;
+  if (problem.collective == plan::Collective::alltoallv) {
+    for (const std::string_view kind : kCounts) {
+      if (options.counts && *options.counts != kind) continue;
+      Variation& one = varied.emplace_back(problem, std::string(kind));
+      one.problem.in_place = options.in_place;
+      set_counts(one.problem, kind);
+    }
+    return varied;
+  }
+  std::set<int> roots = {problem.root};
   if (is_rooted(problem.collective)) {
-    std::set<int> roots = {0, problem.ranks / 2, problem.ranks - 1};
+    roots = {0, problem.ranks / 2, problem.ranks - 1};
     if (options.root) {
       roots = {static_cast<int>(env::parse_integer("--root", *options.root, 0, problem.ranks - 1))};
     }
-    problems.clear();
-    for (const int root : roots) problems.emplace_back(problem).root = root;
   }
-  if (!is_reduction(problem.collective)) return problems;
-  std::vector<plan::Problem> varied;
-  for (const plan::Problem& one : problems) {
+  for (const int root : roots) {
+    plan::Problem one = problem;
+    one.root = root;
+    one.in_place = options.in_place;
+    if (!is_reduction(problem.collective)) {
+      varied.emplace_back(one);
+      continue;
+    }
     for (const std::string_view operation : kOperations) {
       if (options.operation && *options.operation != operation) continue;
-      set_operation(varied.emplace_back(one), operation);
+      set_operation(varied.emplace_back(one).problem, operation);
     }
   }
   return varied;
@@ -92,6 +106,11 @@ plan::Collective read_collective(const CheckOptions& options) {
   };
   expect("--root", options.root, is_rooted(collective));
   expect("--operation", options.operation, is_reduction(collective));
+  expect("--counts", options.counts, collective == plan::Collective::alltoallv);
+  if (options.counts) parse_choice("--counts", *options.counts, {kCounts.begin(), kCounts.end()});
+  if (options.in_place && !is_alltoall(collective)) {
+    throw_usage("--in-place: {} takes none", to_string(collective));
+  }
   plan::Problem any;
   if (options.operation) set_operation(any, *options.operation);
   return collective;
@@ -131,6 +150,13 @@ void add_options(CLI::App& command, CheckOptions& options) {
                   "What reductions may rely on: commutative, ordered (not commutative),\n"
                   "exact (associative to the bit, too) [each]")
       ->type_name("HOW");
+  command
+      .add_option("--counts", options.counts,
+                  "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
+                  "average [each]")
+      ->type_name("KIND");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
+      ->disable_flag_override();
   several("--file", options.files,
           "Verify the plans in this file, folder or standard input (-) instead:\n"
           "one plan a rank (repeatable; with --machine and --bytes)")

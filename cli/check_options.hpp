@@ -13,8 +13,9 @@
 namespace weft::cli {
 
 struct CheckOptions {
-  Text collective, ranks, placements, seed, bytes, stride, root, operation, jobs;
+  Text collective, ranks, placements, seed, bytes, stride, root, operation, counts, jobs;
   std::vector<std::string> machines, algorithms, files;
+  bool in_place = false;
   bool json = false;
 };
 
@@ -34,8 +35,13 @@ std::vector<hierarchy::Machine> read_machines(const CheckOptions& options);
 /// The algorithms to check on some number of ranks.
 std::vector<Algorithm> read_algorithms(const CheckOptions& options, plan::Collective collective,
                                        int ranks);
-/// The problem with every root (the first, the last and one between, unless one is given) and every
-/// kind of operation (unless one is given).
-std::vector<plan::Problem> vary(const CheckOptions& options, const plan::Problem& problem);
+/// A problem, and the kind of its counts where it is an alltoallv.
+struct Variation {
+  plan::Problem problem;
+  std::string counts = {};
+};
+/// The problem with every root (the first, the last and one between, unless one is given), every
+/// kind of operation (unless one is given) and every kind of counts (unless some are given).
+std::vector<Variation> vary(const CheckOptions& options, const plan::Problem& problem);
 
 }  // namespace weft::cli

@@ -19,16 +19,17 @@ std::string family(const Algorithm& algorithm) {
 }
 
 std::string command_for(const Case& one) {
+  const plan::Problem& problem = *one.problem;
   std::string command = fmt::format("weft check {} --algorithm {} --machine {} --bytes {}",
-                                    to_string(one.problem.collective), one.algorithm->name,
-                                    to_string(*one.machine), one.problem.block_bytes);
-  if (one.problem.stride != one.problem.block_bytes) {
-    command += fmt::format(" --stride {}", one.problem.stride);
+                                    to_string(problem.collective), one.algorithm->name,
+                                    to_string(*one.machine), problem.block_bytes);
+  if (problem.stride != problem.block_bytes) command += fmt::format(" --stride {}", problem.stride);
+  if (is_rooted(problem.collective)) command += fmt::format(" --root {}", problem.root);
+  if (is_reduction(problem.collective)) {
+    command += fmt::format(" --operation {}", operation_of(problem));
   }
-  if (is_rooted(one.problem.collective)) command += fmt::format(" --root {}", one.problem.root);
-  if (is_reduction(one.problem.collective)) {
-    command += fmt::format(" --operation {}", operation_of(one.problem));
-  }
+  if (!one.counts.empty()) command += fmt::format(" --counts {}", one.counts);
+  if (problem.in_place) command += " --in-place";
   return command;
 }
 
