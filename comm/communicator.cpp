@@ -36,11 +36,15 @@ void Communicator::alltoall(const void* input, void* output, std::size_t block_b
         "that)",
         size(), block_bytes);
   }
-  impl_->alltoall(in, out, block_bytes);
+  if (block_bytes == 0) return;
+  impl_->run(plan::Problem::alltoall(size(), block_bytes), in, out);
 }
 
 void Communicator::alltoall_in_place(void* buffer, std::size_t block_bytes) {
-  impl_->alltoall_in_place(static_cast<std::byte*>(buffer), block_bytes);
+  if (block_bytes == 0) return;
+  const std::byte* input =
+      impl_->input_of(buffer, buffer, block_bytes * static_cast<std::size_t>(size()));
+  impl_->run(plan::Problem::alltoall(size(), block_bytes), input, static_cast<std::byte*>(buffer));
 }
 
 std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t output_bytes) const {
@@ -51,8 +55,10 @@ std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t outpu
   return input_bytes / static_cast<std::size_t>(size());
 }
 
-std::string Communicator::algorithm_for(std::size_t block_bytes) const {
-  return impl_->algorithm_for(block_bytes).name();
+std::string Communicator::algorithm_for(std::string_view collective, std::size_t bytes) const {
+  plan::Problem problem = plan::Problem::alltoall(size(), bytes);
+  problem.collective = plan::parse_collective(collective);
+  return impl_->algorithm_for(problem).name;
 }
 
 Statistics Communicator::statistics() const {

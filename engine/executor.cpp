@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <cerrno>
-
 #include "base/error.hpp"
-#include "engine/copy.hpp"
 
 namespace weft::engine {
 
@@ -15,6 +12,9 @@ using verbs::Layout;
 using verbs::Status;
 
 namespace {
+
+// Of what a peer has, brought here for a reduction at once: a part of the nearest cache.
+constexpr std::size_t kOperandBytes = 32 << 10;
 
 /// Grows a buffer of an execution; contents do not matter between executions.
 template <class T>
@@ -42,9 +42,7 @@ Prepared Executor::prepare(Program program) {
     prepared.channels.push_back(links_.channel(peer));
   }
   for (const Step& step : made.steps()) {
-    if (step.kind == OpKind::reduce) {
-      throw_usage("plan of rank {}: reductions are verified but not executed yet", rank_);
-    }
+    if (step.kind == OpKind::reduce) at_least(operand_, kOperandBytes);
     if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
     const bool local = links_.is_local(prepared.ranks[step.peer]);
     const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
@@ -109,10 +107,12 @@ bool Executor::begin(const Prepared& prepared, const std::byte* input, std::byte
   return !program.uses_stage() || node_ == nullptr || heard_all_ || guard_stages();
 }
 
-bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept {
+bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output,
+                   const Operation* operation) noexcept {
   if (!failure_.empty()) return false;
   if (links_.is_troubled()) links_.tend();
   if (!register_buffers(prepared, input, output)) return false;
+  operation_ = operation;
   bool good = begin(prepared, input, output);
   if (good) {
     const Program& program = prepared.program;
@@ -188,7 +188,8 @@ void Executor::start(std::uint32_t id) noexcept {
     case OpKind::recv:
       transfer(step, id);
       break;
-    case OpKind::reduce:  // refused by prepare()
+    case OpKind::reduce:
+      if (reduce(step)) finish(id);
       break;
   }
   if (step.next != kNone) release(step.next);
@@ -197,38 +198,6 @@ void Executor::start(std::uint32_t id) noexcept {
 Layout Executor::layout(const Operand& operand, bool remote_key) const noexcept {
   return {bases_[operand.base] + operand.offset, operand.block_bytes, operand.count, operand.stride,
           remote_key ? rkeys_[operand.base] : lkeys_[operand.base]};
-}
-
-bool Executor::copy(const Step& step) noexcept {
-  const Program& program = prepared_->program;
-  const std::uint32_t first_peer = program.input_base(0);
-  if (step.dst.base < first_peer && step.src.base < first_peer) {
-    engine::copy(layout(step.dst, false), layout(step.src, false));
-    return true;
-  }
-  // One side is a buffer of a peer: it has published where its buffers are, and an op that this
-  // one follows came after that.
-  const auto place_of = [&](std::uint32_t base) {
-    return static_cast<int>((base - first_peer) % static_cast<std::uint32_t>(program.places()));
-  };
-  for (const Operand* operand : {&step.dst, &step.src}) {
-    if (operand->base < first_peer) continue;
-    const int place = place_of(operand->base);
-    const bool input = operand->base < program.output_base(0);
-    bases_[operand->base] =
-        reinterpret_cast<std::byte*>(input ? node_->input_of(place) : node_->output_of(place));
-  }
-  const Layout dst = layout(step.dst, false);
-  const Layout src = layout(step.src, false);
-  if (node_->view() == View::same_process) {
-    engine::copy(dst, src);
-    return true;
-  }
-  const bool good = step.src.base >= first_peer
-                        ? read_from(node_->process_of(place_of(step.src.base)), dst, src)
-                        : write_to(node_->process_of(place_of(step.dst.base)), src, dst);
-  if (!good) fail(SystemError("process_vm_readv of a rank of this node", errno).what());
-  return good;
 }
 
 void Executor::transfer(const Step& step, std::uint32_t id) noexcept {

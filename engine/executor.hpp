@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/operation.hpp"
 #include "engine/links.hpp"
 #include "engine/node.hpp"
 #include "engine/program.hpp"
@@ -47,11 +48,15 @@ class Executor {
   /// Makes a program ready: channels to all of its peers must exist. Grows what executions need.
   Prepared prepare(Program program);
 
-  /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
-  /// collective in the same order. False when it could not be finished: failure() says why, the
-  /// peers have been told, and nothing can be run any more.
-  bool run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept;
+  /// Runs it on the caller's buffers; `operation` is what its reductions do, if it has any. All
+  /// ranks of the communicator run their programs of the same collective in the same order. False
+  /// when it could not be finished: failure() says why, the peers have been told, and nothing can
+  /// be run any more.
+  bool run(Prepared& prepared, const std::byte* input, std::byte* output,
+           const Operation* operation = nullptr) noexcept;
   const std::string& failure() const { return failure_; }
+  /// This rank cannot go on, for a reason of its own: the peers are told.
+  void give_up(std::string why) noexcept { fail(std::move(why)); }
 
   std::uint64_t executions() const { return execution_; }
 
@@ -66,6 +71,10 @@ class Executor {
   bool progress_waits() noexcept;
   bool progress_channels() noexcept;
   bool copy(const Step& step) noexcept;
+  bool reduce(const Step& step) noexcept;
+  void find_peer_buffer(const Operand& operand) noexcept;
+  bool is_peer_buffer(const Operand& operand) const noexcept;
+  int owner_of(const Operand& operand) const noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
 
@@ -90,10 +99,12 @@ class Executor {
 
   // Memory that plans call scratch, grown by prepare().
   Segment scratch_;
+  std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
   verbs::Registration scratch_registration_;
 
   // Of the execution under way. Sized by prepare(): run() allocates nothing.
   const Prepared* prepared_ = nullptr;
+  const Operation* operation_ = nullptr;
   std::vector<std::byte*> bases_;
   std::vector<std::uint32_t> lkeys_;
   std::vector<std::uint32_t> rkeys_;

@@ -56,7 +56,7 @@ Options on(const char* machine, std::string algorithm = "") {
   const auto parsed = hierarchy::Machine::parse(machine);
   Options options;
   options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
-  options.alltoall = std::move(algorithm);
+  if (!algorithm.empty()) options.algorithms["alltoall"] = std::move(algorithm);
   return options;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,9 +60,12 @@ WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
-  /// The algorithm of every alltoall, as `weft plan` takes it. WEFT_ALLTOALL; default: chosen by
-  /// size.
-  std::string alltoall;
+  /// Algorithms by collective, both as `weft plan` names them: {"alltoall", "sa:between=bruck"}.
+  /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size.
+  std::map<std::string, std::string> algorithms;
+  /// Reductions give bitwise the same on every placement of the same ranks. WEFT_DETERMINISTIC;
+  /// default: no.
+  bool deterministic = false;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.
@@ -73,7 +77,7 @@ struct Part {
 /// What a communicator has done so far, on this rank.
 struct Statistics {
   struct Entry {
-    std::string collective;  // "alltoall"
+    std::string collective;  // "alltoall", as `weft plan` names it
     std::string algorithm;   // "sa:between=bruck"
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;       // of this rank's inputs
@@ -168,8 +172,9 @@ class WEFT_API Communicator {
   /// Of ranks 0 to r - 1; rank 0's output stays as it is.
   void exscan(const void* input, void* output, std::size_t elements, const Operation& operation);
 
-  /// The algorithm that an alltoall of this size takes here.
-  std::string algorithm_for(std::size_t block_bytes) const;
+  /// The algorithm that a collective ("alltoall", "allreduce", ..) takes here, for blocks or
+  /// vectors of this size.
+  std::string algorithm_for(std::string_view collective, std::size_t bytes) const;
   Statistics statistics() const;
 
  private:
