@@ -235,7 +235,7 @@ std::size_t Communicator::Impl::entry_for(Collective collective, const std::stri
 void Communicator::Impl::execute(engine::Prepared& prepared, const std::byte* input,
                                  std::byte* output, const Operation* operation,
                                  Statistics::Entry& entry) {
-  if (!executor_->run(prepared, input, output, operation)) {
+  if (!executor_->run(prepared, {input, output, operation})) {
     broken_ = executor_->failure();
     throw PeerError(broken_);
   }
