@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -106,18 +104,12 @@ comm::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const 
   return comm::choose(problem, facts);
 }
 
-const std::byte* Communicator::Impl::input_of(const void* input, const void* output,
-                                              std::size_t bytes) {
-  if (input != output || bytes == 0) return static_cast<const std::byte*>(input);
-  if (aside_.size() < bytes) aside_.resize(bytes);
-  std::memcpy(aside_.data(), input, bytes);
-  return aside_.data();
-}
-
-Communicator::Impl::Call& Communicator::Impl::call_for(const Problem& problem) {
-  if (!calls_.empty() && calls_.front().problem == problem) return calls_.front();
-  const auto found = call_of_.find(problem);
-  if (found == call_of_.end()) return prepare(problem);
+const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
+    const comm::Task& task) {
+  if (task.irregular) return irregular_call_for(task.problem);
+  if (!calls_.empty() && calls_.front()->problem == task.problem) return calls_.front();
+  const auto found = call_of_.find(task.problem);
+  if (found == call_of_.end()) return prepare(task.problem);
   calls_.splice(calls_.begin(), calls_, found->second);
   return calls_.front();
 }
@@ -169,9 +161,11 @@ Communicator::Impl::Cut Communicator::Impl::cut(const comm::Algorithm& algorithm
   }
 }
 
-Communicator::Impl::Call& Communicator::Impl::prepare(const Problem& problem) {
+const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
+    const Problem& problem) {
   if (!broken_.empty()) throw PeerError(broken_);
-  Call call;
+  auto made = std::make_shared<Call>();
+  Call& call = *made;
   call.problem = problem;
   call.input_bytes = problem.input_bytes(rank_);
   const comm::Algorithm algorithm = algorithm_for(problem);
@@ -198,10 +192,10 @@ Communicator::Impl::Call& Communicator::Impl::prepare(const Problem& problem) {
   if (plans.size() > 1) call.rest = made_ready(plans.back());
   call.entry = entry_for(problem.collective, algorithm.name);
   if (calls_.size() == kMostCalls) {
-    call_of_.erase(calls_.back().problem);
+    call_of_.erase(calls_.back()->problem);
     calls_.pop_back();
   }
-  calls_.push_front(std::move(call));
+  calls_.push_front(std::move(made));
   call_of_[problem] = calls_.begin();
   return calls_.front();
 }
@@ -232,41 +226,14 @@ std::size_t Communicator::Impl::entry_for(Collective collective, const std::stri
   return entries.size() - 1;
 }
 
-void Communicator::Impl::execute(engine::Prepared& prepared, const std::byte* input,
-                                 std::byte* output, const Operation* operation,
-                                 Statistics::Entry& entry) {
-  if (!executor_->run(prepared, {input, output, operation})) {
-    broken_ = executor_->failure();
-    throw PeerError(broken_);
-  }
-  entry.messages += prepared.messages;
-  entry.wire_bytes += prepared.wire_bytes;
-}
-
-void Communicator::Impl::run(const Problem& problem, const std::byte* input, std::byte* output,
-                             const Operation* operation) {
-  Call& call = call_for(problem);
-  if (!broken_.empty()) throw PeerError(broken_);
-  const auto begin = std::chrono::steady_clock::now();
-  Statistics::Entry& entry = statistics_.entries[call.entry];
-  execute(*call.slice, input, output, operation, entry);
-  for (std::uint64_t at = call.slice_bytes; at < problem.block_bytes; at += call.slice_bytes) {
-    const bool last = problem.block_bytes - at < call.slice_bytes;
-    execute(last ? *call.rest : *call.slice, input + at, output + at, operation, entry);
-  }
-  ++entry.calls;
-  entry.bytes += call.input_bytes;
-  entry.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-void Communicator::Impl::run_irregular(const Problem& problem, const std::byte* input,
-                                       std::byte* output) {
+const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::irregular_call_for(
+    const Problem& problem) {
   // The root talks with each straight: nothing else can be planned by ranks that know their own
   // blocks only. Connections are made for all of them at once, before the first.
-  const auto [found, first] = irregular_.try_emplace({problem.collective, problem.root});
+  const auto [found, is_new] = irregular_.try_emplace({problem.collective, problem.root});
   Irregular& known = found->second;
-  if (first) {
-    if (!broken_.empty()) throw PeerError(broken_);
+  if (!broken_.empty()) throw PeerError(broken_);
+  if (is_new) {
     std::vector<int> peers;
     for (int rank = 0; rank < size(); ++rank) {
       if (rank != rank_ && (rank_ == problem.root || rank == problem.root)) peers.push_back(rank);
@@ -274,18 +241,15 @@ void Communicator::Impl::run_irregular(const Problem& problem, const std::byte* 
     connect(peers);
     known.entry = entry_for(problem.collective, "sequential");
   }
-  if (!broken_.empty()) throw PeerError(broken_);
-  const auto begin = std::chrono::steady_clock::now();
-  if (!known.prepared || known.problem != problem) {
-    known.problem = problem;
-    known.prepared = made_ready(
+  if (known.call == nullptr || known.call->problem != problem) {
+    known.call = std::make_shared<Call>();
+    known.call->problem = problem;
+    known.call->entry = known.entry;
+    known.call->input_bytes = problem.input_bytes(rank_);
+    known.call->slice = made_ready(
         comm::parse_algorithm(problem.collective, "sequential").plan(problem, machine_, rank_));
   }
-  Statistics::Entry& entry = statistics_.entries[known.entry];
-  execute(*known.prepared, input, output, nullptr, entry);
-  ++entry.calls;
-  entry.bytes += problem.input_bytes(rank_);
-  entry.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return known.call;
 }
 
 }  // namespace weft

@@ -1,13 +1,15 @@
-// The collectives of a communicator but alltoall: each says which problem it is.
+// The collectives of a communicator: each says which task it is, and either runs it or keeps it.
 #include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
 #include "comm/impl.hpp"
+#include "comm/task.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
 
+using comm::Task;
 using plan::Collective;
 using plan::Problem;
 
@@ -53,122 +55,213 @@ void set_layout(Problem& problem, std::span<const Part> parts) {
   for (const Part& part : parts) problem.layout.push_back({part.offset, part.bytes});
 }
 
-/// What a rank that is not the root knows: its own block.
-void set_own_block(Problem& problem, int rank, std::size_t bytes) {
-  problem.layout.resize(static_cast<std::size_t>(problem.ranks));
-  problem.layout[static_cast<std::size_t>(rank)] = {0, bytes};
-}
-
-}  // namespace
-
-void Communicator::barrier() {
-  impl_->run(problem_of(Collective::barrier, size(), 0), nullptr, nullptr);
-}
-
-void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {
-  const Problem problem = problem_of(Collective::broadcast, size(), bytes, root);
-  if (bytes != 0) impl_->run(problem, bytes_of(buffer), bytes_of(buffer));
-}
-
-void Communicator::scatter(const void* input, void* output, std::size_t block_bytes, int root) {
-  const Problem problem = problem_of(Collective::scatter, size(), block_bytes, root);
-  if (block_bytes != 0) impl_->run(problem, bytes_of(input), bytes_of(output));
-}
-
-void Communicator::gather(const void* input, void* output, std::size_t block_bytes, int root) {
-  const Problem problem = problem_of(Collective::gather, size(), block_bytes, root);
-  if (block_bytes != 0) impl_->run(problem, bytes_of(input), bytes_of(output));
-}
-
-void Communicator::allgather(const void* input, void* output, std::size_t block_bytes) {
-  const Problem problem = problem_of(Collective::allgather, size(), block_bytes);
-  if (block_bytes != 0) impl_->run(problem, bytes_of(input), bytes_of(output));
-}
-
-void Communicator::scatter(const void* input, std::span<const Part> parts, void* output,
-                           std::size_t bytes, int root) {
-  Problem problem = problem_of(Collective::scatter, size(), 0, root);
-  if (rank() == root) {
-    set_layout(problem, parts);
-  } else {
-    set_own_block(problem, rank(), bytes);
+Task alltoall_task(const Communicator& comm, const void* input, void* output, std::size_t bytes) {
+  const std::byte* in = bytes_of(input);
+  const std::byte* out = bytes_of(output);
+  const std::size_t all = bytes * static_cast<std::size_t>(comm.size());
+  if (all != 0 && in != out && in < out + all && out < in + all) {
+    throw_usage("alltoall of {} blocks of {} bytes: input and output overlap and are not the same",
+                comm.size(), bytes);
   }
-  impl_->run_irregular(problem, bytes_of(input), bytes_of(output));
+  return {.problem = Problem::alltoall(comm.size(), bytes),
+          .input = in,
+          .output = bytes_of(output),
+          .in_place = in == out};
 }
 
-void Communicator::gather(const void* input, std::size_t bytes, void* output,
-                          std::span<const Part> parts, int root) {
-  Problem problem = problem_of(Collective::gather, size(), 0, root);
-  if (rank() == root) {
-    set_layout(problem, parts);
+Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
+  return {.problem = problem_of(Collective::broadcast, comm.size(), bytes, root),
+          .input = bytes_of(buffer),
+          .output = bytes_of(buffer)};
+}
+
+/// One block a rank: scatter, gather, allgather.
+Task block_task(const Communicator& comm, Collective collective, const void* input, void* output,
+                std::size_t bytes, int root = 0) {
+  return {.problem = problem_of(collective, comm.size(), bytes, root),
+          .input = bytes_of(input),
+          .output = bytes_of(output)};
+}
+
+Task allgather_task(const Communicator& comm, const void* input, void* output,
+                    std::span<const Part> parts) {
+  Task task = block_task(comm, Collective::allgather, input, output, 0);
+  set_layout(task.problem, parts);
+  return task;
+}
+
+/// Parts that the root knows; others know the bytes of their own.
+Task irregular_task(const Communicator& comm, Collective collective, const void* input,
+                    void* output, std::span<const Part> parts, std::size_t bytes, int root) {
+  Task task = block_task(comm, collective, input, output, 0, root);
+  task.irregular = true;
+  if (comm.rank() == root) {
+    set_layout(task.problem, parts);
   } else {
-    set_own_block(problem, rank(), bytes);
+    task.problem.layout.resize(static_cast<std::size_t>(comm.size()));
+    task.problem.layout[static_cast<std::size_t>(comm.rank())] = {0, bytes};
   }
-  impl_->run_irregular(problem, bytes_of(input), bytes_of(output));
+  return task;
 }
 
-void Communicator::allgather(const void* input, void* output, std::span<const Part> parts) {
-  Problem problem = problem_of(Collective::allgather, size(), 0);
-  set_layout(problem, parts);
-  const auto is_empty = [](const Part& part) { return part.bytes == 0; };
-  if (std::ranges::all_of(parts, is_empty)) return;
-  impl_->run(problem, bytes_of(input), bytes_of(output));
+Task reduction_task(const Communicator& comm, Collective collective, const void* input,
+                    void* output, std::size_t elements, const Operation& operation, int root = 0) {
+  const bool takes = collective != Collective::reduce || comm.rank() == root;
+  return {.problem = problem_of(collective, comm.size(), elements, operation, root),
+          .input = bytes_of(input),
+          .output = bytes_of(output),
+          .operation = operation,
+          .in_place = takes && input == output};
 }
 
-void Communicator::reduce(const void* input, void* output, std::size_t elements,
-                          const Operation& operation, int root) {
-  const Problem problem = problem_of(Collective::reduce, size(), elements, operation, root);
-  if (elements == 0) return;
-  const bool gives = rank() == root;
-  impl_->run(problem, gives ? impl_->input_of(input, output, problem.block_bytes) : bytes_of(input),
-             bytes_of(output), &operation);
-}
-
-void Communicator::allreduce(const void* input, void* output, std::size_t elements,
-                             const Operation& operation) {
-  const Problem problem = problem_of(Collective::allreduce, size(), elements, operation);
-  if (elements == 0) return;
-  impl_->run(problem, impl_->input_of(input, output, problem.block_bytes), bytes_of(output),
-             &operation);
-}
-
-void Communicator::reduce_scatter(const void* input, void* output, std::size_t elements,
-                                  const Operation& operation) {
-  const Problem problem = problem_of(Collective::reduce_scatter, size(), elements, operation);
-  if (elements == 0) return;
-  impl_->run(problem, impl_->input_of(input, output, problem.input_bytes(rank())), bytes_of(output),
-             &operation);
-}
-
-void Communicator::reduce_scatter(const void* input, void* output,
-                                  std::span<const std::size_t> elements,
-                                  const Operation& operation) {
-  Problem problem = problem_of(Collective::reduce_scatter, size(), 0, operation);
+Task reduce_scatter_task(const Communicator& comm, const void* input, void* output,
+                         std::span<const std::size_t> elements, const Operation& operation) {
+  Task task = reduction_task(comm, Collective::reduce_scatter, input, output, 0, operation);
   std::vector<Part> parts;
   std::size_t offset = 0;
   for (const std::size_t count : elements) {
     parts.push_back({offset, count * operation.element_bytes});
     offset += parts.back().bytes;
   }
-  set_layout(problem, parts);
-  if (offset == 0) return;
-  impl_->run(problem, impl_->input_of(input, output, offset), bytes_of(output), &operation);
+  set_layout(task.problem, parts);
+  return task;
+}
+
+}  // namespace
+
+void Communicator::barrier() {
+  impl_->run(block_task(*this, Collective::barrier, nullptr, nullptr, 0));
+}
+Request Communicator::barrier_init() {
+  return Request(impl_->request(block_task(*this, Collective::barrier, nullptr, nullptr, 0)));
+}
+
+void Communicator::alltoall(const void* input, void* output, std::size_t block_bytes) {
+  impl_->run(alltoall_task(*this, input, output, block_bytes));
+}
+Request Communicator::alltoall_init(const void* input, void* output, std::size_t block_bytes) {
+  return Request(impl_->request(alltoall_task(*this, input, output, block_bytes)));
+}
+
+void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {
+  impl_->run(broadcast_task(*this, buffer, bytes, root));
+}
+Request Communicator::broadcast_init(void* buffer, std::size_t bytes, int root) {
+  return Request(impl_->request(broadcast_task(*this, buffer, bytes, root)));
+}
+
+void Communicator::scatter(const void* input, void* output, std::size_t block_bytes, int root) {
+  impl_->run(block_task(*this, Collective::scatter, input, output, block_bytes, root));
+}
+Request Communicator::scatter_init(const void* input, void* output, std::size_t block_bytes,
+                                   int root) {
+  return Request(
+      impl_->request(block_task(*this, Collective::scatter, input, output, block_bytes, root)));
+}
+
+void Communicator::gather(const void* input, void* output, std::size_t block_bytes, int root) {
+  impl_->run(block_task(*this, Collective::gather, input, output, block_bytes, root));
+}
+Request Communicator::gather_init(const void* input, void* output, std::size_t block_bytes,
+                                  int root) {
+  return Request(
+      impl_->request(block_task(*this, Collective::gather, input, output, block_bytes, root)));
+}
+
+void Communicator::allgather(const void* input, void* output, std::size_t block_bytes) {
+  impl_->run(block_task(*this, Collective::allgather, input, output, block_bytes));
+}
+Request Communicator::allgather_init(const void* input, void* output, std::size_t block_bytes) {
+  return Request(
+      impl_->request(block_task(*this, Collective::allgather, input, output, block_bytes)));
+}
+
+void Communicator::scatter(const void* input, std::span<const Part> parts, void* output,
+                           std::size_t bytes, int root) {
+  impl_->run(irregular_task(*this, Collective::scatter, input, output, parts, bytes, root));
+}
+Request Communicator::scatter_init(const void* input, std::span<const Part> parts, void* output,
+                                   std::size_t bytes, int root) {
+  return Request(impl_->request(
+      irregular_task(*this, Collective::scatter, input, output, parts, bytes, root)));
+}
+
+void Communicator::gather(const void* input, std::size_t bytes, void* output,
+                          std::span<const Part> parts, int root) {
+  impl_->run(irregular_task(*this, Collective::gather, input, output, parts, bytes, root));
+}
+Request Communicator::gather_init(const void* input, std::size_t bytes, void* output,
+                                  std::span<const Part> parts, int root) {
+  return Request(
+      impl_->request(irregular_task(*this, Collective::gather, input, output, parts, bytes, root)));
+}
+
+void Communicator::allgather(const void* input, void* output, std::span<const Part> parts) {
+  impl_->run(allgather_task(*this, input, output, parts));
+}
+Request Communicator::allgather_init(const void* input, void* output, std::span<const Part> parts) {
+  return Request(impl_->request(allgather_task(*this, input, output, parts)));
+}
+
+void Communicator::reduce(const void* input, void* output, std::size_t elements,
+                          const Operation& operation, int root) {
+  impl_->run(reduction_task(*this, Collective::reduce, input, output, elements, operation, root));
+}
+Request Communicator::reduce_init(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation, int root) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::reduce, input, output, elements, operation, root)));
+}
+
+void Communicator::allreduce(const void* input, void* output, std::size_t elements,
+                             const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::allreduce, input, output, elements, operation));
+}
+Request Communicator::allreduce_init(const void* input, void* output, std::size_t elements,
+                                     const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::allreduce, input, output, elements, operation)));
+}
+
+void Communicator::reduce_scatter(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::reduce_scatter, input, output, elements, operation));
+}
+Request Communicator::reduce_scatter_init(const void* input, void* output, std::size_t elements,
+                                          const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::reduce_scatter, input, output, elements, operation)));
+}
+
+void Communicator::reduce_scatter(const void* input, void* output,
+                                  std::span<const std::size_t> elements,
+                                  const Operation& operation) {
+  impl_->run(reduce_scatter_task(*this, input, output, elements, operation));
+}
+Request Communicator::reduce_scatter_init(const void* input, void* output,
+                                          std::span<const std::size_t> elements,
+                                          const Operation& operation) {
+  return Request(impl_->request(reduce_scatter_task(*this, input, output, elements, operation)));
 }
 
 void Communicator::scan(const void* input, void* output, std::size_t elements,
                         const Operation& operation) {
-  const Problem problem = problem_of(Collective::scan, size(), elements, operation);
-  if (elements == 0) return;
-  impl_->run(problem, impl_->input_of(input, output, problem.block_bytes), bytes_of(output),
-             &operation);
+  impl_->run(reduction_task(*this, Collective::scan, input, output, elements, operation));
+}
+Request Communicator::scan_init(const void* input, void* output, std::size_t elements,
+                                const Operation& operation) {
+  return Request(
+      impl_->request(reduction_task(*this, Collective::scan, input, output, elements, operation)));
 }
 
 void Communicator::exscan(const void* input, void* output, std::size_t elements,
                           const Operation& operation) {
-  const Problem problem = problem_of(Collective::exscan, size(), elements, operation);
-  if (elements == 0) return;
-  impl_->run(problem, impl_->input_of(input, output, problem.block_bytes), bytes_of(output),
-             &operation);
+  impl_->run(reduction_task(*this, Collective::exscan, input, output, elements, operation));
+}
+Request Communicator::exscan_init(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::exscan, input, output, elements, operation)));
 }
 
 }  // namespace weft

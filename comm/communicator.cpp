@@ -26,27 +26,6 @@ std::span<const int> Communicator::node_of_rank() const noexcept {
   return impl_->machine().node_of_rank();
 }
 
-void Communicator::alltoall(const void* input, void* output, std::size_t block_bytes) {
-  const auto* in = static_cast<const std::byte*>(input);
-  auto* out = static_cast<std::byte*>(output);
-  const std::size_t bytes = block_bytes * static_cast<std::size_t>(size());
-  if (bytes != 0 && in < out + bytes && out < in + bytes) {
-    throw_usage(
-        "alltoall of {} blocks of {} bytes: input and output overlap (alltoall_in_place is for "
-        "that)",
-        size(), block_bytes);
-  }
-  if (block_bytes == 0) return;
-  impl_->run(plan::Problem::alltoall(size(), block_bytes), in, out);
-}
-
-void Communicator::alltoall_in_place(void* buffer, std::size_t block_bytes) {
-  if (block_bytes == 0) return;
-  const std::byte* input =
-      impl_->input_of(buffer, buffer, block_bytes * static_cast<std::size_t>(size()));
-  impl_->run(plan::Problem::alltoall(size(), block_bytes), input, static_cast<std::byte*>(buffer));
-}
-
 std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t output_bytes) const {
   if (input_bytes != output_bytes || input_bytes % static_cast<std::size_t>(size()) != 0) {
     throw_usage("alltoall from {} bytes into {} on {} ranks: both must be the same multiple of {}",

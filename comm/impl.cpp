@@ -116,6 +116,8 @@ void Communicator::Impl::make_stages(std::size_t half_bytes) {
   together([&] { stages->attach(of_neighbours(handles)); });
   // No neighbour still reads the old ones: all have come here since their last execution.
   executor_->set_stages(stages.get());
+  if (executor_->is_idle()) outgrown_.clear();
+  if (stages_ != nullptr && !executor_->is_idle()) outgrown_.push_back(std::move(stages_));
   stages_ = std::move(stages);
   statistics_.stage_bytes = 2 * stages_->half_bytes();
 }

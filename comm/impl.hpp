@@ -13,6 +13,7 @@
 
 #include "comm/algorithms.hpp"
 #include "comm/settings.hpp"
+#include "comm/task.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
 #include "weft/weft.hpp"
@@ -28,20 +29,19 @@ class Communicator::Impl {
   int size() const noexcept { return machine_.ranks(); }
   const hierarchy::Machine& machine() const noexcept { return machine_; }
 
-  /// Runs a collective that all ranks describe by the same problem. `operation` is what reductions
-  /// do. Buffers as Problem says; those that it leaves out may be anything.
-  void run(const plan::Problem& problem, const std::byte* input, std::byte* output,
-           const Operation* operation = nullptr);
-  /// Runs a scatter or gather of which each rank knows its own block and the root knows all:
-  /// `problem.layout` may be anything but for those.
-  void run_irregular(const plan::Problem& problem, const std::byte* input, std::byte* output);
-  /// The input of a reduction; of a call in place, out of the way of its output, until the next.
-  const std::byte* input_of(const void* input, const void* output, std::size_t bytes);
+  /// Runs a collective that all ranks describe alike.
+  void run(const comm::Task& task);
+  /// What is ready to be started. It keeps its programs.
+  std::unique_ptr<Request::Impl> request(const comm::Task& task);
+  void start(Request::Impl& request);
+  bool test(Request::Impl& request);
+  void wait(Request::Impl& request);
 
   comm::Algorithm algorithm_for(const plan::Problem& problem) const;
   Statistics statistics() const;
 
  private:
+  friend class weft::Request;
   /// What one problem takes: a run for every slice of its blocks.
   struct Call {
     plan::Problem problem;
@@ -66,14 +66,20 @@ class Communicator::Impl {
     Need need;        // of the neediest rank
   };
   struct Irregular {
-    plan::Problem problem;
-    std::optional<engine::Prepared> prepared;
+    std::shared_ptr<Call> call;  // of the last one's blocks
     std::size_t entry = 0;
   };
 
-  Call& call_for(const plan::Problem& problem);
+  const std::shared_ptr<Call>& call_for(const comm::Task& task);
+  const std::shared_ptr<Call>& irregular_call_for(const plan::Problem& problem);
   /// Collective, on the first call for a problem.
-  Call& prepare(const plan::Problem& problem);
+  const std::shared_ptr<Call>& prepare(const plan::Problem& problem);
+  /// The input of a call in place is copied to `aside`, out of the way of its output.
+  void require_no_failure();
+  static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
+                                   std::vector<std::byte>& aside);
+  template <class Each>
+  void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   Need agree(const comm::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
   Cut cut(const comm::Algorithm& algorithm, const plan::Problem& problem);
   engine::Prepared made_ready(const plan::Plan& plan);
@@ -82,8 +88,6 @@ class Communicator::Impl {
   void connect(std::span<const int> peers);
   void make_stages(std::size_t half_bytes);
   std::size_t entry_for(plan::Collective collective, const std::string& algorithm);
-  void execute(engine::Prepared& prepared, const std::byte* input, std::byte* output,
-               const Operation* operation, Statistics::Entry& entry);
   /// Ends in the same error on every rank when `work` throws on one, else gives what every rank's
   /// `work` returned. Collective.
   template <class Work>
@@ -98,13 +102,24 @@ class Communicator::Impl {
   engine::View view_ = engine::View::staged;  // the same on all ranks
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
+  std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
   std::unique_ptr<engine::Executor> executor_;
-  std::list<Call> calls_;  // the one used last comes first: the same order on every rank
-  std::unordered_map<plan::Problem, std::list<Call>::iterator, ProblemHash> call_of_;
+  using Calls = std::list<std::shared_ptr<Call>>;
+  Calls calls_;  // the one used last comes first: the same order on every rank
+  std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;
   std::map<std::pair<plan::Collective, int>, Irregular> irregular_;  // by collective and root
   std::vector<std::byte> aside_;
   Statistics statistics_;
   std::string broken_;  // why nothing can be run any more
+};
+
+/// One rank's side of a request.
+struct Request::Impl {
+  Communicator::Impl& home;
+  comm::Task task;
+  std::shared_ptr<const Communicator::Impl::Call> call;  // its programs; null: nothing to move
+  std::vector<engine::Execution*> under_way;
+  std::vector<std::byte> aside;
 };
 
 }  // namespace weft
