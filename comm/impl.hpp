@@ -82,7 +82,10 @@ class Communicator::Impl {
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   Need agree(const comm::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
   Cut cut(const comm::Algorithm& algorithm, const plan::Problem& problem);
-  engine::Prepared made_ready(const plan::Plan& plan);
+  std::vector<engine::LetterOp> letters_of(const comm::Algorithm& algorithm,
+                                           const plan::Problem& problem);
+  engine::Prepared made_ready(const plan::Plan& plan,
+                              std::span<const engine::LetterOp> letters = {});
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void connect(std::span<const int> peers);

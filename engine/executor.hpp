@@ -119,7 +119,7 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
   std::vector<std::unique_ptr<Execution>> done_;       // and not taken
   std::uint64_t started_ = 0;
-  std::vector<std::uint64_t> waited_;  // by place: signals that executions so far take
+  std::vector<Counts> counts_;  // by place: of the executions so far
 
   std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
   bool heard_all_ = false;            // by the last execution
