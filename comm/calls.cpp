@@ -238,6 +238,7 @@ std::size_t Communicator::Impl::entry_for(Collective collective, const std::stri
   entry.collective = to_string(collective);
   entry.algorithm = algorithm;
   entries.push_back(std::move(entry));
+  ticks_.push_back(0);
   return entries.size() - 1;
 }
 

@@ -13,6 +13,7 @@
 
 #include "comm/algorithms.hpp"
 #include "comm/settings.hpp"
+#include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
@@ -113,7 +114,9 @@ class Communicator::Impl {
   std::map<std::pair<plan::Collective, int>, Irregular> irregular_;  // by collective and root
   std::vector<std::byte> aside_;
   Statistics statistics_;
-  std::string broken_;  // why nothing can be run any more
+  comm::Stopwatch stopwatch_;
+  std::vector<std::uint64_t> ticks_;  // by entry of the statistics
+  std::string broken_;                // why nothing can be run any more
 };
 
 /// One rank's side of a request.
