@@ -16,30 +16,31 @@ namespace {
 // Of what a peer has, brought here for a reduction at once: a part of the nearest cache.
 constexpr std::size_t kOperandBytes = 32 << 10;
 
-/// Grows a buffer of an execution; contents do not matter between executions.
-template <class T>
-void at_least(std::vector<T>& list, std::size_t size) {
-  if (list.size() < size) list.resize(size);
-}
-
 }  // namespace
 
-void Execution::make_room_for(const Prepared& prepared) {
-  const Program& program = prepared.program;
-  const auto places = static_cast<std::size_t>(program.places());
-  const std::size_t bases = program.bases();
-  at_least(bases_, bases);
-  at_least(lkeys_, bases);
-  at_least(rkeys_, bases);
-  at_least(pending_, program.steps().size());
-  at_least(ready_, program.steps().size());
-  at_least(waiting_, program.steps().size());
-  at_least(moving_, program.transfers());
-  at_least(transfers_, program.transfers());
-  at_least(active_, program.peers().size());
-  at_least(activity_, program.peers().size());
-  at_least(counts_, places);
-  if (program.reduces()) at_least(operand_, kOperandBytes);
+void Room::grow_for(const Program& program) {
+  steps = std::max(steps, program.steps().size());
+  transfers = std::max<std::size_t>(transfers, program.transfers());
+  peers = std::max(peers, program.peers().size());
+  places = std::max(places, static_cast<std::size_t>(program.places()));
+  bases = std::max<std::size_t>(bases, program.bases());
+  reduces |= program.reduces();
+}
+
+void Execution::make(const Room& room) {
+  bases_.resize(room.bases);
+  lkeys_.resize(room.bases);
+  rkeys_.resize(room.bases);
+  pending_.resize(room.steps);
+  ready_.resize(room.steps);
+  waiting_.resize(room.steps);
+  moving_.resize(room.transfers);
+  transfers_.resize(room.transfers);
+  active_.resize(room.peers);
+  activity_.resize(room.peers);
+  counts_.resize(room.places);
+  if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
+  room_ = room;
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,

@@ -21,6 +21,19 @@ struct Buffers {
   const Operation* operation = nullptr;  // of its reductions, if it has any
 };
 
+/// The most that any program needs of an execution.
+struct Room {
+  std::size_t steps = 0;
+  std::size_t transfers = 0;
+  std::size_t peers = 0;
+  std::size_t places = 0;
+  std::size_t bases = 0;
+  bool reduces = false;
+
+  void grow_for(const Program& program);
+  bool operator==(const Room&) const = default;
+};
+
 /// Between this rank and another of its node.
 struct Counts {
   std::uint64_t waits = 0;        // for signals, not letters, of the other
@@ -45,8 +58,9 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Room for what `prepared` needs, so that the rest allocates nothing.
-  void make_room_for(const Prepared& prepared);
+  /// So that the rest allocates nothing.
+  void make(const Room& room);
+  bool has(const Room& room) const noexcept { return room_ == room; }
 
   /// Takes up a program: the `number`-th execution of this rank. What of `counts` there has been
   /// belongs to earlier ones. `is_run`: its caller waits for its end.
@@ -108,6 +122,7 @@ class Execution {
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
+  Room room_;
   const Prepared* prepared_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;

@@ -55,7 +55,8 @@ Prepared Executor::prepare(Program program) {
       prepared.registers_output |= operand.base == 1;
     }
   }
-  for (const auto& execution : spare_) execution->make_room_for(prepared);
+  room_.grow_for(made);
+  for (const auto& execution : spare_) execution->make(room_);
   make_scratch(scratch_[0], made.scratch_bytes());
   if (stages_ != nullptr && links_.endpoint() != nullptr) {
     stages_->register_with(*links_.endpoint());
@@ -208,7 +209,7 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
     spare_.push_back(std::make_unique<Execution>(*this));
     done_.reserve(done_.size() + under_way_.size() + 1);
   }
-  spare_.back()->make_room_for(prepared);
+  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   Execution& execution = assign(prepared, buffers, is_run);
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;

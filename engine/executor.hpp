@@ -115,6 +115,7 @@ class Executor {
   std::array<Scratch, 2> scratch_;  // the second for what is not alone under way
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
+  Room room_;  // for every program that was prepared
   std::vector<std::unique_ptr<Execution>> spare_;
   std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
   std::vector<std::unique_ptr<Execution>> done_;       // and not taken
