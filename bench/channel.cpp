@@ -76,7 +76,7 @@ class End {
  private:
   static verbs::PortSettings settings(const std::string& device) {
     auto settings = verbs::PortSettings::from_environment();
-    if (!device.empty()) settings.device = device;
+    if (!device.empty()) settings.ports = {{device, 0}};
     return settings;
   }
   verbs::Layout layout(std::uint32_t key) const {

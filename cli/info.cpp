@@ -68,7 +68,7 @@ Info gather() {
   try {
     const verbs::Endpoint endpoint(verbs::PortSettings::from_environment());
     info.device = endpoint.describe();
-    info.address = endpoint.address().describe();
+    info.address = endpoint.rails().front()->address().describe();
   } catch (const UsageError& error) {
     info.device_error = error.what();
     info.problems.push_back(info.device_error);

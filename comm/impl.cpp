@@ -279,6 +279,11 @@ void Communicator::Impl::run(Call& call, const std::byte* input, std::byte* outp
 Statistics Communicator::Impl::statistics() const {
   Statistics result = statistics_;
   result.reconnections = links_->reconnections();
+  if (const auto* endpoint = links_->endpoint()) {
+    for (const auto& rail : endpoint->rails()) {
+      result.rails.push_back({rail->name(), rail->pairs(), rail->sent_bytes()});
+    }
+  }
   if (const auto* cache = links_->registrations()) {
     result.registrations = cache->counters().misses;
     result.registration_hits = cache->counters().hits;
