@@ -59,14 +59,19 @@ class Node {
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
   /// This rank has come to an execution, with these buffers, for peers that read them where they
-  /// lie.
+  /// lie. It has completed the one before the last.
   void enter(std::uint64_t execution, const void* input, void* output) noexcept {
     page(place_).entered.store(execution, std::memory_order_relaxed);
-    page(place_).input = reinterpret_cast<std::uint64_t>(input);
-    page(place_).output = reinterpret_cast<std::uint64_t>(output);
+    Buffers& mine = page(place_).buffers[execution & 1];
+    mine.input = reinterpret_cast<std::uint64_t>(input);
+    mine.output = reinterpret_cast<std::uint64_t>(output);
   }
-  std::uint64_t input_of(int place) const noexcept { return page(place).input; }
-  std::uint64_t output_of(int place) const noexcept { return page(place).output; }
+  std::uint64_t input_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].input;
+  }
+  std::uint64_t output_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].output;
+  }
   pid_t process_of(int place) const noexcept { return page(place).process; }
 
   /// The execution that `place` has come to.
@@ -90,12 +95,15 @@ class Node {
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
+  struct Buffers {
+    std::uint64_t input = 0;
+    std::uint64_t output = 0;
+  };
   struct Page {
     Doorbell doorbell;
     alignas(64) std::atomic<std::uint64_t> completed{0};
     alignas(64) std::atomic<std::uint64_t> entered{0};
-    std::uint64_t input = 0;
-    std::uint64_t output = 0;
+    std::array<Buffers, 2> buffers;  // of executions of even and of odd number
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
     std::uint64_t probe_address = 0;

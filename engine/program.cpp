@@ -1,7 +1,7 @@
 #include "engine/program.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
@@ -51,7 +51,9 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
         }
         break;
       case OpKind::copy:
+        break;
       case OpKind::reduce:
+        reduces_ = true;
         break;
     }
     if (!op.dst.empty()) step.dst = resolve(plan, op.dst, place_of_rank);
@@ -61,6 +63,7 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
+  keep_list_order(plan);
 }
 
 Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
@@ -109,20 +112,30 @@ void Program::add_successors(const plan::Plan& plan) {
   for (std::uint32_t id = 0; id < count; ++id) {
     for (const plan::OpId before : plan.after(id)) successors_[steps_[before].end_successor++] = id;
   }
-  // List order among sends, recvs and signals to one peer. Waits need none: each knows which
-  // signal it is for.
-  std::map<std::pair<OpKind, std::uint32_t>, std::uint32_t> last;
-  for (std::uint32_t id = 0; id < count; ++id) {
-    const OpKind kind = steps_[id].kind;
-    if (kind != OpKind::send && kind != OpKind::recv && kind != OpKind::signal) continue;
-    const auto [entry, first] = last.try_emplace({kind, steps_[id].peer}, id);
-    if (first) continue;
-    const std::uint32_t before = std::exchange(entry->second, id);
-    if (std::ranges::binary_search(plan.after(id), before)) continue;
-    steps_[before].next = id;
-    ++pending_[id];
+}
+
+/// Among sends, recvs and signals to one peer. Waits need none: each knows which signal it is for.
+void Program::keep_list_order(const plan::Plan& plan) {
+  send_ends_.resize(peers_.size());
+  recv_ends_.resize(peers_.size());
+  signal_ends_.resize(static_cast<std::size_t>(places_));
+  for (std::uint32_t id = 0; id < steps_.size(); ++id) {
+    const Step& step = steps_[id];
+    const bool ordered =
+        step.kind == OpKind::send || step.kind == OpKind::recv || step.kind == OpKind::signal;
+    if (!ordered) continue;
+    auto& ends = step.kind == OpKind::send   ? send_ends_
+                 : step.kind == OpKind::recv ? recv_ends_
+                                             : signal_ends_;
+    const std::uint32_t before = std::exchange(ends[step.peer].last, id);
+    if (before == kNone) {
+      ends[step.peer].first = id;
+    } else if (!std::ranges::binary_search(plan.after(id), before)) {
+      steps_[before].next = id;
+      ++pending_[id];
+    }
   }
-  for (std::uint32_t id = 0; id < count; ++id) {
+  for (std::uint32_t id = 0; id < steps_.size(); ++id) {
     if (pending_[id] == 0) initial_.push_back(id);
   }
 }

@@ -62,6 +62,16 @@ class Program {
   std::uint32_t transfers() const { return transfers_; }
   /// Signals from each place that one execution takes.
   std::span<const std::uint32_t> waits() const { return waits_; }
+  /// The first and the last of the sends to, or recvs from, a peer, or signals to a place; kNone:
+  /// there are none. List order is the order in which they start.
+  struct Ends {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+  };
+  std::span<const Ends> send_ends() const { return send_ends_; }      // by index in peers()
+  std::span<const Ends> recv_ends() const { return recv_ends_; }      // likewise
+  std::span<const Ends> signal_ends() const { return signal_ends_; }  // by place
+  bool reduces() const { return reduces_; }
   /// Every other rank of the node has been heard of by the end of an execution: it had begun.
   bool hears_all_places() const { return hears_all_; }
   bool uses_stage() const { return uses_stage_; }
@@ -86,6 +96,7 @@ class Program {
   Operand resolve(const plan::Plan& plan, const plan::Slice& slice,
                   std::span<const int> place_of_rank);
   void add_successors(const plan::Plan& plan);
+  void keep_list_order(const plan::Plan& plan);
 
   std::vector<Step> steps_;
   std::vector<std::uint32_t> pending_;
@@ -93,6 +104,10 @@ class Program {
   std::vector<std::uint32_t> successors_;
   std::vector<int> peers_;
   std::vector<std::uint32_t> waits_;
+  std::vector<Ends> send_ends_;
+  std::vector<Ends> recv_ends_;
+  std::vector<Ends> signal_ends_;
+  bool reduces_ = false;
   std::uint32_t transfers_ = 0;
   int places_ = 1;
   bool hears_all_ = false;
