@@ -45,7 +45,7 @@ void send_large(Communicator& comm) {
 TEST(Rails, ShareLargeMessagesEvenlyAndLeaveSmallOnesToOne) {
   const auto body = [](int rank) -> std::string {
     Options options;
-    options.alltoall = "isend";
+    options.algorithms["alltoall"] = "isend";
     Communicator comm(tcp_bootstrap(), options);
     std::vector<int> small(kRanks);
     std::vector<int> result(kRanks);
@@ -69,7 +69,7 @@ TEST(Rails, HaveAConnectionToEachOtherNodeAtTheMostUnderAggregation) {
   for (const char* algorithm : {"sa", "rd"}) {
     const auto body = [&](int) -> std::string {
       Options options;
-      options.alltoall = algorithm;
+      options.algorithms["alltoall"] = algorithm;
       Communicator comm(tcp_bootstrap(), options);
       if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;
       const Statistics statistics = comm.statistics();
