@@ -139,6 +139,11 @@ Statistics Communicator::Impl::statistics() const {
     result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);
   }
   result.reconnections = links_->reconnections();
+  if (const auto* endpoint = links_->endpoint()) {
+    for (const auto& rail : endpoint->rails()) {
+      result.rails.push_back({rail->name(), rail->pairs(), rail->sent_bytes()});
+    }
+  }
   if (const auto* cache = links_->registrations()) {
     result.registrations = cache->counters().misses;
     result.registration_hits = cache->counters().hits;

@@ -85,8 +85,14 @@ struct Statistics {
     std::uint64_t wire_bytes = 0;  // their payload
     double seconds = 0;
   };
+  struct Rail {
+    std::string name;               // "mlx5_0:1": a device's port
+    std::uint64_t connections = 0;  // queue pairs that exist
+    std::uint64_t sent_bytes = 0;   // that they were given, what was sent again included
+  };
   std::vector<Entry> entries;
-  std::uint64_t connections = 0;        // queue pairs that exist
+  std::vector<Rail> rails;              // none: none was needed
+  std::uint64_t connections = 0;        // queue pairs that exist, on all rails
   std::uint64_t reconnections = 0;      // of queue pairs after errors
   std::uint64_t stage_bytes = 0;        // shared memory of this rank
   std::uint64_t channel_bytes = 0;      // registered memory of the connections
