@@ -6,6 +6,7 @@
 #   lib/weft/libweft-<mpi>.so        the add-ons to preload
 #   lib/weft/libweft-verbs-soft.so   the software device
 #   include/weft/                    headers
+#   share/weft/nic_profiles/          the catalogue of adapters, to read; the tool holds its own
 #   lib/pkgconfig, lib/cmake/weft    pkg-config and find_package(weft)
 include(CMakePackageConfigHelpers)
 
@@ -16,6 +17,8 @@ foreach(mpi ${WEFT_MPIS})
 endforeach()
 install(TARGETS weft_api EXPORT weft-targets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/nic_profiles/catalogue/
+  DESTINATION share/weft/nic_profiles FILES_MATCHING PATTERN *.json)
 # weft.hpp includes them; a quoted include looks beside it first.
 install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp ${CMAKE_SOURCE_DIR}/base/operation.hpp
   DESTINATION include/weft/base)
