@@ -141,11 +141,7 @@ int weft_alltoall(const void* input, void* output, size_t block_bytes, weft_comm
     if (block_bytes != 0 && (input == nullptr || output == nullptr)) {
       weft::throw_usage("weft_alltoall of {} bytes: a null buffer", block_bytes);
     }
-    if (input == output) {
-      comm->communicator.alltoall_in_place(output, block_bytes);
-    } else {
-      comm->communicator.alltoall(input, output, block_bytes);
-    }
+    comm->communicator.alltoall(input, output, block_bytes);
   });
 }
 

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   try {
     const Settings settings = parse(argc, argv);
     weft::Options options;
-    options.alltoall = settings.scheme;
+    options.algorithms["alltoall"] = settings.scheme;
     weft::Communicator world(weft::tcp_bootstrap(), options);
     return run(settings, world);
   } catch (const std::exception& error) {
