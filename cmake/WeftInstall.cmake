@@ -7,6 +7,7 @@
 #   lib/weft/libweft-verbs-soft.so   the software device
 #   include/weft/                    headers
 #   include/weft/soft/extensions.h   what programs may ask of the software device beyond verbs
+#   share/weft/nic_profiles/          the catalogue of adapters, to read; the tool holds its own
 #   lib/pkgconfig, lib/cmake/weft    pkg-config and find_package(weft)
 include(CMakePackageConfigHelpers)
 
@@ -17,6 +18,8 @@ foreach(mpi ${WEFT_MPIS})
 endforeach()
 install(TARGETS weft_api EXPORT weft-targets LIBRARY DESTINATION lib INCLUDES DESTINATION include)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/nic_profiles/catalogue/
+  DESTINATION share/weft/nic_profiles FILES_MATCHING PATTERN *.json)
 # weft.hpp includes them; a quoted include looks beside it first.
 install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp ${CMAKE_SOURCE_DIR}/base/operation.hpp
   DESTINATION include/weft/base)

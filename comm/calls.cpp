@@ -188,7 +188,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
     peers.erase(std::ranges::unique(peers).begin(), peers.end());
     connect(peers);
   }
-  call.slice = made_ready(plans.front());
+  call.slice = made_ready(plans.front(), letters_of(algorithm, problem));
   if (plans.size() > 1) call.rest = made_ready(plans.back());
   call.entry = entry_for(problem.collective, algorithm.name);
   if (calls_.size() == kMostCalls) {
@@ -200,11 +200,26 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
   return calls_.front();
 }
 
+/// What of a small problem's bytes goes along with signals inside the node. From the plans of all
+/// its ranks, so that they find the same.
+std::vector<engine::LetterOp> Communicator::Impl::letters_of(const comm::Algorithm& algorithm,
+                                                             const Problem& problem) {
+  if (node_ == nullptr || problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes) {
+    return {};
+  }
+  std::vector<plan::Plan> plans;
+  for (const int neighbour : machine_.ranks_on(machine_.node_of(rank_))) {
+    plans.push_back(algorithm.plan(problem, machine_, neighbour));
+  }
+  return engine::find_letters(plans, place_of_rank_[rank_]);
+}
+
 /// A program of this rank alone. What goes wrong here the others learn from the executor.
-engine::Prepared Communicator::Impl::made_ready(const plan::Plan& plan) {
+engine::Prepared Communicator::Impl::made_ready(const plan::Plan& plan,
+                                                std::span<const engine::LetterOp> letters) {
   try {
     return executor_->prepare(
-        engine::Program(plan, place_of_rank_, machine_.ranks_on_node_of(rank_)));
+        engine::Program(plan, place_of_rank_, machine_.ranks_on_node_of(rank_), letters));
   } catch (const std::exception& error) {
     broken_ = fmt::format("rank {}: {}", rank_, error.what());
     executor_->give_up(broken_);
@@ -223,6 +238,7 @@ std::size_t Communicator::Impl::entry_for(Collective collective, const std::stri
   entry.collective = to_string(collective);
   entry.algorithm = algorithm;
   entries.push_back(std::move(entry));
+  ticks_.push_back(0);
   return entries.size() - 1;
 }
 

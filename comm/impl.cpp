@@ -135,6 +135,9 @@ void Communicator::Impl::connect(std::span<const int> peers) {
 
 Statistics Communicator::Impl::statistics() const {
   Statistics result = statistics_;
+  for (std::size_t i = 0; i < ticks_.size(); ++i) {
+    result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);
+  }
   result.reconnections = links_->reconnections();
   if (const auto* endpoint = links_->endpoint()) {
     for (const auto& rail : endpoint->rails()) {

@@ -13,6 +13,7 @@
 
 #include "comm/algorithms.hpp"
 #include "comm/settings.hpp"
+#include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
@@ -82,7 +83,10 @@ class Communicator::Impl {
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   Need agree(const comm::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
   Cut cut(const comm::Algorithm& algorithm, const plan::Problem& problem);
-  engine::Prepared made_ready(const plan::Plan& plan);
+  std::vector<engine::LetterOp> letters_of(const comm::Algorithm& algorithm,
+                                           const plan::Problem& problem);
+  engine::Prepared made_ready(const plan::Plan& plan,
+                              std::span<const engine::LetterOp> letters = {});
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void connect(std::span<const int> peers);
@@ -110,7 +114,9 @@ class Communicator::Impl {
   std::map<std::pair<plan::Collective, int>, Irregular> irregular_;  // by collective and root
   std::vector<std::byte> aside_;
   Statistics statistics_;
-  std::string broken_;  // why nothing can be run any more
+  comm::Stopwatch stopwatch_;
+  std::vector<std::uint64_t> ticks_;  // by entry of the statistics
+  std::string broken_;                // why nothing can be run any more
 };
 
 /// One rank's side of a request.

@@ -1,6 +1,5 @@
 // Running tasks: at once, or as requests.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -56,15 +55,14 @@ void Communicator::Impl::run(const comm::Task& task) {
   if (moves_nothing(task)) return;
   const Call& call = *call_for(task);
   if (!broken_.empty()) throw PeerError(broken_);
-  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t begin = comm::Stopwatch::ticks();
   const std::byte* input = input_of(task, call.input_bytes, aside_);
   for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
     if (executor_->run(prepared, buffers)) return;
     broken_ = executor_->failure();
     throw PeerError(broken_);
   });
-  statistics_.entries[call.entry].seconds +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
 }
 
 std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {

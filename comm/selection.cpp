@@ -17,6 +17,7 @@ constexpr std::uint64_t kDirectBytes = 16 << 10;  // from here on peers' buffers
 constexpr std::uint64_t kBruckBytes = 512;        // of what goes to one node
 constexpr std::uint64_t kFlatBytes = 64 << 10;    // from here on aggregation costs too many copies
 constexpr std::uint64_t kShortVector = 4 << 10;   // whole vectors are exchanged up to here
+constexpr std::uint64_t kEveryone = 16 << 10;     // of all vectors: everyone reads them up to here
 constexpr std::uint64_t kLongVector = 64 << 10;   // from here on they are cut between leaders
 constexpr std::uint64_t kPipelined = 256 << 10;   // from here on segments follow one another
 
@@ -97,6 +98,9 @@ class Chooser {
     const bool is_short = bytes() <= kShortVector;
     if (facts_.deterministic) {
       return first_of({is_short ? "recursive-doubling" : "halving-doubling"});
+    }
+    if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
+      return first_of({"everyone", "leader", "recursive-doubling"});
     }
     if (is_short) return first_of({"leader", "recursive-doubling"});
     if (bytes() < kLongVector || facts_.machine.nodes() == 1) {

@@ -16,34 +16,35 @@ namespace {
 // Of what a peer has, brought here for a reduction at once: a part of the nearest cache.
 constexpr std::size_t kOperandBytes = 32 << 10;
 
-/// Grows a buffer of an execution; contents do not matter between executions.
-template <class T>
-void at_least(std::vector<T>& list, std::size_t size) {
-  if (list.size() < size) list.resize(size);
-}
-
 }  // namespace
 
-void Execution::make_room_for(const Prepared& prepared) {
-  const Program& program = prepared.program;
-  const auto places = static_cast<std::size_t>(program.places());
-  const std::size_t bases = 3 + 3 * places;
-  at_least(bases_, bases);
-  at_least(lkeys_, bases);
-  at_least(rkeys_, bases);
-  at_least(pending_, program.steps().size());
-  at_least(ready_, program.steps().size());
-  at_least(waiting_, program.steps().size());
-  at_least(moving_, program.transfers());
-  at_least(transfers_, program.transfers());
-  at_least(active_, program.peers().size());
-  at_least(activity_, program.peers().size());
-  at_least(waited_, places);
-  if (program.reduces()) at_least(operand_, kOperandBytes);
+void Room::grow_for(const Program& program) {
+  steps = std::max(steps, program.steps().size());
+  transfers = std::max<std::size_t>(transfers, program.transfers());
+  peers = std::max(peers, program.peers().size());
+  places = std::max(places, static_cast<std::size_t>(program.places()));
+  bases = std::max<std::size_t>(bases, program.bases());
+  reduces |= program.reduces();
+}
+
+void Execution::make(const Room& room) {
+  bases_.resize(room.bases);
+  lkeys_.resize(room.bases);
+  rkeys_.resize(room.bases);
+  pending_.resize(room.steps);
+  ready_.resize(room.steps);
+  waiting_.resize(room.steps);
+  moving_.resize(room.transfers);
+  transfers_.resize(room.transfers);
+  active_.resize(room.peers);
+  activity_.resize(room.peers);
+  counts_.resize(room.places);
+  if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
+  room_ = room;
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
-                       bool is_run, std::span<const std::uint64_t> waited) noexcept {
+                       bool is_run, std::span<const Counts> counts) noexcept {
   const Program& program = prepared.program;
   prepared_ = &prepared;
   buffers_ = buffers;
@@ -56,7 +57,7 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
     std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
   }
   std::fill_n(activity_.begin(), program.peers().size(), 0u);
-  std::ranges::copy(waited, waited_.begin());
+  std::ranges::copy(counts, counts_.begin());
   crossings_.clear();
 }
 
@@ -74,6 +75,12 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
       const std::uint32_t base = program.stage_base(place);
       bases_[base] = stages->half(place, number_);
       set_keys(base, stages->lkey(place), stages->rkey(place));
+    }
+  }
+  for (int place = 0; place < program.places(); ++place) {
+    for (std::uint32_t ordinal = 1; ordinal <= program.letters_in()[place]; ++ordinal) {
+      bases_[program.letter_base(place, ordinal)] =
+          home_.node_->letter(place, counts_[place].letters_in + ordinal);
     }
   }
   for (const std::uint32_t id : program.initial()) {
@@ -113,7 +120,13 @@ void Execution::start(std::uint32_t id) noexcept {
       if (reduce(step)) finish(id);
       break;
     case OpKind::signal:
-      home_.node_->signal(static_cast<int>(step.peer));
+      if (step.letter) {
+        home_.node_->send_letter(static_cast<int>(step.peer),
+                                 counts_[step.peer].letters_out + step.ordinal,
+                                 layout(step.src, false));
+      } else {
+        home_.node_->signal(static_cast<int>(step.peer));
+      }
       finish(id);
       break;
     case OpKind::wait:
@@ -135,8 +148,11 @@ void Execution::start(std::uint32_t id) noexcept {
 }
 
 bool Execution::has_come(const Step& step) const noexcept {
-  return home_.node_->signals_from(static_cast<int>(step.peer)) >=
-         waited_[step.peer] + step.ordinal;
+  const auto place = static_cast<int>(step.peer);
+  if (step.letter) {
+    return home_.node_->has_letter(place, counts_[step.peer].letters_in + step.ordinal);
+  }
+  return home_.node_->signals_from(place) >= counts_[step.peer].waits + step.ordinal;
 }
 
 void Execution::transfer(const Step& step, std::uint32_t id) noexcept {

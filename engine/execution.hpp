@@ -21,6 +21,32 @@ struct Buffers {
   const Operation* operation = nullptr;  // of its reductions, if it has any
 };
 
+/// The most that any program needs of an execution.
+struct Room {
+  std::size_t steps = 0;
+  std::size_t transfers = 0;
+  std::size_t peers = 0;
+  std::size_t places = 0;
+  std::size_t bases = 0;
+  bool reduces = false;
+
+  void grow_for(const Program& program);
+  bool operator==(const Room&) const = default;
+};
+
+/// Between this rank and another of its node.
+struct Counts {
+  std::uint64_t waits = 0;        // for signals, not letters, of the other
+  std::uint64_t letters_in = 0;   // of the other
+  std::uint64_t letters_out = 0;  // to the other
+
+  void add(const Program& program, std::size_t place) noexcept {
+    waits += program.waits()[place];
+    letters_in += program.letters_in()[place];
+    letters_out += program.letters_out()[place];
+  }
+};
+
 /// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
 ///
 /// Several may be under way. Towards one peer their sends, recvs and signals start in the order of
@@ -32,13 +58,14 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// Room for what `prepared` needs, so that the rest allocates nothing.
-  void make_room_for(const Prepared& prepared);
+  /// So that the rest allocates nothing.
+  void make(const Room& room);
+  bool has(const Room& room) const noexcept { return room_ == room; }
 
-  /// Takes up a program: the `number`-th execution of this rank. `waited[place]` signals of each
-  /// place belong to earlier ones. `is_run`: its caller waits for its end.
+  /// Takes up a program: the `number`-th execution of this rank. What of `counts` there has been
+  /// belongs to earlier ones. `is_run`: its caller waits for its end.
   void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
-              std::span<const std::uint64_t> waited) noexcept;
+              std::span<const Counts> counts) noexcept;
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
@@ -95,6 +122,7 @@ class Execution {
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
+  Room room_;
   const Prepared* prepared_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;
@@ -112,7 +140,7 @@ class Execution {
   std::vector<verbs::Transfer> transfers_;
   std::vector<std::uint32_t> active_;    // peers with transfers under way
   std::vector<std::uint32_t> activity_;  // by peer: how many
-  std::vector<std::uint64_t> waited_;    // by place: signals that earlier executions take
+  std::vector<Counts> counts_;           // by place: of earlier executions
   std::vector<Crossing> crossings_;
   std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
   std::size_t ready_begin_ = 0;

@@ -16,7 +16,7 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       links_(links),
       meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
-      waited_(node == nullptr ? 1 : node->places()) {
+      counts_(node == nullptr ? 1 : node->places()) {
   spare_.push_back(std::make_unique<Execution>(*this));
 }
 
@@ -55,7 +55,8 @@ Prepared Executor::prepare(Program program) {
       prepared.registers_output |= operand.base == 1;
     }
   }
-  for (const auto& execution : spare_) execution->make_room_for(prepared);
+  room_.grow_for(made);
+  for (const auto& execution : spare_) execution->make(room_);
   make_scratch(scratch_[0], made.scratch_bytes());
   if (stages_ != nullptr && links_.endpoint() != nullptr) {
     stages_->register_with(*links_.endpoint());
@@ -70,8 +71,8 @@ Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers,
   Execution& execution = *spare_.back();
   under_way_.push_back(std::move(spare_.back()));
   spare_.pop_back();
-  execution.assign(prepared, buffers, ++started_, is_run, waited_);
-  for (int place = 0; place < program.places(); ++place) waited_[place] += program.waits()[place];
+  execution.assign(prepared, buffers, ++started_, is_run, counts_);
+  for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(program, place);
   return execution;
 }
 
@@ -106,11 +107,12 @@ void Executor::order_behind_earlier(Execution& later) {
 }
 
 /// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
-/// one before the last. It is done here; stages are shared, and there it must be done everywhere on
-/// the node.
+/// one before the last. It is done here; stages are shared, and letters lie with others, and there
+/// it must be done everywhere on the node.
 bool Executor::may_enter(const Execution& execution) const noexcept {
   if (execution.number() >= under_way_.front()->number() + 2) return false;
-  if (node_ == nullptr || !execution.prepared().program.uses_stage()) return true;
+  const Program& program = execution.prepared().program;
+  if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
   if (execution.number() <= 2) return true;
   // Everyone was heard in the last execution, which nobody began before the one before was done.
   const bool is_only = under_way_.size() == 1;
@@ -207,7 +209,7 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
     spare_.push_back(std::make_unique<Execution>(*this));
     done_.reserve(done_.size() + under_way_.size() + 1);
   }
-  spare_.back()->make_room_for(prepared);
+  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   Execution& execution = assign(prepared, buffers, is_run);
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;

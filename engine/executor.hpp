@@ -115,11 +115,12 @@ class Executor {
   std::array<Scratch, 2> scratch_;  // the second for what is not alone under way
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
+  Room room_;  // for every program that was prepared
   std::vector<std::unique_ptr<Execution>> spare_;
   std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
   std::vector<std::unique_ptr<Execution>> done_;       // and not taken
   std::uint64_t started_ = 0;
-  std::vector<std::uint64_t> waited_;  // by place: signals that executions so far take
+  std::vector<Counts> counts_;  // by place: of the executions so far
 
   std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
   bool heard_all_ = false;            // by the last execution

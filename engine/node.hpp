@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "engine/letters.hpp"
 #include "engine/segment.hpp"
 #include "engine/view.hpp"
 #include "engine/waiting.hpp"
@@ -56,6 +57,17 @@ class Node {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
 
+  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until the
+  /// kLetters-th after it is sent.
+  void send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
+  bool has_letter(int place, std::uint64_t sequence) const noexcept {
+    return letter_of(place_, place, sequence).sequence.load(std::memory_order_acquire) >= sequence;
+  }
+  /// Where letters from `place` lie; their bytes end at kLetterBytes.
+  std::byte* letter(int place, std::uint64_t sequence) const noexcept {
+    return letter_of(place_, place, sequence).bytes.data();
+  }
+
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
   /// This rank has come to an execution, with these buffers, for peers that read them where they
@@ -95,6 +107,12 @@ class Node {
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
+  static constexpr std::uint64_t kLetters = 2 * kLettersPerExecution;  // two are under way
+  /// Few bytes lie right before the sequence number, in its cache line.
+  struct Letter {
+    alignas(64) std::array<std::byte, kLetterBytes> bytes{};
+    std::atomic<std::uint64_t> sequence{0};
+  };
   struct Buffers {
     std::uint64_t input = 0;
     std::uint64_t output = 0;
@@ -114,6 +132,12 @@ class Node {
   Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }
   Slot* slots(int place) const noexcept {
     return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
+  }
+
+  /// Of those in the memory of the rank at `owner`, one from the rank at `from`.
+  Letter& letter_of(int owner, int from, std::uint64_t sequence) const noexcept {
+    auto* letters = reinterpret_cast<Letter*>(slots(owner) + places_);
+    return letters[static_cast<std::uint64_t>(from) * kLetters + sequence % kLetters];
   }
 
   int place_;

@@ -9,10 +9,14 @@
 namespace weft::engine {
 
 using plan::OpKind;
+using plan::Slice;
 using plan::Space;
 
-Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places)
+Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
+                 std::span<const LetterOp> letters)
     : waits_(places),
+      letters_out_(places),
+      letters_in_(places),
       places_(places),
       input_bytes_(plan.input_bytes()),
       output_bytes_(plan.output_bytes()),
@@ -45,10 +49,8 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
                       to_string(op.kind), op.peer);
         }
         step.peer = static_cast<std::uint32_t>(place);
-        if (op.kind == OpKind::wait) {
-          step.ordinal = ++waits_[place];
-          heard[place] = true;
-        }
+        if (op.kind == OpKind::wait) heard[place] = true;
+        signals_ |= op.kind == OpKind::signal;
         break;
       case OpKind::copy:
         break;
@@ -60,10 +62,42 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
     if (!op.src.empty()) step.src = resolve(plan, op.src, place_of_rank);
     steps_.push_back(step);
   }
+  put_in_letters(letters, place_of_rank, plan.rank());
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
   keep_list_order(plan);
+}
+
+/// Numbers the waits, too: those for letters do not count.
+void Program::put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
+                             int rank) {
+  const int own_place = place_of_rank[rank];
+  for (const LetterOp& letter : letters) {
+    Step& step = steps_[letter.op];
+    const Slice& bytes = letter.bytes;
+    switch (letter.part) {
+      case LetterOp::Part::send:
+        step.letter = true;
+        step.ordinal = letter.ordinal;
+        step.src = {stage_base(own_place), bytes.offset, bytes.block_bytes, bytes.count,
+                    bytes.stride};
+        letters_out_[letter.place] = std::max(letters_out_[letter.place], letter.ordinal);
+        break;
+      case LetterOp::Part::wait:
+        step.letter = true;
+        step.ordinal = letter.ordinal;
+        letters_in_[letter.place] = std::max(letters_in_[letter.place], letter.ordinal);
+        break;
+      case LetterOp::Part::read:
+        step.src = {letter_base(letter.place, letter.ordinal), kLetterBytes - bytes.bytes(),
+                    bytes.bytes(), 1, bytes.bytes()};
+        break;
+    }
+  }
+  for (Step& step : steps_) {
+    if (step.kind == OpKind::wait && !step.letter) step.ordinal = ++waits_[step.peer];
+  }
 }
 
 Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
