@@ -13,33 +13,12 @@ namespace weft::cli {
 
 namespace {
 
-using hierarchy::Machine;
 using plan::Collective;
-using plan::Problem;
-
-template <class OfRoom>
-Algorithm wrap(const OfRoom& algorithm) {
-  Algorithm one;
-  one.name = algorithm.name();
-  one.plan = [algorithm](const Problem& problem, const Machine& machine, int rank) {
-    return algorithm.plan(problem, machine, rank);
-  };
-  one.refusal = [algorithm](const Problem& problem,
-                            const Machine& machine) -> std::optional<std::string> {
-    if constexpr (requires { algorithm.refusal(problem, machine); }) {
-      return algorithm.refusal(problem, machine);
-    } else if constexpr (requires { algorithm.refusal(problem.collective); }) {
-      return algorithm.refusal(problem.collective);
-    }
-    return std::nullopt;
-  };
-  return one;
-}
 
 template <class OfRoom>
 std::vector<Algorithm> wrap_all(const std::vector<OfRoom>& algorithms) {
   std::vector<Algorithm> list;
-  for (const auto& one : algorithms) list.push_back(wrap(one));
+  for (const auto& one : algorithms) list.push_back(comm::as_algorithm(one));
   return list;
 }
 
@@ -66,12 +45,6 @@ std::vector<std::string_view> names_of(Collective collective) {
 }
 
 }  // namespace
-
-Algorithm parse_algorithm(Collective collective, std::string_view text) {
-  if (is_alltoall(collective)) return wrap(alltoall::Algorithm::parse(text));
-  if (is_reduction(collective)) return wrap(reduce::Algorithm::parse(collective, text));
-  return wrap(gather::Algorithm::parse(collective, text));
-}
 
 std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
   // Segments that cut the small blocks which are checked.

@@ -84,11 +84,11 @@ std::optional<std::uint64_t> parse_stride(const Text& text) {
   return env::parse_bytes("--stride", *text, 0, kMostBlockBytes);
 }
 
-hierarchy::Machine parse_machine(std::string_view text) {
+hierarchy::Machine parse_machine(std::string_view text, int most_ranks) {
   auto machine = hierarchy::Machine::parse(text);
-  if (machine.ranks() > kMostRanks) {
+  if (machine.ranks() > most_ranks) {
     throw_usage("--machine={}: has {} ranks, at most {} are allowed", text, machine.ranks(),
-                kMostRanks);
+                most_ranks);
   }
   return machine;
 }
@@ -108,23 +108,23 @@ void MachineOptions::add_to(CLI::App& command) {
       ->type_name("M");
 }
 
-hierarchy::Machine MachineOptions::read() const {
+hierarchy::Machine MachineOptions::read(int most_ranks) const {
   if (machine) {
     if (nodes || ppn || placement) {
       throw_usage("--machine={}: says it all; not together with --nodes, --ppn or --placement",
                   *machine);
     }
-    return parse_machine(*machine);
+    return parse_machine(*machine, most_ranks);
   }
-  const auto number = [](std::string_view option, const Text& text) {
+  const auto number = [most_ranks](std::string_view option, const Text& text) {
     return static_cast<int>(env::parse_integer(
-        option, required(text, "--machine M, or --nodes N with --ppn P,"), 1, kMostRanks));
+        option, required(text, "--machine M, or --nodes N with --ppn P,"), 1, most_ranks));
   };
   const int count = number("--nodes", nodes);
   const int width = number("--ppn", ppn);
-  if (width > kMostRanks / count) {
+  if (width > most_ranks / count) {
     throw_usage("--nodes={} --ppn={}: {} ranks, at most {} are allowed", count, width,
-                std::int64_t{count} * width, kMostRanks);
+                std::int64_t{count} * width, most_ranks);
   }
   const bool cyclic =
       placement && parse_choice("--placement", *placement, {"block", "cyclic"}) == 1;

@@ -64,10 +64,11 @@ struct MachineOptions {
 
   void add_to(CLI::App& command);
   bool given() const { return machine || nodes || ppn || placement; }
-  hierarchy::Machine read() const;
+  /// Of at most so many ranks.
+  hierarchy::Machine read(int most_ranks = kMostRanks) const;
 };
 
-/// --machine's value, of at most kMostRanks.
-hierarchy::Machine parse_machine(std::string_view text);
+/// --machine's value, of at most so many ranks.
+hierarchy::Machine parse_machine(std::string_view text, int most_ranks = kMostRanks);
 
 }  // namespace weft::cli

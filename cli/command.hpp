@@ -22,6 +22,7 @@ using Action = std::function<int()>;
 void add_info(CLI::App& tool, Action& action);
 void add_plan(CLI::App& tool, Action& action);
 void add_check(CLI::App& tool, Action& action);
+void add_sim(CLI::App& tool, Action& action);
 void add_preload(CLI::App& tool, Action& action);
 
 }  // namespace weft::cli

@@ -79,6 +79,7 @@ int run(int argc, char** argv) {
   add_info(tool, action);
   add_plan(tool, action);
   add_check(tool, action);
+  add_sim(tool, action);
   add_preload(tool, action);
   for (CLI::App* command : tool.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
@@ -90,6 +91,7 @@ int run(int argc, char** argv) {
       "  weft info\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
+      "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n\n"
       "weft COMMAND --help says more.");
   try {

@@ -57,7 +57,7 @@ struct Node {
   double memory_bytes_per_ns = 5;   ///< of one core: copies from memory
   double fresh_bytes_per_ns = 5;    ///< of one core: copies of what the adapter has just written
   std::uint64_t cache_bytes = 1 << 20;  ///< shared by the cores of a node; more goes to memory
-  double total_bytes_per_ns = 20;       ///< all cores together, to memory
+  double total_bytes_per_ns = 20;       ///< all cores together, to memory; 0: no limit
   double signal_ns = 0;                 ///< from a signal to the end of the wait for it
   double reduce_bytes_per_ns = 5;       ///< of one core, of one operand
 };
@@ -68,6 +68,9 @@ struct Fabric {
   double link_bytes_per_ns = 0;  ///< of each link; 0: the adapter's
   int nodes_per_leaf = 0;        ///< 0: one switch joins all nodes
   int uplinks_per_leaf = 0;  ///< fewer than nodes_per_leaf: tapered; route: destination modulo it
+  /// What waits before a link until the link behind it must stop, and with it all that goes
+  /// elsewhere.
+  std::uint64_t buffer_bytes = 16384;
 };
 
 struct Hardware {

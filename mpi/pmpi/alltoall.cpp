@@ -78,7 +78,7 @@ int finish(const Exchange& exchange, const Layouts& layouts, const void* input,
   const auto block_bytes = static_cast<std::size_t>(exchange.block_bytes);
   if (exchange.receive.contiguous) {
     if (input == call.receive_buffer) {
-      attached.weft->alltoall_in_place(call.receive_buffer, block_bytes);
+      attached.weft->alltoall(call.receive_buffer, call.receive_buffer, block_bytes);
     } else {
       attached.weft->alltoall(input, call.receive_buffer, block_bytes);
     }

@@ -1,7 +1,5 @@
 #include "mpi/pmpi/settings.hpp"
 
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "base/env.hpp"
@@ -16,12 +14,11 @@ using nlohmann::json;
 
 namespace {
 
-// Plans are made by each rank for itself: they fit together only when these are the same.
-constexpr std::array kShared = {"WEFT_NODES", "WEFT_ALLTOALL"};
-
 std::string facts_of_this_rank() {
   json facts = {{"host", hierarchy::host_identity()}, {"disabled", false}, {"error", ""}};
-  for (const char* name : kShared) facts[name] = env::text(name).value_or("");
+  for (const std::string& name : comm::Settings::shared_variables()) {
+    facts[name] = env::text(name.c_str()).value_or("");
+  }
   facts["WEFT_REPORT"] = env::text("WEFT_REPORT").value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
@@ -76,7 +73,9 @@ Agreement agree(Bootstrap& bootstrap) {
             .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
             .machine = hierarchy::Machine::uniform(1, bootstrap.size())};
   }
-  for (const char* name : kShared) require_same(ranks, name);
+  for (const std::string& name : comm::Settings::shared_variables()) {
+    require_same(ranks, name.c_str());
+  }
   return {.disabled = false,
           .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
           .machine = machine_of(ranks)};

@@ -20,12 +20,13 @@ ROOMS = {
     "gather": ["plan", "hierarchy"],
     "reduce": ["plan", "hierarchy", "gather"],
     "sim": ["plan", "hierarchy"],
+    "nic_profiles": ["plan", "sim"],
     "verbs": ["base"],
     "verbs/soft": ["base"],
     "engine": ["plan", "verbs"],
-    "comm": ["hierarchy", "alltoall", "engine"],
+    "comm": ["hierarchy", "alltoall", "gather", "reduce", "engine"],
     "mpi": ["comm"],
-    "cli": ["comm", "gather", "reduce", "sim"],
+    "cli": ["comm", "sim", "nic_profiles"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

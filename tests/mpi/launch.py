@@ -20,6 +20,10 @@ def parse_arguments():
     parser.add_argument("--device", action="store_true", help="blocks must cross the device")
     parser.add_argument("--passed", action="append", default=[], metavar="WHY",
                         help="the report must say that calls were passed through, and why")
+    parser.add_argument("--note", action="append", default=[], metavar="TEXT",
+                        help="the report must have a note that says so")
+    parser.add_argument("--no-note", action="append", default=[], metavar="TEXT",
+                        help="the report must have no such note")
     parser.add_argument("--all-passed", action="store_true", help="weft must have taken no call")
     parser.add_argument("--like-plain", action="store_true",
                         help="run it plain, too: both must print the same")
@@ -89,6 +93,12 @@ def judge_report(arguments, path):
         yield "weft took no call"
     if arguments.device and crossed == 0:
         yield "nothing crossed the device"
+    for text in arguments.note:
+        if not any(text in note for note in report["notes"]):
+            yield f"no note says: {text}"
+    for text in arguments.no_note:
+        if any(text in note for note in report["notes"]):
+            yield f"a note says: {text}"
     for why in arguments.passed:
         if not any(why in entry["why"] for entry in report["passed"]):
             yield f"no call was passed through for: {why}"

@@ -1,0 +1,294 @@
+// weft sim: how long algorithms would take on a cluster, in virtual time.
+#include <fstream>
+#include <memory>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "cli/algorithms.hpp"
+#include "cli/arguments.hpp"
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "nic_profiles/profile.hpp"
+#include "sim/simulator.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+constexpr int kMostSimulatedRanks = 1 << 20;
+
+struct Options {
+  Text collective, bytes, root, element, operation, nic, uneven, trace, jitter, seed;
+  std::vector<std::string> algorithms;
+  MachineOptions machine;
+  bool breakdown = false;
+  bool json = false;
+};
+
+/// The cluster that the options describe, but for what is on it.
+struct Cluster {
+  std::string name;
+  sim::Hardware hardware;
+};
+
+Cluster read_cluster(const std::string& name_or_path) {
+  const auto profile = nic_profiles::load(name_or_path);
+  return {profile.name, profile.hardware};
+}
+
+struct Outcome {
+  std::string algorithm;
+  std::uint64_t bytes = 0;
+  sim::Result result;
+};
+
+hierarchy::Machine read_machine(const Options& options) {
+  MachineOptions machine = options.machine;
+  if (options.uneven) {
+    if (machine.given()) {
+      throw_usage(
+          "--uneven={}: says it all; not together with --machine, --nodes, --ppn or "
+          "--placement",
+          *options.uneven);
+    }
+    machine.machine = options.uneven;
+  }
+  return machine.read(kMostSimulatedRanks);
+}
+
+plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks,
+                           std::uint64_t bytes) {
+  auto problem = make_problem(collective, ranks, bytes, {});
+  if (options.root) {
+    problem.root = static_cast<int>(env::parse_integer("--root", *options.root, 0, ranks - 1));
+  }
+  if (options.element) {
+    problem.element_bytes = env::parse_bytes("--element", *options.element, 1, 1 << 20);
+    if (bytes % problem.element_bytes != 0) {
+      throw_usage("--element={}: blocks of {} bytes are not of whole elements", *options.element,
+                  bytes);
+    }
+  }
+  if (options.operation) set_operation(problem, *options.operation);
+  return problem;
+}
+
+void check_options(const Options& options, plan::Collective collective) {
+  const auto only = [&](std::string_view option, const Text& text, bool is_right) {
+    if (text && !is_right) {
+      throw_usage("{}={}: {} takes none", option, *text, to_string(collective));
+    }
+  };
+  only("--root", options.root, is_rooted(collective));
+  only("--element", options.element, is_reduction(collective));
+  only("--operation", options.operation, is_reduction(collective));
+  only("--bytes", options.bytes, collective != plan::Collective::barrier);
+}
+
+/// The values of --algorithm: names joined by commas, of which some stand between parameters.
+std::vector<std::string> read_names(const Options& options, plan::Collective collective) {
+  std::vector<std::string> names;
+  const auto add = [&](std::string_view list) {
+    while (!list.empty()) {
+      const auto comma = std::min(list.find(','), list.size());
+      const std::string part(list.substr(0, comma));
+      list.remove_prefix(std::min(comma + 1, list.size()));
+      const bool parameter = part.find('=') != part.npos && part.find(':') == part.npos;
+      if (parameter && !names.empty()) {
+        names.back() += "," + part;
+      } else if (part.find_first_not_of(' ') != part.npos) {
+        names.push_back(part.substr(part.find_first_not_of(' ')));
+      }
+    }
+  };
+  for (const std::string& text : options.algorithms) {
+    add(text == "all" ? algorithm_names(collective) : text);
+  }
+  if (names.empty()) {
+    throw_usage("--algorithm (all, or some of {}) is missing", algorithm_names(collective));
+  }
+  return names;
+}
+
+bool is_all(const Options& options) {
+  return options.algorithms == std::vector<std::string>{"all"};
+}
+
+std::vector<std::uint64_t> read_sizes(const Options& options, plan::Collective collective) {
+  if (collective == plan::Collective::barrier) return {0};
+  return parse_sizes("--bytes", required(options.bytes, "--bytes, the sizes of a block,"), 0,
+                     kMostBlockBytes);
+}
+
+sim::Options simulation_options(const Options& options) {
+  sim::Options made;
+  made.breakdown = options.breakdown;
+  if (options.jitter) {
+    made.jitter_ns =
+        static_cast<double>(env::parse_integer("--jitter", *options.jitter, 0, 1'000'000'000));
+  }
+  if (options.seed) {
+    made.seed = static_cast<std::uint64_t>(
+        env::parse_integer("--seed", *options.seed, 0, std::numeric_limits<std::int64_t>::max()));
+  }
+  return made;
+}
+
+class Simulations {
+ public:
+  explicit Simulations(const Options& options)
+      : options_(options),
+        collective_(parse_collective(options.collective)),
+        machine_(read_machine(options)),
+        cluster_(read_cluster(
+            required(options.nic, "--nic, a name in the catalogue or a file (.json),"))) {
+    check_options(options, collective_);
+  }
+
+  void run() {
+    const auto sizes = read_sizes(options_, collective_);
+    for (const std::string& name : read_names(options_, collective_)) {
+      const Algorithm algorithm = parse_algorithm(collective_, name);
+      for (const std::uint64_t bytes : sizes) run(algorithm, bytes);
+    }
+    if (options_.trace) write_trace(*options_.trace);
+  }
+
+  Json to_json() const {
+    Json results = Json::array();
+    for (const Outcome& one : outcomes_) {
+      Json entry = {{"algorithm", one.algorithm},
+                    {"bytes", one.bytes},
+                    {"time_us", one.result.time_ns / 1e3},
+                    {"messages", one.result.messages},
+                    {"wire_bytes", one.result.wire_bytes}};
+      for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
+        entry["breakdown_us"][std::string(to_string(static_cast<sim::Cost>(cost)))] =
+            one.result.breakdown_ns[cost] / 1e3;
+      }
+      results.push_back(entry);
+    }
+    return {{"collective", to_string(collective_)},
+            {"machine", to_string(machine_)},
+            {"nic", cluster_.name},
+            {"results", results}};
+  }
+
+  std::string to_table() const {
+    std::string text = fmt::format("{} on {} with {}\n\n{:<32}{:>12}{:>14}{:>12}{:>16}",
+                                   to_string(collective_), to_string(machine_), cluster_.name,
+                                   "algorithm", "bytes", "time us", "messages", "wire bytes");
+    for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
+      text += fmt::format("{:>13}", to_string(static_cast<sim::Cost>(cost)));
+    }
+    text += "\n";
+    for (const Outcome& one : outcomes_) {
+      text += fmt::format("{:<32}{:>12}{:>14.3f}{:>12}{:>16}", one.algorithm, one.bytes,
+                          one.result.time_ns / 1e3, one.result.messages, one.result.wire_bytes);
+      for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
+        text += fmt::format("{:>11.1f} %", 100 * one.result.breakdown_ns[cost] /
+                                               std::max(1e-3, one.result.time_ns));
+      }
+      text += "\n";
+    }
+    return text;
+  }
+
+ private:
+  void run(const Algorithm& algorithm, std::uint64_t bytes) {
+    const auto problem = read_problem(options_, collective_, machine_.ranks(), bytes);
+    // Of all algorithms, those that do not apply are left out.
+    if (is_all(options_) && algorithm.refusal(problem, machine_)) return;
+    sim::Options options = simulation_options(options_);
+    if (options_.trace) {
+      const auto nodes = machine_.node_of_rank();
+      traces_.push_back({fmt::format("{} of {} bytes by {} on {}", to_string(collective_), bytes,
+                                     algorithm.name, cluster_.name),
+                         {nodes.begin(), nodes.end()},
+                         {}});
+      options.trace = &traces_.back();
+    }
+    const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine_, rank); };
+    outcomes_.push_back(
+        {algorithm.name, bytes, simulate(plan_of, machine_, cluster_.hardware, options)});
+  }
+
+  void write_trace(const std::string& path) const {
+    const bool svg = path.ends_with(".svg");
+    if (!svg && !path.ends_with(".json")) {
+      throw_usage("--trace={}: must end with .json (for Perfetto) or .svg", path);
+    }
+    std::ofstream file(path, std::ios::binary);
+    file << (svg ? plan::to_svg(traces_) : plan::to_trace_events(traces_));
+    file.close();
+    if (!file) throw_errno(fmt::format("write({})", path));
+  }
+
+  const Options& options_;
+  plan::Collective collective_;
+  hierarchy::Machine machine_;
+  Cluster cluster_;
+  std::vector<Outcome> outcomes_;
+  std::vector<plan::Trace> traces_;
+};
+
+int run(const Options& options) {
+  Simulations simulations(options);
+  simulations.run();
+  if (options.json) {
+    print_json(simulations.to_json());
+  } else {
+    print(simulations.to_table());
+  }
+  return kHolds;
+}
+
+void add_options(CLI::App& command, Options& options) {
+  const auto text = [&command](const char* name, Text& target, const char* what,
+                               const char* value) {
+    command.add_option(name, target, what)->type_name(value);
+  };
+  text("collective", options.collective, "What to run: alltoall, broadcast, ...", "COLLECTIVE");
+  command
+      .add_option("--algorithm", options.algorithms,
+                  "Algorithms joined by commas, or all (repeatable)")
+      ->type_name("A,..")
+      ->allow_extra_args(false);
+  options.machine.add_to(command);
+  text("--uneven", options.uneven, "Ranks on each node: 1+3+4 (as --machine)", "A+B+..");
+  text("--nic", options.nic, "Adapter and nodes: a name in the catalogue, or a file (.json)",
+       "NIC");
+  text("--bytes", options.bytes, "Sizes of a block, joined by commas (K, M, G: powers of 1024)",
+       "B,..");
+  text("--root", options.root, "Root of rooted collectives [0]", "R");
+  text("--element", options.element, "Size of an element of reductions [1]", "B");
+  text("--operation", options.operation,
+       "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
+  text("--jitter", options.jitter, "Each message comes up to so many nanoseconds later [0]", "NS");
+  text("--seed", options.seed, "Of the jitter [1]", "S");
+  text("--trace", options.trace, "Write who did what when: .json for Perfetto, or .svg", "FILE");
+  command.add_flag("--breakdown", options.breakdown, "Say what the time went into")
+      ->disable_flag_override();
+  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
+}
+
+}  // namespace
+
+void add_sim(CLI::App& tool, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = tool.add_subcommand(
+      "sim", "Run the plans of algorithms in virtual time: how long they would take");
+  add_options(*command, *options);
+  command->footer(
+      "Blocks are as in `weft plan`: of reductions, whole vectors (reduce_scatter: a rank's "
+      "block).\n\n"
+      "Examples:\n"
+      "  weft sim alltoall --algorithm isend,sa,leader --nodes 64 --ppn 8 --nic qle7140 \\\n"
+      "    --bytes 64,512,4K\n"
+      "  weft sim allreduce --algorithm all --machine 1+3+4 --nic mt25408 --bytes 4K --json\n"
+      "  weft sim alltoall --algorithm rd --nodes 2 --ppn 4 --nic mt25208 --bytes 1K \\\n"
+      "    --trace rd.svg\n");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::cli

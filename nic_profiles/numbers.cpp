@@ -1,0 +1,85 @@
+#include "nic_profiles/numbers.hpp"
+
+namespace weft::nic_profiles {
+
+namespace {
+
+using sim::Adapter;
+using sim::Fabric;
+using sim::Hardware;
+using sim::Node;
+
+template <auto Member>
+auto& adapter(Hardware& hardware) {
+  return hardware.adapter.*Member;
+}
+
+template <auto Member>
+auto& node(Hardware& hardware) {
+  return hardware.node.*Member;
+}
+
+template <auto Member>
+auto& fabric(Hardware& hardware) {
+  return hardware.fabric.*Member;
+}
+
+// What no adapter passes, so that sums of simulated times stay exact.
+constexpr double kMost_ns = 1e9;
+constexpr double kLeast_bytes_per_ns = 1e-6;
+constexpr double kMost_bytes_per_ns = 1e6;
+constexpr double kMost_bytes = 1e15;
+
+constexpr Number kNumbers[] = {
+    {"adapter", "post_ns", &adapter<&Adapter::post_ns>, 0, kMost_ns},
+    {"adapter", "poll_ns", &adapter<&Adapter::poll_ns>, 0, kMost_ns},
+    {"adapter", "pio_bytes", &adapter<&Adapter::pio_bytes>, 0, kMost_bytes, true},
+    {"adapter", "pio_bytes_per_ns", &adapter<&Adapter::pio_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"adapter", "dma_start_ns", &adapter<&Adapter::dma_start_ns>, 0, kMost_ns},
+    {"adapter", "message_gap_ns", &adapter<&Adapter::message_gap_ns>, 0, kMost_ns},
+    {"adapter", "queue_gap_ns", &adapter<&Adapter::queue_gap_ns>, 0, kMost_ns},
+    {"adapter", "queue_bytes_per_ns", &adapter<&Adapter::queue_bytes_per_ns>, 0,
+     kMost_bytes_per_ns},
+    {"adapter", "bytes_per_ns", &adapter<&Adapter::bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"adapter", "both_ways_bytes_per_ns", &adapter<&Adapter::both_ways_bytes_per_ns>, 0,
+     kMost_bytes_per_ns},
+    {"adapter", "senders", &adapter<&Adapter::senders>, 1e-3, 1e3},
+    {"adapter", "latency_ns", &adapter<&Adapter::latency_ns>, 0, kMost_ns},
+    {"adapter", "eager_bytes", &adapter<&Adapter::eager_bytes>, 0, kMost_bytes, true},
+    {"adapter", "inline_bytes", &adapter<&Adapter::inline_bytes>, 0, kMost_bytes},
+    {"adapter", "in_order_placement", &adapter<&Adapter::in_order_placement>},
+    {"adapter", "register_ns", &adapter<&Adapter::register_ns>, 0, kMost_ns},
+    {"adapter", "register_ns_per_byte", &adapter<&Adapter::register_ns_per_byte>, 0, kMost_ns},
+    {"node", "copy_start_ns", &node<&Node::copy_start_ns>, 0, kMost_ns},
+    {"node", "cached_bytes_per_ns", &node<&Node::cached_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"node", "memory_bytes_per_ns", &node<&Node::memory_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"node", "fresh_bytes_per_ns", &node<&Node::fresh_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"node", "cache_bytes", &node<&Node::cache_bytes>, 0, kMost_bytes},
+    {"node", "total_bytes_per_ns", &node<&Node::total_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"node", "signal_ns", &node<&Node::signal_ns>, 0, kMost_ns},
+    {"node", "reduce_bytes_per_ns", &node<&Node::reduce_bytes_per_ns>, kLeast_bytes_per_ns,
+     kMost_bytes_per_ns},
+    {"fabric", "hop_ns", &fabric<&Fabric::hop_ns>, 0, kMost_ns},
+    {"fabric", "link_bytes_per_ns", &fabric<&Fabric::link_bytes_per_ns>, 0, kMost_bytes_per_ns},
+    {"fabric", "nodes_per_leaf", &fabric<&Fabric::nodes_per_leaf>, 0, 1e6},
+    {"fabric", "uplinks_per_leaf", &fabric<&Fabric::uplinks_per_leaf>, 0, 1e6},
+    {"", "rails", [](Hardware& hardware) -> int& { return hardware.rails; }, 1, 64},
+};
+
+}  // namespace
+
+std::string Number::path() const {
+  return section.empty() ? std::string(key) : std::string(section) + "." + std::string(key);
+}
+
+std::span<const Number> numbers() {
+  return kNumbers;
+}
+
+}  // namespace weft::nic_profiles

@@ -1,0 +1,69 @@
+// A NIC profile: how one adapter, and the node around it, behaves; each number with its source.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/hardware.hpp"
+
+namespace weft::nic_profiles {
+
+/// How an adapter moves data, and what more local senders do to it (Kumar, Mamidala and Panda,
+/// sections 2 and 3).
+enum class Kind : std::uint8_t {
+  onload,             ///< the sending core stores all messages into the adapter
+  offload_degrading,  ///< the adapter fetches them; more senders at once get less in all
+  offload_scaling,    ///< the adapter fetches them; more senders at once get as much or more
+  hybrid,             ///< cores store small and medium messages, the adapter fetches large ones
+};
+inline constexpr std::array kKinds = {Kind::onload, Kind::offload_degrading, Kind::offload_scaling,
+                                      Kind::hybrid};
+
+/// "onload", "offload-degrading", "offload-scaling", "hybrid".
+std::string_view to_string(Kind kind);
+
+/// What ibv_query_device says of the adapter: vendor_id and vendor_part_id.
+struct DeviceId {
+  std::uint32_t vendor = 0;  ///< 0: an adapter without verbs
+  std::vector<std::uint32_t> parts;
+
+  bool operator==(const DeviceId&) const = default;
+};
+
+struct Profile {
+  static constexpr int kSchema = 1;  ///< of the JSON form
+
+  std::string name;
+  std::string adapter;  ///< maker, model, link
+  DeviceId device;
+  Kind kind = Kind::offload_scaling;
+  sim::Hardware hardware;
+  /// Where each number is from: by its path, as "adapter.post_ns".
+  std::map<std::string, std::string> sources;
+};
+
+/// Reads the JSON form; `where` begins errors. UsageError, one line of the form "WHERE:
+/// adapter.post_ns.value = -1: must be ...", on what is missing, unknown, twice there or out of
+/// range.
+Profile parse(std::string_view where, std::string_view json);
+
+/// The JSON form, which parse() reads back to the same profile.
+std::string to_json(const Profile& profile);
+
+/// The names of the catalogue, ascending.
+std::vector<std::string> names();
+
+/// The profile in the catalogue of that name, in any case; or that in a file, where the argument
+/// has a '/' or ends with ".json". UsageError where there is none, and as parse() does;
+/// SystemError when a file cannot be read.
+Profile load(std::string_view name_or_path);
+
+/// The name in the catalogue of a device, by what ibv_query_device says of it.
+std::optional<std::string> find(std::uint32_t vendor, std::uint32_t part);
+
+}  // namespace weft::nic_profiles

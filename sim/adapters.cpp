@@ -1,0 +1,141 @@
+// The queues of sends at the adapters.
+#include <algorithm>
+#include <utility>
+
+#include "sim/simulation.hpp"
+
+namespace weft::sim {
+
+namespace {
+
+// Adapters take turns between messages in pieces of at least so many bytes, which keeps small
+// messages whole, and cut a message into so many at most, which bounds the events.
+constexpr std::uint64_t kLeastPiece = 8192;
+constexpr std::uint64_t kMostPieces = 16;
+constexpr std::uint64_t kMostPieceBytes = 1u << 30;
+
+}  // namespace
+
+/// Of what is left of a message.
+std::uint64_t Simulation::piece_of(const Op& send) const {
+  const std::uint64_t whole = ops_[send.partner].bytes;
+  const std::uint64_t piece =
+      std::clamp((whole + kMostPieces - 1) / kMostPieces, kLeastPiece, kMostPieceBytes);
+  return std::min(send.bytes, piece);
+}
+
+void Simulation::keep_adapter(int rank) {
+  if (cores_[rank].sending++ > 0) return;
+  ++adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
+}
+
+void Simulation::leave_adapter(int rank, Time when) {
+  if (when > now_ && counts_senders_) {
+    events_.add(when, EventKind::quiet, static_cast<std::uint32_t>(rank));
+    return;
+  }
+  if (--cores_[rank].sending > 0) return;
+  --adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
+}
+
+/// The adapter may have that message.
+void Simulation::hand(Index index) {
+  queue(index);
+  offer(ops_[ops_[index].partner].peer);
+}
+
+void Simulation::queue(Index index) {
+  const Op& op = ops_[index];
+  const int rank = ops_[op.partner].peer;
+  Core& core = cores_[rank];
+  ++core.queued;
+  if (ops_[op.partner].bytes <= stored_bytes_) {
+    core.stored = index;
+    return;
+  }
+  const bool small = ops_[op.partner].bytes <= kLeastPiece;
+  const auto pair = static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint32_t>(op.peer);
+  push(core.sends[small ? 0 : mix(0, pair) % kTurns], index);
+}
+
+/// A core that waits for its adapter comes before what the adapter may fetch at leisure.
+Index Simulation::next_send(Core& core) {
+  --core.queued;
+  if (core.stored != kNone) return std::exchange(core.stored, kNone);
+  while (core.sends[core.turn].empty()) core.turn = (core.turn + 1) % kTurns;
+  OpQueue& sends = core.sends[core.turn];
+  core.turn = (core.turn + 1) % kTurns;
+  return pop(sends);
+}
+
+/// The rank has something for its adapter.
+void Simulation::offer(int rank) {
+  Core& core = cores_[rank];
+  if (core.listed || core.parked || core.queued == 0) return;
+  if (core.sender_free_at > now_) {
+    core.parked = true;
+    events_.add(core.sender_free_at, EventKind::sender, static_cast<std::uint32_t>(rank));
+    return;
+  }
+  const int adapter = network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank));
+  SenderList& list = adapters_[adapter];
+  core.listed = true;
+  core.next_sender = -1;
+  (list.head < 0 ? list.head : cores_[list.tail].next_sender) = rank;
+  list.tail = rank;
+  if (!list.waits) serve(adapter);
+}
+
+void Simulation::serve(int adapter) {
+  SenderList& list = adapters_[adapter];
+  while (list.head >= 0) {
+    if (network_.free_at(adapter) > now_) {
+      list.waits = true;
+      events_.add(network_.free_at(adapter), EventKind::adapter,
+                  static_cast<std::uint32_t>(adapter));
+      return;
+    }
+    const int rank = list.head;
+    Core& core = cores_[rank];
+    list.head = core.next_sender;
+    core.listed = false;
+    list.waits = true;  // what comes to wait meanwhile is served here
+    send_piece(adapter, rank, next_send(core));
+    offer(rank);
+    list.waits = false;
+  }
+}
+
+void Simulation::send_piece(int adapter, int rank, Index index) {
+  Core& core = cores_[rank];
+  Op& op = ops_[index];
+  const Index recv = op.partner;
+  const bool stored = ops_[recv].bytes <= stored_bytes_;
+  Piece piece{machine_.node_of(rank), machine_.node_of(op.peer), network_.rail_of(rank),
+              stored ? core.piece : piece_of(op)};
+  piece.is_first = op.bytes == ops_[recv].bytes;
+  piece.is_stored = stored;
+  piece.ready = stored ? core.store_begin : now_;
+  const Passage passage = network_.send(piece, adapters_[adapter].senders, now_);
+  op.bytes -= piece.bytes;
+  const bool last = op.bytes == 0;
+  events_.add(std::max(now_, passage.arrived) + jitter(index), EventKind::landed, recv,
+              static_cast<std::uint32_t>(piece.bytes) | (last ? kLastPiece : 0));
+  if (last) leave_adapter(rank, passage.sent);
+  if (stored) {
+    core.untaken = false;
+    if (core.action == Action::stored) {  // it waited for this
+      account(core, Cost::contention, now_ - core.action_begin);
+      events_.add(now_, EventKind::core, static_cast<std::uint32_t>(rank));
+    }
+    return;
+  }
+  core.sender_free_at = now_ + network_.sender_rate().time(piece.bytes);
+  if (last) {
+    events_.add(std::max(now_, passage.sent), EventKind::deliver, index);
+  } else {
+    queue(index);
+  }
+}
+
+}  // namespace weft::sim

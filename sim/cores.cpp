@@ -1,0 +1,160 @@
+// What the cores do: one thing at a time.
+#include <algorithm>
+#include <utility>
+
+#include "sim/simulation.hpp"
+
+namespace weft::sim {
+
+using plan::OpKind;
+
+void Simulation::push(OpQueue& queue, Index op) {
+  ops_[op].link = kNone;
+  (queue.empty() ? queue.head : ops_[queue.tail].link) = op;
+  queue.tail = op;
+}
+
+Index Simulation::pop(OpQueue& queue) {
+  const Index op = queue.head;
+  queue.head = ops_[op].link;
+  return op;
+}
+
+/// Ready ops go first. What came is looked after in rounds, each of all that was there at its
+/// beginning, as the executor does.
+void Simulation::run_core(int rank) {
+  Core& core = cores_[rank];
+  while (!core.busy) {
+    if (core.round == 0 && !core.ready.empty()) {
+      begin(rank, pop(core.ready));
+    } else if (!core.came.empty()) {
+      if (core.round == 0) core.round = core.came_count;
+      --core.round;
+      --core.came_count;
+      look_after(rank, pop(core.came));
+    } else {
+      return;
+    }
+  }
+}
+
+/// The core turns to an op. Where it was idle before, what made it wait is the op's history.
+void Simulation::take_up(Core& core, Index op) {
+  if (core.free_at < now_ && options_.breakdown) {
+    // A send that its adapter has done with has the history with which it left the core.
+    const bool done = ops_[op].kind == OpKind::send && ops_[op].step == kInjected;
+    core.chain = done ? extended(op, op) : chains_[op];
+  }
+  core.free_at = now_;
+  core.current = op;
+}
+
+void Simulation::account(Core& core, Cost cost, Time duration) {
+  core.chain[static_cast<std::size_t>(cost)] += duration;
+}
+
+/// `action` with the op at hand takes that long.
+void Simulation::occupy(int rank, Action action, Time duration) {
+  Core& core = cores_[rank];
+  core.action = action;
+  core.action_begin = now_;
+  if (duration == 0) return end_action(rank);
+  core.busy = true;
+  events_.add(now_ + duration, EventKind::core, static_cast<std::uint32_t>(rank));
+}
+
+void Simulation::end_action(int rank) {
+  Core& core = cores_[rank];
+  const Action action = std::exchange(core.action, Action::none);
+  if (action == Action::none) return;
+  const Index index = core.current;
+  const Op& op = ops_[index];
+  core.free_at = now_;
+  if (options_.trace != nullptr && now_ > core.action_begin) {
+    options_.trace->spans.push_back(
+        {plan::Activity::busy, op.kind, rank, index - program_.first_op(rank), op.peer,
+         ops_[op.partner == kNone ? index : op.partner].bytes, core.action_begin, now_});
+  }
+  if (action == Action::finish) return finish(rank, index);
+  end_send_action(rank, index, action);
+}
+
+void Simulation::begin(int rank, Index index) {
+  Op& op = ops_[index];
+  take_up(cores_[rank], index);
+  op.state |= kStarted;
+  switch (op.kind) {
+    case OpKind::copy:
+      copy(rank, index, program_.side(op, 0), program_.side(op, 1), Rate());
+      break;
+    case OpKind::reduce:
+      memory_.read(program_.side(op, 0), op.bytes);
+      copy(rank, index, program_.side(op, 0), program_.side(op, 1), reduce_);
+      break;
+    case OpKind::signal:
+      leave(rank, index);
+      events_.add(now_ + signal_, EventKind::deliver, op.partner);
+      finish(rank, index);
+      break;
+    case OpKind::wait:
+      if ((op.state & kCame) != 0) finish(rank, index);
+      break;
+    case OpKind::send:
+      begin_send(rank, index);
+      break;
+    case OpKind::recv:
+      if ((op.state & kCame) != 0) come(rank, index);
+      break;
+  }
+  if (op.next != kNone) release(rank, op.next);
+}
+
+void Simulation::look_after(int rank, Index index) {
+  const Op& op = ops_[index];
+  take_up(cores_[rank], index);
+  if (op.kind == OpKind::send) return look_after_send(rank, index);
+  if (op.kind == OpKind::recv) return look_after_recv(rank, index);
+  finish(rank, index);
+}
+
+/// Something has come for an op that has started.
+void Simulation::come(int rank, Index op) {
+  Core& core = cores_[rank];
+  push(core.came, op);
+  ++core.came_count;
+}
+
+void Simulation::release(int rank, Index op) {
+  if (--ops_[op].pending > 0) return;
+  if (options_.breakdown) chains_[op] = cores_[rank].chain;
+  push(cores_[rank].ready, op);
+}
+
+void Simulation::finish(int rank, Index op) {
+  ops_[op].state = 0;
+  --cores_[rank].left;
+  for (const Index next : program_.successors(op)) release(rank, next);
+}
+
+/// Copies or reduces, or copies what a message has; no faster than `most`.
+void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, Rate most) {
+  const Op& op = ops_[index];
+  const std::uint64_t bytes = op.bytes;
+  const Whereabouts from = memory_.read(src, bytes);
+  memory_.written_by_core(dst, bytes);
+  const Time moved =
+      cached_.time(from.cached) + memory_rate_.time(from.memory) + fresh_.time(from.fresh);
+  const bool reduces = most.is_limit();
+  const Time start = reduces ? 0 : copy_start_ * std::max(dst.blocks, src.blocks);
+  const Time alone = start + std::max(moved, most.time(bytes));
+  const int node = machine_.node_of(rank);
+  Time end = now_ + alone;
+  if (from.cached != bytes) {
+    end = std::max(end, network_.use_memory(node, from.memory + from.fresh, now_));
+  }
+  account(cores_[rank], Cost::contention, end - now_ - alone);
+  account(cores_[rank], reduces ? Cost::reduction : Cost::copy, alone);
+  occupy(rank, op.kind == OpKind::send ? Action::pass : Action::finish, end - now_);
+}
+
+}  // namespace weft::sim

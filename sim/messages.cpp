@@ -1,0 +1,225 @@
+// Messages, as their two ends see them.
+#include <algorithm>
+
+#include "sim/simulation.hpp"
+
+namespace weft::sim {
+
+using plan::OpKind;
+
+Time Simulation::jitter(Index op) const {
+  const auto most = static_cast<std::uint64_t>(to_time(options_.jitter_ns));
+  return most == 0 ? 0 : static_cast<Time>(mix(options_.seed, op) % (most + 1));
+}
+
+/// Of a message without data to the other end of `from`.
+Time Simulation::notice_time(Index from) const {
+  const Op& op = ops_[from];
+  if (!op.remote) return signal_;
+  const int here = machine_.node_of(ops_[op.partner].peer);
+  return network_.latency(here, machine_.node_of(op.peer));
+}
+
+/// The core has done with an op for now: what comes of it has this history.
+void Simulation::leave(int rank, Index op) {
+  ops_[op].time = now_;
+  if (options_.breakdown) chains_[op] = cores_[rank].chain;
+}
+
+/// The history of what comes to `to` now from `from`, which its core left at Op::time.
+Chain Simulation::extended(Index from, Index to) const {
+  const Op& source = ops_[from];
+  Chain chain = chains_[from];
+  Time rest = now_ - source.time;
+  const auto spend = [&](Cost cost, Time most) {
+    const Time spent = std::min(rest, most);
+    chain[static_cast<std::size_t>(cost)] += spent;
+    rest -= spent;
+  };
+  const bool data = source.kind == OpKind::send && source.step == kInjected;
+  if (data && source.remote) {
+    if (from != to) spend(Cost::startup, notice_time(from));
+    const std::uint64_t bytes = ops_[source.partner].bytes;
+    if (bytes > stored_bytes_) spend(Cost::startup, dma_start_);
+    spend(Cost::wire, network_.wire_time(bytes));
+    spend(Cost::contention, rest);
+  }
+  spend(Cost::startup, rest);
+  return chain;
+}
+
+void Simulation::begin_send(int rank, Index index) {
+  const Op& op = ops_[index];
+  if (!asks_first(op)) return inject(rank, index);
+  const Time time = op.remote ? post_ : 0;
+  account(cores_[rank], Cost::startup, time);
+  occupy(rank, Action::ask, time);
+}
+
+/// The core sends the data.
+void Simulation::inject(int rank, Index index) {
+  Op& op = ops_[index];
+  const bool asked = op.step == kAsked;
+  op.step = kInjected;
+  if (!op.remote) {
+    // Straight into place, or into memory that both share.
+    const Side& src = program_.side(op, 0);
+    return copy(rank, index, asked ? program_.side(ops_[op.partner], 0) : src, src, Rate());
+  }
+  account(cores_[rank], Cost::startup, post_);
+  occupy(rank, Action::post, post_);
+}
+
+void Simulation::end_send_action(int rank, Index index, Action action) {
+  Op& op = ops_[index];
+  Core& core = cores_[rank];
+  switch (action) {
+    case Action::ask:
+      op.step = kAsked;
+      [[fallthrough]];
+    case Action::answer:
+      leave(rank, index);
+      events_.add(now_ + notice_time(index), EventKind::deliver, op.partner);
+      break;
+    case Action::pass:
+      leave(rank, index);
+      events_.add(now_ + signal_, EventKind::deliver, op.partner);
+      finish(rank, index);
+      break;
+    case Action::post:
+      post(rank, index);
+      break;
+    case Action::store:
+      end_store(rank, index);
+      break;
+    case Action::stored:
+      if (op.bytes > 0) return store_piece(rank, index);
+      account(core, Cost::startup, poll_ / 2);
+      occupy(rank, Action::finish, poll_ / 2);
+      break;
+    case Action::none:
+    case Action::finish:
+      break;
+  }
+}
+
+/// The adapter knows of the message. One queue pair keeps a gap between its messages.
+void Simulation::post(int rank, Index index) {
+  const Op& op = ops_[index];
+  const bool stores = op.bytes <= stored_bytes_;
+  const Time when = std::max(op.time, now_ + (stores ? 0 : dma_start_));
+  if (op.next != kNone && (ops_[op.next].state & kStarted) == 0) {
+    ops_[op.next].time = when + queue_gap_;
+  }
+  keep_adapter(rank);
+  leave(rank, index);
+  if (stores) {
+    cores_[rank].store_until = when;
+    store_piece(rank, index);
+  } else if (when > now_) {
+    events_.add(when, EventKind::hand, index);
+  } else {
+    hand(index);
+  }
+}
+
+/// The core stores the next piece of the message into the adapter.
+void Simulation::store_piece(int rank, Index index) {
+  Core& core = cores_[rank];
+  const Op& op = ops_[index];
+  core.piece = piece_of(op);
+  core.store_begin = now_;
+  Time time = store_rate_.time(core.piece);
+  const Whereabouts from = memory_.read(program_.side(op, 0), core.piece);
+  if (from.cached != core.piece) {
+    time = std::max(
+        {time, memory_rate_.time(from.memory) + fresh_.time(from.fresh),
+         network_.use_memory(machine_.node_of(rank), from.memory + from.fresh, now_) - now_});
+  }
+  account(core, Cost::wire, time);
+  occupy(rank, Action::store, time);
+}
+
+void Simulation::end_store(int rank, Index index) {
+  Core& core = cores_[rank];
+  core.untaken = true;
+  core.busy = true;
+  if (core.store_until > now_) {
+    events_.add(core.store_until, EventKind::hand, index);
+  } else {
+    hand(index);
+  }
+  if (core.untaken) {  // send_piece() goes on
+    core.action = Action::stored;
+    core.action_begin = now_;
+    return;
+  }
+  core.busy = false;
+  occupy(rank, Action::stored, 0);
+}
+
+/// Something has come for the op at the receiving end of what was sent.
+void Simulation::deliver(Index index) {
+  Op& op = ops_[index];
+  const int rank = ops_[op.partner].peer;
+  op.state |= kCame;
+  if (op.kind != OpKind::send && (op.state & kStarted) == 0) return;
+  // A send hears from itself once the adapter has done with it.
+  const bool done = op.kind == OpKind::send && op.step == kInjected;
+  if (options_.breakdown && !done) chains_[index] = extended(op.partner, index);
+  come(rank, index);
+  if (!cores_[rank].busy) run_core(rank);
+}
+
+void Simulation::look_after_send(int rank, Index index) {
+  Core& core = cores_[rank];
+  if (ops_[index].step == kAsked) return inject(rank, index);
+  account(core, Cost::startup, poll_ / 2);
+  occupy(rank, Action::finish, poll_ / 2);
+}
+
+void Simulation::look_after_recv(int rank, Index index) {
+  Op& op = ops_[index];
+  Core& core = cores_[rank];
+  const Time time = op.remote ? poll_ : 0;
+  if (asks_first(op) && op.step != kAsked) {
+    op.step = kAsked;
+    op.state &= static_cast<std::uint8_t>(~kCame);
+    account(core, Cost::startup, time);
+    return occupy(rank, Action::answer, time);
+  }
+  if (!op.remote && !asks_first(op)) {  // out of memory that both share
+    const Side& side = program_.side(op, 0);
+    const Time taken = copy_start_ * side.blocks + cached_.time(op.bytes);
+    memory_.written_by_core(side, op.bytes);
+    account(core, Cost::copy, taken);
+    return occupy(rank, Action::finish, taken);
+  }
+  account(core, Cost::startup, time);
+  occupy(rank, Action::finish, time);
+}
+
+/// A piece has come to the receiver's adapter.
+void Simulation::landed(Index recv, std::uint32_t bytes) {
+  const Op& op = ops_[recv];
+  const int rank = ops_[op.partner].peer;
+  const int from_node = machine_.node_of(op.peer);
+  const int node = machine_.node_of(rank);
+  const int rail = network_.rail_of(op.peer);
+  const Piece piece{from_node, node, rail, bytes & ~kLastPiece};
+  const Time end = network_.land(piece, adapters_[network_.adapter_of(node, rail)].senders, now_);
+  if ((bytes & kLastPiece) == 0) return;
+  memory_.written_by_adapter(program_.side(op, 0));
+  if (options_.trace != nullptr) {
+    options_.trace->spans.push_back({plan::Activity::message, OpKind::send, op.peer,
+                                     op.partner - program_.first_op(op.peer), rank, op.bytes,
+                                     ops_[op.partner].time, end});
+  }
+  if (end > now_) {
+    events_.add(end, EventKind::deliver, recv);
+  } else {
+    deliver(recv);
+  }
+}
+
+}  // namespace weft::sim

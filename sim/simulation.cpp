@@ -1,0 +1,122 @@
+// The loop over events, and the end of it.
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace weft::sim {
+
+Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
+                       const Hardware& hardware, const Options& options)
+    : program_(program),
+      ops_(program.ops()),
+      machine_(machine),
+      options_(options),
+      network_(machine, hardware),
+      memory_(program, machine, hardware.node.cache_bytes),
+      cores_(static_cast<std::size_t>(machine.ranks())),
+      adapters_(static_cast<std::size_t>(network_.adapters())),
+      chains_(options.breakdown ? program.op_count() : 0),
+      eager_bytes_(hardware.adapter.eager_bytes),
+      stored_bytes_(hardware.adapter.pio_bytes),
+      post_(to_time(hardware.adapter.post_ns)),
+      poll_(to_time(hardware.adapter.poll_ns)),
+      dma_start_(to_time(hardware.adapter.dma_start_ns)),
+      queue_gap_(to_time(hardware.adapter.queue_gap_ns)),
+      copy_start_(to_time(hardware.node.copy_start_ns)),
+      signal_(to_time(hardware.node.signal_ns)),
+      store_rate_(hardware.adapter.pio_bytes_per_ns),
+      cached_(hardware.node.cached_bytes_per_ns),
+      memory_rate_(hardware.node.memory_bytes_per_ns),
+      fresh_(hardware.node.fresh_bytes_per_ns),
+      reduce_(hardware.node.reduce_bytes_per_ns),
+      counts_senders_(hardware.adapter.senders.points.size() > 1) {}
+
+Result Simulation::run() {
+  for (int rank = 0; rank < machine_.ranks(); ++rank) {
+    Core& core = cores_[rank];
+    core.left = program_.first_op(rank + 1) - program_.first_op(rank);
+    for (Index op = program_.first_op(rank); op < program_.first_op(rank + 1); ++op) {
+      if (ops_[op].pending == 0) push(core.ready, op);
+    }
+    core.busy = true;
+    events_.add(0, EventKind::core, static_cast<std::uint32_t>(rank));
+  }
+  while (!events_.empty()) {
+    const Event event = events_.take();
+    now_ = event.time;
+    handle(event);
+  }
+  if (std::ranges::any_of(cores_, [](const Core& core) { return core.left > 0; })) {
+    report_deadlock();
+  }
+  return result();
+}
+
+void Simulation::handle(const Event& event) {
+  const auto number = static_cast<int>(event.subject);
+  switch (event.kind()) {
+    case EventKind::core:
+      cores_[number].busy = false;
+      end_action(number);
+      run_core(number);
+      break;
+    case EventKind::hand:
+      hand(event.subject);
+      break;
+    case EventKind::adapter:
+      adapters_[number].waits = false;
+      serve(number);
+      break;
+    case EventKind::sender:
+      cores_[number].parked = false;
+      offer(number);
+      break;
+    case EventKind::quiet:
+      leave_adapter(number, now_);
+      break;
+    case EventKind::landed:
+      landed(event.subject, event.bytes);
+      break;
+    case EventKind::deliver:
+      deliver(event.subject);
+      break;
+  }
+}
+
+Result Simulation::result() const {
+  Result result;
+  result.messages = program_.messages;
+  result.wire_bytes = program_.wire_bytes;
+  result.events = events_.count();
+  const Core* last = nullptr;
+  for (const Core& core : cores_) {
+    result.finish_ns.push_back(to_ns(core.free_at));
+    if (last == nullptr || core.free_at > last->free_at) last = &core;
+  }
+  result.time_ns = to_ns(last->free_at);
+  for (std::size_t cost = 0; cost < kCosts; ++cost) {
+    result.breakdown_ns[cost] = to_ns(last->chain[cost]);
+  }
+  return result;
+}
+
+void Simulation::report_deadlock() const {
+  constexpr int kShown = 4;
+  std::string text;
+  int shown = 0;
+  for (int rank = 0; rank < machine_.ranks() && shown < kShown; ++rank) {
+    for (Index op = program_.first_op(rank); op < program_.first_op(rank + 1); ++op) {
+      if ((ops_[op].state & kStarted) == 0) continue;
+      text += fmt::format("; rank {} at its op {} ({} {})", rank, op - program_.first_op(rank),
+                          to_string(ops_[op].kind), ops_[op].peer);
+      ++shown;
+      break;
+    }
+  }
+  throw_usage("simulation: deadlock after {} ns: {} ranks are not done{}", to_ns(now_),
+              std::ranges::count_if(cores_, [](const Core& core) { return core.left > 0; }), text);
+}
+
+}  // namespace weft::sim

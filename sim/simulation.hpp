@@ -1,0 +1,182 @@
+// One simulation under way. Only simulator.cpp includes this.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/events.hpp"
+#include "sim/memory.hpp"
+#include "sim/network.hpp"
+#include "sim/program.hpp"
+#include "sim/simulator.hpp"
+
+namespace weft::sim {
+
+// Of Op::state.
+inline constexpr std::uint8_t kStarted = 1;  // cleared when the op is complete
+inline constexpr std::uint8_t kCame = 2;     // what a recv or wait is for
+
+// Of Op::step.
+inline constexpr std::uint8_t kAsked = 1;     // send: whether its receiver is ready; recv: answered
+inline constexpr std::uint8_t kInjected = 2;  // send: under way
+
+/// A number that looks random, of a seed and something else: the same whenever it is asked for.
+inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number) {
+  std::uint64_t x = seed * 0x9e3779b97f4a7c15 + number;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// In the bytes of an event: the last piece of its message.
+inline constexpr std::uint32_t kLastPiece = 1u << 31;
+
+using Chain = std::array<Time, kCosts>;
+
+/// What a core does with the op at hand.
+enum class Action : std::uint8_t {
+  none,
+  finish,  ///< what makes it complete
+  post,    ///< gives the message to the adapter, which fetches it
+  store,   ///< stores a piece of the message into the adapter
+  stored,  ///< waited until the adapter took that piece
+  pass,    ///< copies the message for the other core
+  ask,     ///< asks whether the receiver is ready
+  answer,  ///< tells the sender that it is
+};
+
+/// First in, first out, by Op::link.
+struct OpQueue {
+  Index head = kNone;
+  Index tail = kNone;
+
+  bool empty() const { return head == kNone; }
+};
+
+/// An adapter takes messages of one rank in turn from so many queues. Small ones go through the
+/// first, in the order in which they were posted. Of large ones each queue pair belongs to one, so
+/// that adapters do not all turn to their peers in the order of the algorithm, as those of a real
+/// cluster would not: large messages that were posted all at once meet at random.
+inline constexpr std::uint32_t kTurns = 8;
+
+struct Core {
+  OpQueue ready;                      // ops that may start
+  OpQueue came;                       // ops for which something has come
+  std::array<OpQueue, kTurns> sends;  // at the adapter
+  Index stored = kNone;               // at the adapter, which has to take what the core stored
+  std::uint32_t turn = 0;
+  std::uint32_t queued = 0;  // sends at the adapter
+  std::uint32_t came_count = 0;
+  std::uint32_t round = 0;  // of what came: how many are left to look after before ops start
+  Index current = kNone;
+  std::uint32_t left = 0;     // ops that are not complete
+  std::uint32_t sending = 0;  // messages that keep the adapter
+  int next_sender = -1;       // in the list of its adapter
+  Action action = Action::none;
+  bool busy = false;
+  bool untaken = false;     // the adapter has not taken the piece that this core stored
+  bool listed = false;      // in the list of its adapter
+  bool parked = false;      // will be, at sender_free_at
+  std::uint64_t piece = 0;  // bytes stored
+  Time store_begin = 0;
+  Time store_until = 0;  // no piece is the adapter's before: the gap of the queue pair
+  Time action_begin = 0;
+  Time free_at = 0;         // of the core
+  Time sender_free_at = 0;  // of what a single sender can make of the adapter
+  Chain chain = {};         // sums to free_at
+};
+
+class Simulation {
+ public:
+  /// The arguments must live longer.
+  Simulation(Program& program, const hierarchy::Machine& machine, const Hardware& hardware,
+             const Options& options);
+  Result run();
+
+ private:
+  // Events: simulation.cpp.
+  void handle(const Event& event);
+  Result result() const;
+  [[noreturn]] void report_deadlock() const;
+
+  // Cores: cores.cpp.
+  void push(OpQueue& queue, Index op);
+  Index pop(OpQueue& queue);
+  void run_core(int rank);
+  void end_action(int rank);
+  void begin(int rank, Index op);
+  void look_after(int rank, Index op);
+  void occupy(int rank, Action action, Time duration);
+  void account(Core& core, Cost cost, Time duration);
+  void finish(int rank, Index op);
+  void release(int rank, Index op);
+  void come(int rank, Index op);
+  void take_up(Core& core, Index op);
+  void copy(int rank, Index op, const Side& dst, const Side& src, Rate most);
+
+  // Messages: messages.cpp.
+  bool asks_first(const Op& op) const { return op.bytes > eager_bytes_; }
+  void begin_send(int rank, Index op);
+  void inject(int rank, Index op);
+  void post(int rank, Index op);
+  void store_piece(int rank, Index op);
+  void end_store(int rank, Index op);
+  void end_send_action(int rank, Index op, Action action);
+  void look_after_send(int rank, Index op);
+  void look_after_recv(int rank, Index op);
+  void leave(int rank, Index op);
+  void deliver(Index op);
+  void landed(Index recv, std::uint32_t bytes);
+  Chain extended(Index from, Index to) const;
+  Time notice_time(Index from) const;
+  Time jitter(Index op) const;
+
+  // Sending: adapters.cpp.
+  void hand(Index op);
+  void queue(Index op);
+  Index next_send(Core& core);
+  void offer(int rank);
+  void serve(int adapter);
+  void send_piece(int adapter, int rank, Index op);
+  void keep_adapter(int rank);
+  void leave_adapter(int rank, Time when);
+  std::uint64_t piece_of(const Op& send) const;
+
+  struct SenderList {
+    int head = -1;
+    int tail = -1;
+    int senders = 0;     // ranks whose messages keep the adapter
+    bool waits = false;  // for an event
+  };
+
+  Program& program_;
+  std::vector<Op>& ops_;
+  const hierarchy::Machine& machine_;
+  const Options& options_;
+  Network network_;
+  Memory memory_;
+  EventQueue events_;
+  Time now_ = 0;
+  std::vector<Core> cores_;
+  std::vector<SenderList> adapters_;
+  std::vector<Chain> chains_;  // by op, if a breakdown is asked for
+
+  // Hardware, in our units.
+  const std::uint64_t eager_bytes_;
+  const std::uint64_t stored_bytes_;
+  const Time post_;
+  const Time poll_;
+  const Time dma_start_;
+  const Time queue_gap_;
+  const Time copy_start_;
+  const Time signal_;
+  const Rate store_rate_;
+  const Rate cached_;
+  const Rate memory_rate_;
+  const Rate fresh_;
+  const Rate reduce_;
+  const bool counts_senders_;
+};
+
+}  // namespace weft::sim
