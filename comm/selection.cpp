@@ -32,6 +32,9 @@ class Chooser {
     switch (problem_.collective) {
       case Collective::alltoall:
         return alltoall();
+      case Collective::alltoallv:
+        // Stages hold what is small, and what is not goes straight: see VectorExchange.
+        return first_of({facts_.machine.widest() == 1 ? "isend" : "sa"});
       case Collective::broadcast:
         return broadcast();
       case Collective::scatter:
@@ -52,8 +55,6 @@ class Chooser {
       case Collective::exscan:
         if (facts_.deterministic) return first_of({"doubling"});
         return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
-      case Collective::alltoallv:
-        break;  // planned, not yet run
     }
     throw_usage("no algorithm for {}", to_string(problem_.collective));
   }
