@@ -7,7 +7,7 @@
 namespace weft::comm {
 
 Algorithm parse_algorithm(plan::Collective collective, std::string_view text) {
-  if (collective == plan::Collective::alltoall) {
+  if (is_alltoall(collective)) {
     return as_algorithm(alltoall::Algorithm::parse(text));
   }
   if (is_reduction(collective)) return as_algorithm(reduce::Algorithm::parse(collective, text));

@@ -39,7 +39,8 @@ std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-/// Whether another connection could do what failed: not where the request itself was wrong.
+/// Whether another connection could do what failed: not where the request itself was wrong. A local
+/// QP operation error is also what Soft-RoCE has for packets that its interface cannot send.
 bool may_pass(ibv_wc_status status) noexcept {
   switch (status) {
     case IBV_WC_RETRY_EXC_ERR:
@@ -47,6 +48,7 @@ bool may_pass(ibv_wc_status status) noexcept {
     case IBV_WC_RESP_TIMEOUT_ERR:
     case IBV_WC_WR_FLUSH_ERR:
     case IBV_WC_FATAL_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
       return true;
     default:
       return false;

@@ -1,16 +1,16 @@
 /* An application that allocates, communicates and frees: every buffer is a new one, by every way in
  * which memory comes and goes, so that a cache of registrations that grew without bounds, or that
- * took new memory for old, would be found out.
+ * took new memory for old, would be found out. Some of them live for a while.
  *
  * usage: distinct_buffers [SECONDS [MEGABYTES]]: buffers of up to so much at a time (8), for so
- * long (2); WEFT_TEST_SECONDS overrules the former. */
+ * long (2); DISTINCT_BUFFERS_SECONDS overrules the former. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { kWays = 4, kPage = 4096 };
+enum { kWays = 4, kPage = 4096, kAlive = 48, kRoundsAtLeast = 40 };
 
 typedef struct {
   char* memory;
@@ -48,6 +48,16 @@ static void release(Buffer buffer) {
   }
 }
 
+/* Of the last rounds, in the order in which they were made. */
+static Buffer alive[kAlive];
+static int made = 0;
+
+static Buffer next_buffer(int way, size_t bytes) {
+  Buffer* place = &alive[made++ % kAlive];
+  if (place->memory != NULL) release(*place);
+  return *place = allocate(way, bytes);
+}
+
 /* Bytes of the block from one rank to another, in one round. */
 static uint64_t word(int from, int to, int round, size_t at) {
   return (uint64_t)round * 0x9e3779b97f4a7c15u + (uint64_t)from * 1000003u + (uint64_t)to * 7919u +
@@ -66,8 +76,8 @@ static void exchange(int round, uint64_t* random, size_t most) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const size_t words = 1 + (size_t)below(random, (int)(most / (size_t)size / sizeof(uint64_t)));
   const size_t bytes = words * sizeof(uint64_t) * (size_t)size;
-  const Buffer send = allocate(below(random, kWays), bytes);
-  const Buffer receive = allocate(below(random, kWays), bytes);
+  const Buffer send = next_buffer(below(random, kWays), bytes);
+  const Buffer receive = next_buffer(below(random, kWays), bytes);
   uint64_t* out = (uint64_t*)send.memory;
   uint64_t* in = (uint64_t*)receive.memory;
   for (int to = 0; to < size; ++to) {
@@ -83,13 +93,11 @@ static void exchange(int round, uint64_t* random, size_t most) {
   }
   expect(wrong == 0, "round %d on rank %d: %d words of blocks of %zu are wrong", round, rank, wrong,
          words);
-  release(send);
-  release(receive);
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const char* longer = getenv("WEFT_TEST_SECONDS");
+  const char* longer = getenv("DISTINCT_BUFFERS_SECONDS");
   const double seconds = longer != NULL ? atof(longer) : argc > 1 ? atof(argv[1]) : 2;
   const size_t most = (size_t)(argc > 2 ? atoi(argv[2]) : 8) << 20;
   int rank = 0, round = 0, going = 1;
@@ -97,9 +105,12 @@ int main(int argc, char** argv) {
   uint64_t random = 11;
   const double begin = MPI_Wtime();
   while (going) {
-    for (int i = 0; i < 25; ++i) exchange(++round, &random, most);
-    going = MPI_Wtime() - begin < seconds;
+    exchange(++round, &random, most);
+    going = round < kRoundsAtLeast || MPI_Wtime() - begin < seconds;
     MPI_Bcast(&going, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < kAlive; ++i) {
+    if (alive[i].memory != NULL) release(alive[i]);
   }
   if (rank == 0) printf("%d rounds\n", round);
   return finish();
