@@ -233,6 +233,8 @@ static inline void put_elements(const Element* element, MPI_Op op, int count, un
       put_small((int)extent, product, to, random);
     } else if (element->nature != kPair) {
       put_value(element->nature, (int)extent, product, to, random);
+      /* MPICH orders unsigned integers as if they were signed. */
+      if (strncmp(element->name, "MPI_U", 5) == 0) to[extent - 1] &= 0x7f;
     } else {
       put_pair(element, to, random);
     }
