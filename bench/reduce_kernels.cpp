@@ -30,8 +30,8 @@ std::size_t size_of_run(const benchmark::State& state) {
 
 void combine(benchmark::State& state, const Operation& operation) {
   const std::size_t bytes = size_of_run(state);
-  const Bytes left(bytes, std::byte{1});
-  const Bytes right(bytes, std::byte{2});
+  const Bytes left(bytes, std::byte{0x3f});
+  const Bytes right(bytes, std::byte{0x3e});
   Bytes dst(bytes);
   for (auto _ : state) {
     operation.combine(operation.context, dst.data(), left.data(), right.data(),
@@ -43,7 +43,7 @@ void combine(benchmark::State& state, const Operation& operation) {
 
 void fold(benchmark::State& state, const Operation& operation) {
   const std::size_t bytes = size_of_run(state) / kSources;
-  const std::vector<Bytes> sources(kSources, Bytes(bytes, std::byte{1}));
+  const std::vector<Bytes> sources(kSources, Bytes(bytes, std::byte{0x3f}));
   std::vector<const std::byte*> addresses;
   for (const Bytes& each : sources) addresses.push_back(each.data());
   Bytes dst(bytes);
@@ -91,7 +91,7 @@ void plain_maximum_with_place(benchmark::State& state) {
 
 void copy(benchmark::State& state) {
   const std::size_t bytes = size_of_run(state);
-  const Bytes source(bytes, std::byte{1});
+  const Bytes source(bytes, std::byte{0x3f});
   Bytes dst(bytes);
   for (auto _ : state) {
     std::memcpy(dst.data(), source.data(), bytes);

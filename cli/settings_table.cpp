@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "comm/settings.hpp"
 #include "engine/view.hpp"
+#include "plan/collective_set.hpp"
 
 namespace weft::cli {
 
@@ -61,7 +62,7 @@ std::vector<Setting> settings() {
       {"WEFT_WAIT", "auto", "spin or sleep; auto sleeps where ranks outnumber cores", {}},
       {"WEFT_TIMEOUT", "none", "seconds after which a collective gives up", {}},
       {"WEFT_REPORT", "0", "at the end: 1 (table), json, or a file that ends in .json", {}},
-      {"WEFT_DISABLE", "0", "1: the add-on passes every call through", {}},
+      {"WEFT_DISABLE", "0", "collectives that the add-on passes through; 1: all", {}},
       {"WEFT_LOG", "off", "diagnostics: error, warn, info or debug", {}},
       {"WEFT_RANK", "none", "rank, where TCP joins the ranks", {}},
       {"WEFT_SIZE", "none", "number of ranks, where TCP joins them", {}},
@@ -91,7 +92,7 @@ std::vector<std::string> setting_problems() {
       [] { comm::Settings::from_environment(); },
       [] { engine::best_allowed_view(); },
       [] { log::level(); },
-      [] { env::flag("WEFT_DISABLE"); },
+      [] { plan::CollectiveSet::parse("WEFT_DISABLE", env::text("WEFT_DISABLE").value_or("0")); },
   };
   for (const auto& read : readers) {
     try {

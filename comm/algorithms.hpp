@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
@@ -49,5 +50,8 @@ Algorithm as_algorithm(const OfRoom& algorithm) {
   }
   return one;
 }
+
+/// Ranks that a plan exchanges messages with, ascending.
+std::vector<int> peers_of(const plan::Plan& plan);
 
 }  // namespace weft::comm

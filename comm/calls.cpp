@@ -46,17 +46,6 @@ std::uint64_t to_number(const char* text, char*& end) {
   return std::strtoull(text, &end, 10);
 }
 
-/// Ranks that a plan exchanges messages with, ascending.
-std::vector<int> peers_of(const plan::Plan& plan) {
-  std::vector<int> peers;
-  for (const plan::Op& op : plan.ops()) {
-    if (op.kind == plan::OpKind::send || op.kind == plan::OpKind::recv) peers.push_back(op.peer);
-  }
-  std::ranges::sort(peers);
-  peers.erase(std::ranges::unique(peers).begin(), peers.end());
-  return peers;
-}
-
 std::string describe(const Problem& problem) {
   std::string text =
       fmt::format("{} of {} bytes", to_string(problem.collective), problem.block_bytes);
@@ -107,6 +96,7 @@ comm::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const 
 const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
     const comm::Task& task) {
   if (task.irregular) return irregular_call_for(task.problem);
+  if (task.problem.collective == Collective::alltoallv) return vector_call_for(task);
   if (!calls_.empty() && calls_.front()->problem == task.problem) return calls_.front();
   const auto found = call_of_.find(task.problem);
   if (found == call_of_.end()) return prepare(task.problem);
@@ -120,7 +110,7 @@ Communicator::Impl::Need Communicator::Impl::agree(const comm::Algorithm& algori
                                                    const Problem& problem, plan::Plan& plan) {
   const auto all = together([&] {
     plan = algorithm.plan(problem, machine_, rank_);
-    const bool connects = !links_->missing(peers_of(plan)).empty();
+    const bool connects = !links_->missing(comm::peers_of(plan)).empty();
     return fmt::format("{} {} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(), connects,
                        describe(problem));
   });
@@ -182,8 +172,8 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
     plans.push_back(algorithm.plan(rest, machine_, rank_));
   }
   if (cut.need.connects || sliced) {
-    std::vector<int> peers = peers_of(plans.front());
-    for (const int peer : peers_of(plans.back())) peers.push_back(peer);
+    std::vector<int> peers = comm::peers_of(plans.front());
+    for (const int peer : comm::peers_of(plans.back())) peers.push_back(peer);
     std::ranges::sort(peers);
     peers.erase(std::ranges::unique(peers).begin(), peers.end());
     connect(peers);
@@ -221,9 +211,7 @@ engine::Prepared Communicator::Impl::made_ready(const plan::Plan& plan,
     return executor_->prepare(
         engine::Program(plan, place_of_rank_, machine_.ranks_on_node_of(rank_), letters));
   } catch (const std::exception& error) {
-    broken_ = fmt::format("rank {}: {}", rank_, error.what());
-    executor_->give_up(broken_);
-    throw PeerError(broken_);
+    give_up(error.what());
   }
 }
 

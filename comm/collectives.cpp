@@ -69,6 +69,23 @@ Task alltoall_task(const Communicator& comm, const void* input, void* output, st
           .in_place = in == out};
 }
 
+Task alltoallv_task(const Communicator& comm, const void* input, std::span<const Part> sends,
+                    void* output, std::span<const Part> receives) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  Task task{.problem = problem_of(Collective::alltoallv, comm.size(), 0),
+            .input = bytes_of(input),
+            .output = bytes_of(output)};
+  task.problem.in_place = sends.empty();
+  const auto& sent = task.problem.in_place ? receives : sends;
+  if (sent.size() != ranks || receives.size() != ranks) {
+    throw_usage("alltoallv of {} ranks with {} parts to send and {} to receive: they must be equal",
+                ranks, sends.size(), receives.size());
+  }
+  for (const Part& part : sent) task.rows.push_back({part.offset, part.bytes});
+  for (const Part& part : receives) task.rows.push_back({part.offset, part.bytes});
+  return task;
+}
+
 Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
   return {.problem = problem_of(Collective::broadcast, comm.size(), bytes, root),
           .input = bytes_of(buffer),
@@ -141,6 +158,15 @@ void Communicator::alltoall(const void* input, void* output, std::size_t block_b
 }
 Request Communicator::alltoall_init(const void* input, void* output, std::size_t block_bytes) {
   return Request(impl_->request(alltoall_task(*this, input, output, block_bytes)));
+}
+
+void Communicator::alltoallv(const void* input, std::span<const Part> sends, void* output,
+                             std::span<const Part> receives) {
+  impl_->run(alltoallv_task(*this, input, sends, output, receives));
+}
+Request Communicator::alltoallv_init(const void* input, std::span<const Part> sends, void* output,
+                                     std::span<const Part> receives) {
+  return Request(impl_->request(alltoallv_task(*this, input, sends, output, receives)));
 }
 
 void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {

@@ -128,9 +128,43 @@ void Communicator::Impl::connect(std::span<const int> peers) {
   together([&] { offers = links_->offer(missing); });
   const auto addresses = bootstrap_->exchange(missing, offers);
   together([&] { links_->accept(missing, addresses); });
+  note_connections();
+}
+
+void Communicator::Impl::connect_pairs(const plan::Plan& plan) {
+  const std::vector<int> missing = links_->missing(comm::peers_of(plan));
+  if (missing.empty()) return;
+  // The first byte says whether there is an address or an error.
+  std::vector<std::string> offers(missing.size());
+  std::string error;
+  try {
+    offers = links_->offer(missing);
+    for (std::string& offer : offers) offer.insert(0, 1, '+');
+  } catch (const std::exception& thrown) {
+    error = thrown.what();
+    std::ranges::fill(offers, "!" + error);
+  }
+  auto addresses = bootstrap_->exchange(missing, offers);
+  if (!error.empty()) give_up(error);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    const bool is_address = addresses[i].starts_with('+');
+    addresses[i].erase(0, 1);
+    if (!is_address) give_up(fmt::format("rank {} cannot connect: {}", missing[i], addresses[i]));
+  }
+  links_->accept(missing, addresses);
+  note_connections();
+}
+
+void Communicator::Impl::note_connections() {
   statistics_.connections = links_->connections();
   statistics_.channel_bytes = links_->connection_bytes();
   if (links_->endpoint() != nullptr) statistics_.device = links_->endpoint()->describe();
+}
+
+void Communicator::Impl::give_up(std::string_view why) {
+  broken_ = fmt::format("rank {}: {}", rank_, why);
+  executor_->give_up(broken_);
+  throw PeerError(broken_);
 }
 
 Statistics Communicator::Impl::statistics() const {

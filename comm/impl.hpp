@@ -15,6 +15,7 @@
 #include "comm/settings.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
+#include "comm/vector_exchange.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
 #include "weft/weft.hpp"
@@ -89,7 +90,15 @@ class Communicator::Impl {
                               std::span<const engine::LetterOp> letters = {});
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
+  void prepare_vector_exchange(const plan::Problem& problem);
+  const std::shared_ptr<Call>& vector_call_for(const comm::Task& task);
+  /// Collective.
   void connect(std::span<const int> peers);
+  /// By the two ends of each connection that a plan lacks: their plans agree on it.
+  void connect_pairs(const plan::Plan& plan);
+  void note_connections();
+  /// Something that only this rank knows of is wrong: the others are told, and this is the end.
+  [[noreturn]] void give_up(std::string_view why);
   void make_stages(std::size_t half_bytes);
   std::size_t entry_for(plan::Collective collective, const std::string& algorithm);
   /// Ends in the same error on every rank when `work` throws on one, else gives what every rank's
@@ -112,6 +121,8 @@ class Communicator::Impl {
   Calls calls_;  // the one used last comes first: the same order on every rank
   std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;
   std::map<std::pair<plan::Collective, int>, Irregular> irregular_;  // by collective and root
+  std::unique_ptr<comm::VectorExchange> vector_;                     // from the first alltoallv on
+  std::shared_ptr<Call> vector_call_;                                // the last one's
   std::vector<std::byte> aside_;
   Statistics statistics_;
   comm::Stopwatch stopwatch_;

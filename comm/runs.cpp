@@ -16,6 +16,7 @@ namespace {
 bool moves_nothing(const comm::Task& task) {
   const Problem& problem = task.problem;
   if (problem.collective == Collective::barrier || task.irregular) return false;
+  if (problem.collective == Collective::alltoallv) return false;
   const auto is_empty = [](const plan::Block& block) { return block.bytes == 0; };
   return problem.layout.empty() ? problem.block_bytes == 0
                                 : std::ranges::all_of(problem.layout, is_empty);

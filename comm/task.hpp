@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/operation.hpp"
 #include "plan/problem.hpp"
@@ -18,6 +19,9 @@ struct Task {
   bool irregular = false;
   /// The output is where the input is, and algorithms may write there before they have read it.
   bool in_place = false;
+  /// Of an alltoallv: what this rank sends to each, then what it receives from each. In place
+  /// (`problem.in_place`) the former are those of the latter.
+  std::vector<plan::Block> rows = {};
 };
 
 }  // namespace weft::comm

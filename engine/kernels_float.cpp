@@ -35,12 +35,18 @@ struct Product {
 
 // Processors agree on the lesser of two numbers but for zeros, where some look at the sign and
 // some at the order of operands: either way the two orders together have the sign that is wanted.
-// With a NaN they return that or the second operand, so the two together are NaN.
+// With a NaN they agree on nothing.
+template <class D, class V>
+HWY_INLINE V unless_nan(D d, V a, V b, V number) {
+  constexpr auto kNan = std::numeric_limits<hn::TFromD<D>>::quiet_NaN();
+  return hn::IfThenElse(hn::Or(hn::IsNaN(a), hn::IsNaN(b)), hn::Set(d, kNan), number);
+}
+
 struct Minimum {
   static constexpr bool kExact = true;
   template <class D, class V>
   static HWY_INLINE V apply(D d, V a, V b) {
-    return canonical(d, hn::Or(hn::Min(a, b), hn::Min(b, a)));
+    return unless_nan(d, a, b, hn::Or(hn::Min(a, b), hn::Min(b, a)));
   }
 };
 
@@ -48,10 +54,7 @@ struct Maximum {
   static constexpr bool kExact = true;
   template <class D, class V>
   static HWY_INLINE V apply(D d, V a, V b) {
-    const V one = hn::Max(a, b);
-    const V other = hn::Max(b, a);
-    constexpr auto kNan = std::numeric_limits<hn::TFromD<D>>::quiet_NaN();
-    return hn::IfThenElse(hn::IsNaN(hn::Or(one, other)), hn::Set(d, kNan), hn::And(one, other));
+    return unless_nan(d, a, b, hn::And(hn::Max(a, b), hn::Max(b, a)));
   }
 };
 

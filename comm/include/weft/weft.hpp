@@ -153,6 +153,13 @@ class WEFT_API Communicator {
     alltoall(input.data(), output.data(), block_bytes(input.size_bytes(), output.size_bytes()));
   }
 
+  /// The same with blocks of any sizes: sends[j] of `input` becomes receives[i] of rank j's
+  /// `output`, where i is this rank; both ends give it the same bytes. In place, on every rank:
+  /// `sends` is empty, and what goes to j lies in `output` where what comes from j is to be. Only
+  /// the first call on a communicator is collective beyond what it moves.
+  void alltoallv(const void* input, std::span<const Part> sends, void* output,
+                 std::span<const Part> receives);
+
   // The other collectives mean what MPI's mean. All ranks give the same sizes, roots, parts and
   // operations. A *block* is block_bytes bytes; "blocks of all" are size() of them, one after
   // another in rank order, or as `parts` says: one for each rank, without overlap. Buffers that
@@ -205,6 +212,8 @@ class WEFT_API Communicator {
   // collective where the first call would be.
   Request barrier_init();
   Request alltoall_init(const void* input, void* output, std::size_t block_bytes);
+  Request alltoallv_init(const void* input, std::span<const Part> sends, void* output,
+                         std::span<const Part> receives);
   Request broadcast_init(void* buffer, std::size_t bytes, int root);
   Request scatter_init(const void* input, void* output, std::size_t block_bytes, int root);
   Request gather_init(const void* input, void* output, std::size_t block_bytes, int root);
