@@ -1,5 +1,7 @@
 #include "gather/registry.hpp"
 
+#include <numeric>
+
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/settings.hpp"
@@ -26,7 +28,8 @@ auto* find_or_refuse(const Table& table, std::string_view what, std::string_view
 /// The barrier of all ranks.
 Meeting whole_meeting(const Machine& machine, int rank) {
   Meeting meeting;
-  for (int member = 0; member < machine.ranks(); ++member) meeting.members.push_back(member);
+  meeting.members.resize(static_cast<std::size_t>(machine.ranks()));
+  std::iota(meeting.members.begin(), meeting.members.end(), 0);
   meeting.self = rank;
   meeting.near = [&machine, rank](int member) { return machine.same_node(member, rank); };
   return meeting;

@@ -31,7 +31,7 @@ Memory::Cache& Memory::cache_of(const Side& side) {
 }
 
 std::uint32_t Memory::now(const Cache& cache) const {
-  if (cache.holds_all) return 1;
+  if (cache.holds_all) return kUntouched;  // the same as touched: only what is fresh is kept
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(1 + cache.touched / unit_bytes_, kFresh - 1));
 }
@@ -40,6 +40,7 @@ Whereabouts Memory::read(const Side& side, std::uint64_t bytes) {
   Cache& cache = cache_of(side);
   const std::uint32_t today = now(cache);
   const auto& ranges = regions_[side.region];
+  if (cache.holds_all && ranges.empty()) return {bytes, 0, 0};
   Whereabouts found;
   std::uint64_t& elsewhere = cache.holds_all ? found.cached : found.memory;
   const std::uint64_t end = side.offset + side.extent;
@@ -78,8 +79,8 @@ void Memory::written_by_adapter(const Side& side) {
 }
 
 void Memory::assign(const Side& side, std::uint32_t value) {
-  if (side.extent == 0) return;
   auto& ranges = regions_[side.region];
+  if (side.extent == 0 || (ranges.empty() && value == kUntouched)) return;
   const std::uint64_t end = side.offset + side.extent;
   auto first = std::ranges::lower_bound(ranges, side.offset, {}, &Range::begin);
   auto last = std::ranges::upper_bound(first, ranges.end(), end, {}, &Range::begin);

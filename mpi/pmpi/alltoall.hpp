@@ -1,26 +1,44 @@
-// MPI_Alltoall over weft.
+// MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over weft.
 #pragma once
 
-#include <mpi.h>
-
-#include <optional>
+#include "mpi/pmpi/blocks.hpp"
+#include "mpi/pmpi/call.hpp"
+#include "mpi/pmpi/typed_blocks.hpp"
 
 namespace weft::pmpi {
 
-/// The arguments of one MPI_Alltoall.
-struct Alltoall {
-  const void* send_buffer;
-  MPI_Count send_count;
-  MPI_Datatype send_type;
-  void* receive_buffer;
-  MPI_Count receive_count;
-  MPI_Datatype receive_type;
-  MPI_Comm comm;
+class Alltoall final : public Call {
+ public:
+  Alltoall(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoall, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks send_, receive_;
 };
 
-/// Does the call and returns its MPI error code. Nullopt: nothing was done, the call is the host's.
-/// Whether it is follows from what all ranks share, or from arguments that no rank may give, which
-/// the host refuses before it communicates.
-std::optional<int> run(const Alltoall& call);
+/// What no rank knows of others' sizes does not decide anything: it is weft's whatever they are.
+class Alltoallv final : public Call {
+ public:
+  Alltoallv(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks send_, receive_;
+};
+
+class Alltoallw final : public Call {
+ public:
+  Alltoallw(const TypedBlocks& send, const TypedBlocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  TypedBlocks send_, receive_;
+};
 
 }  // namespace weft::pmpi

@@ -41,7 +41,7 @@ TEST(ProbeCommand, SaysWhatIsWrong) {
   EXPECT_EQ(run_tool({"probe"}).code, 2);
   const Ended nowhere = run_tool({"probe", "--simulate", "soft", "--output", "/nowhere/file"});
   EXPECT_EQ(nowhere.code, 1);
-  EXPECT_EQ(nowhere.err, "weft: open(/nowhere/file): No such file or directory\n");
+  EXPECT_EQ(nowhere.err, "weft: open(/nowhere/file): No such file or directory (errno 2)\n");
 }
 
 }  // namespace
