@@ -12,15 +12,16 @@ Arrived pairwise_xor(plan::Builder& builder, const Exchange& exchange,
                      const Parameters& parameters);
 Arrived pairwise_ring(plan::Builder& builder, const Exchange& exchange,
                       const Parameters& parameters);
+Arrived fat_tree(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
 
 /// The flat algorithm that a scheme runs between nodes.
 const FlatAlgorithm& step_between(const Parameters& parameters);
 
-void leader(plan::Builder& builder, const plan::Problem& problem, const hierarchy::Machine& machine,
-            const Parameters& parameters);
-void send_aggregation(plan::Builder& builder, const plan::Problem& problem,
+void leader(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
+            const hierarchy::Machine& machine, const Parameters& parameters);
+void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
                       const hierarchy::Machine& machine, const Parameters& parameters);
-void receive_distribution(plan::Builder& builder, const plan::Problem& problem,
+void receive_distribution(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
                           const hierarchy::Machine& machine, const Parameters& parameters);
 
 }  // namespace weft::alltoall

@@ -11,7 +11,7 @@
 //   round 2: by 4    digit of 4    .    .    .    1     self -> self + 4: position 4
 //
 // Before the round of weight w, position i at member m holds the block from m - (i mod w) to
-// m - (i mod w) + i: so every member knows the sizes, equal or not.
+// m - (i mod w) + i: so every member that knows the sizes of all pairs knows those of messages.
 //
 // No rotation and no copy in place: a block stays where it came, and a message takes its blocks in
 // the order in which they lie, which is the same on every member; so packing is a few strided
@@ -26,7 +26,10 @@
 //   stage 0, scratch at most twice the bytes sent, each message rounded up to 64: one buffer for
 //   what is packed and one for what comes, new for each message so that messages of a round are
 //   independent
-// Blocks of different sizes: the same with the sizes of the blocks that pass by.
+// Blocks of different sizes: the same with the sizes of the blocks that pass by, which every member
+// on their way must know: not for alltoallv.
+// In place: all blocks are copied to scratch first, p m more copied and of scratch; the own block
+// is not.
 //
 // Source: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
 // Communications in Multiport Message-Passing Systems", TPDS 8(11), 1997, section 3; costs for
@@ -38,6 +41,7 @@
 
 namespace weft::alltoall {
 
+using plan::After;
 using plan::kNoOp;
 using plan::OpId;
 using plan::Slice;
@@ -124,10 +128,8 @@ class Bruck {
     }
     const int to = around(exchange_, exchange_.self, position);
     if (exchange_.bytes(exchange_.self, to) == 0) return;
-    const auto slices = exchange_.source(to);
-    const auto ready = exchange_.ready_for(to);
-    piece.slices.insert(piece.slices.end(), slices.begin(), slices.end());
-    piece.ready.insert(piece.ready.end(), ready.begin(), ready.end());
+    exchange_.source(to, piece.slices);
+    if (exchange_.ready) exchange_.ready(to, piece.ready);
   }
 
   /// Each piece is packed as soon as it is there, while the others may still be on their way.
@@ -176,7 +178,8 @@ class Bruck {
         order_.push_back(position);
       } else if (sizes[i] > 0) {
         const int origin = origin_of(position, passed);
-        builder_.scatter(exchange_.target(origin), block, received, arrived_[origin]);
+        builder_.scatter(exchange_.target_of(origin), block,
+                         After(received, exchange_.vacated_for(origin)), arrived_[origin]);
       }
     }
   }
@@ -189,14 +192,15 @@ class Bruck {
       return false;
     }
     std::vector<Slice> targets;
+    std::vector<OpId> vacated;
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (sizes[i] == 0) continue;
-      const auto slices = exchange_.target(origin_of(positions[i], passed));
-      targets.insert(targets.end(), slices.begin(), slices.end());
+      exchange_.target(origin_of(positions[i], passed), targets);
+      if (exchange_.vacated) exchange_.vacated(origin_of(positions[i], passed), vacated);
     }
     targets = plan::coalesce(targets);
     if (targets.size() != 1) return false;
-    const OpId received = builder_.recv(peer, targets.front());
+    const OpId received = builder_.recv(peer, targets.front(), vacated);
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (sizes[i] > 0) arrived_[origin_of(positions[i], passed)].push_back(received);
     }

@@ -1,34 +1,52 @@
-// Irecv-isend: every rank talks to every other directly, all at once.
+// Irecv-isend: every rank talks to every other directly, all at once or some at a time.
 //
 //   rank 0 sends:   step 1 --> 1     rank 2 sends:   step 1 --> 3
 //                   step 2 --> 2                     step 2 --> 0
 //                   step 3 --> 3                     step 3 --> 1
 //
 // In step i a rank receives from rank-i and sends to rank+i, so that not all turn to rank 0 first;
-// no step waits for another.
+// no step waits for another. With a window of w, a step that has a message waits for the w-th
+// before it that has one: at most w each way are under way. A step waits only for lower ones, so
+// the ranks cannot wait in a circle.
 //
 // With p members and blocks of m bytes, a member:
-//   rounds    1 (p > 1): no message follows another
+//   rounds    1 (p > 1): no message follows another; with a window ceil((p - 1) / w)
 //   messages  p - 1
 //   bytes     (p - 1) m: every block crosses once
 //   copied    m (its own block)
 //   stage 0, scratch 0; blocks that are not one slice are packed into as much scratch
-// Blocks of different sizes: the same without those of 0 bytes.
+// Blocks of different sizes: the same without those of 0 bytes, and with a window at most as many
+// rounds.
+// In place: blocks are swapped (swap.hpp), in step s with s - rank, at most `window` segments at a
+// time.
 //
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 19(1), 2005, section 4.3; Kumar, Mamidala, Panda, "Scaling Alltoall Collective on
 // Multi-core Systems", 2008, section 2.4.
+#include <array>
+
 #include "alltoall/algorithms.hpp"
 #include "alltoall/transfer.hpp"
 
 namespace weft::alltoall {
 
-Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange, const Parameters&) {
+using plan::kNoOp;
+using plan::OpId;
+
+Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange,
+                    const Parameters& parameters) {
   Arrived arrived(exchange.members.size());
+  const auto window = static_cast<std::size_t>(parameters.window);
+  std::vector<std::array<OpId, 2>> steps;  // those with a message, where there is a window
   for (int step = 1; step < exchange.size(); ++step) {
+    std::array<OpId, 2> before = {kNoOp, kNoOp};
+    if (window > 0 && steps.size() >= window) before = steps[steps.size() - window];
     const int from = around(exchange, exchange.self, -step);
-    receive_block(builder, exchange, from, arrived[from]);
-    send_block(builder, exchange, around(exchange, exchange.self, step));
+    const OpId received =
+        receive_block(builder, exchange, from, arrived[from], {before[0], before[1]});
+    const OpId sent = send_block(builder, exchange, around(exchange, exchange.self, step),
+                                 {before[0], before[1]});
+    if (window > 0 && (received != kNoOp || sent != kNoOp)) steps.push_back({received, sent});
   }
   copy_own_block(builder, exchange, arrived);
   return arrived;

@@ -14,6 +14,7 @@
 //   copied    m (its own block)
 //   stage 0, scratch 0; blocks that are not one slice are packed into as much scratch
 // Blocks of different sizes: the same without those of 0 bytes.
+// In place: blocks are swapped one segment at a time (swap.hpp), with the same partners.
 //
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 19(1), 2005, section 4.3.

@@ -3,56 +3,70 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
+#include "alltoall/aggregation.hpp"
 #include "alltoall/algorithms.hpp"
+#include "alltoall/swap.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "hierarchy/blocks.hpp"
 
 namespace weft::alltoall {
 
 namespace {
 
+Digits ring_order(int members, const Parameters&) {
+  return Digits::ring(members);
+}
+Digits xor_order(int members, const Parameters&) {
+  return Digits::tree(members, 2);
+}
+Digits tree_order(int members, const Parameters& parameters) {
+  return Digits::tree(members, parameters.arity);
+}
+
 // The first is what schemes use between nodes unless told otherwise.
 constexpr std::array kFlatAlgorithms = {
-    FlatAlgorithm{"isend", "every block straight to its destination, all at once", false,
-                  irecv_isend},
-    FlatAlgorithm{"bruck", "few messages, blocks passed on; for small blocks", true, bruck},
-    FlatAlgorithm{"pairwise-xor", "one partner at a time, rank XOR step", false, pairwise_xor},
-    FlatAlgorithm{"pairwise-ring", "one partner each way at a time, around a ring", false,
-                  pairwise_ring},
+    FlatAlgorithm{"isend", "every block straight to its destination, all at once", kReadsWindow,
+                  false, false, irecv_isend, ring_order},
+    FlatAlgorithm{"bruck", "few messages, blocks passed on; for small blocks", kReadsRadix, true,
+                  false, bruck, ring_order},
+    FlatAlgorithm{"pairwise-xor", "one partner at a time, rank XOR step", kReadsNothing, false,
+                  true, pairwise_xor, xor_order},
+    FlatAlgorithm{"pairwise-ring", "one partner each way at a time, around a ring", kReadsNothing,
+                  false, true, pairwise_ring, ring_order},
+    FlatAlgorithm{"fat-tree", "one partner each way at a time, switch by switch", kReadsArity,
+                  false, true, fat_tree, tree_order},
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"sa", "aggregate on the sending node, then one partner a node", false, true,
+    Scheme{"sa", "aggregate on the sending node, then one partner a node", kReadsCores,
            send_aggregation},
-    Scheme{"rd", "one partner a node, then distribute on the receiving node", false, true,
+    Scheme{"rd", "one partner a node, then distribute on the receiving node", kReadsCores,
            receive_distribution},
-    Scheme{"leader", "some ranks of a node exchange for all of it", true, true, leader},
+    Scheme{"leader", "some ranks of a node exchange for all of it", kReadsLeaders, leader},
 };
 
 constexpr std::int64_t kMostRanks = std::numeric_limits<int>::max();
+/// The largest block whose bound is told.
+constexpr std::uint64_t kLargestBound = std::uint64_t{1} << 32;
 
-/// The alltoall of all ranks as one exchange.
-Exchange whole(const plan::Problem& problem, int rank) {
-  Exchange exchange;
-  exchange.members.resize(static_cast<std::size_t>(problem.ranks));
-  std::iota(exchange.members.begin(), exchange.members.end(), 0);
-  exchange.self = rank;
-  exchange.bytes = [bytes = problem.block_bytes](int, int) { return bytes; };
-  exchange.source = [&problem, rank](int to) -> std::vector<plan::Slice> {
-    return {hierarchy::block(problem, plan::Space::input, rank, to)};
-  };
-  exchange.target = [&problem, rank](int from) -> std::vector<plan::Slice> {
-    return {hierarchy::block(problem, plan::Space::output, rank, from)};
-  };
-  return exchange;
-}
+/// A parameter of one flat algorithm.
+struct FlatSetting {
+  std::string_view key;
+  std::uint8_t reads;
+  std::string_view reader;
+  int Parameters::*value;
+  int least;
+};
+constexpr std::array kFlatSettings = {
+    FlatSetting{"radix", kReadsRadix, "bruck", &Parameters::radix, 2},
+    FlatSetting{"window", kReadsWindow, "isend", &Parameters::window, 1},
+    FlatSetting{"arity", kReadsArity, "fat-tree", &Parameters::arity, 2},
+};
 
 void check(const plan::Problem& problem, const hierarchy::Machine& machine, int rank) {
-  if (problem.collective != plan::Collective::alltoall) {
+  if (!is_alltoall(problem.collective)) {
     throw_usage("alltoall asked for {}", to_string(problem.collective));
   }
   if (problem.ranks != machine.ranks()) {
@@ -86,14 +100,51 @@ const FlatAlgorithm& step_between(const Parameters& parameters) {
 plan::Plan Algorithm::plan(const plan::Problem& problem, const hierarchy::Machine& machine,
                            int rank) const {
   check(problem, machine, rank);
-  plan::Builder builder(rank, problem.ranks, problem.input_bytes(rank), problem.output_bytes(rank));
-  if (problem.block_bytes == 0) return std::move(builder).finish();
+  return plan(hierarchy::LocalBlocks(problem, machine, machine.node_of(rank)), machine, rank);
+}
+
+plan::Plan Algorithm::plan(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
+                           int rank) const {
+  if (!blocks.constant_bytes()) {
+    if (const auto why = refusal(plan::Collective::alltoallv)) throw_usage("{}", *why);
+  }
+  plan::Builder builder(rank, blocks.ranks(), blocks.input_bytes(rank), blocks.output_bytes(rank));
+  if (blocks.constant_bytes() == 0) return std::move(builder).finish();
   if (flat_ != nullptr) {
-    flat_->emit(builder, whole(problem, rank), parameters_);
+    straight(builder, blocks, *flat_, parameters_, [](int, std::uint64_t) { return true; });
   } else {
-    scheme_->emit(builder, problem, machine, parameters_);
+    scheme_->emit(builder, blocks, machine, parameters_);
   }
   return std::move(builder).finish();
+}
+
+std::optional<std::string> Algorithm::refusal(plan::Collective collective) const {
+  if (collective != plan::Collective::alltoallv || !flat_step().forwards) return std::nullopt;
+  return fmt::format(
+      "algorithm '{}': not for alltoallv, as {} passes on blocks of other ranks, "
+      "whose sizes a rank does not know",
+      name(), flat_step().name);
+}
+
+std::optional<Memory> Algorithm::memory_bound(const hierarchy::Machine& machine, int rank) const {
+  if (flat_step().forwards) return std::nullopt;
+  if (flat_ != nullptr) return Memory{0, kSwapScratchBytes};
+  if (parameters_.aggregate > kLargestBound) return std::nullopt;
+  // All blocks as large as may be, in an order that leaves none beside the next: whatever may need
+  // packing does.
+  std::vector<plan::Block> row;
+  for (int other = machine.ranks(); other-- > 0;) {
+    row.push_back(
+        {static_cast<std::uint64_t>(other) * parameters_.aggregate, parameters_.aggregate});
+  }
+  const int node = machine.node_of(rank);
+  const hierarchy::LocalBlocks::Rows rows(machine.ranks_on(node).size(), row);
+  const plan::Plan apart =
+      plan(hierarchy::LocalBlocks(machine, node, rows, rows, false), machine, rank);
+  const plan::Plan in_place =
+      plan(hierarchy::LocalBlocks(machine, node, {}, rows, true), machine, rank);
+  return Memory{std::max(apart.stage_bytes(), in_place.stage_bytes()),
+                std::max(apart.scratch_bytes(), in_place.scratch_bytes()) + kSwapScratchBytes};
 }
 
 Algorithm Algorithm::parse(std::string_view text) {
@@ -106,25 +157,35 @@ Algorithm Algorithm::parse(std::string_view text) {
                 names_of(schemes()));
   }
   for (const auto& [key, value] : chosen.settings) result.set(text, key, value);
-  if (chosen.has("radix") && !result.reads_radix()) {
-    throw_usage("algorithm '{}': a radix is for bruck alone", text);
+  for (const FlatSetting& setting : kFlatSettings) {
+    if (chosen.has(setting.key) && (result.flat_step().reads & setting.reads) == 0) {
+      throw_usage("algorithm '{}': {} is for {} alone", text, setting.key, setting.reader);
+    }
   }
   return result;
 }
 
-bool Algorithm::reads_radix() const {
-  return flat_ != nullptr ? flat_->reads_radix : step_between(parameters_).reads_radix;
+const FlatAlgorithm& Algorithm::flat_step() const {
+  return flat_ != nullptr ? *flat_ : step_between(parameters_);
 }
 
 void Algorithm::set(std::string_view text, std::string_view key, std::string_view value) {
   const bool scheme = scheme_ != nullptr;
   const std::string what = fmt::format("algorithm '{}': {}", text, key);
-  if (key == "radix" && (scheme || flat_->reads_radix)) {
-    parameters_.radix = static_cast<int>(env::parse_integer(what, value, 2, kMostRanks));
-  } else if (key == "leaders" && scheme && scheme_->reads_leaders) {
+  for (const FlatSetting& setting : kFlatSettings) {
+    if (key != setting.key || (!scheme && (flat_->reads & setting.reads) == 0)) continue;
+    parameters_.*setting.value =
+        static_cast<int>(env::parse_integer(what, value, setting.least, kMostRanks));
+    return;
+  }
+  if (key == "leaders" && scheme && (scheme_->reads & kReadsLeaders) != 0) {
     parameters_.leaders = static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
-  } else if (key == "direct" && scheme && scheme_->reads_direct) {
+  } else if (key == "cores" && scheme && (scheme_->reads & kReadsCores) != 0) {
+    parameters_.cores = static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
+  } else if (key == "direct" && scheme) {
     parameters_.direct = env::parse_flag(what, value);
+  } else if (key == "aggregate" && scheme) {
+    parameters_.aggregate = env::parse_bytes(what, value, 0, kLargestBound);
   } else if (key == "between" && scheme) {
     const FlatAlgorithm* step = find_by_name(flat_algorithms(), value);
     if (step == nullptr)
@@ -139,11 +200,18 @@ void Algorithm::set(std::string_view text, std::string_view key, std::string_vie
 
 std::string Algorithm::parameter_names() const {
   std::string list;
-  if (flat_ != nullptr) return flat_->reads_radix ? "radix" : "it has none";
-  if (scheme_->reads_leaders) append_to_list(list, "leaders");
-  if (scheme_->reads_direct) append_to_list(list, "direct");
-  append_to_list(list, "between");
-  append_to_list(list, "radix with between=bruck");
+  if (flat_ != nullptr) {
+    for (const FlatSetting& setting : kFlatSettings) {
+      if ((flat_->reads & setting.reads) != 0) append_to_list(list, setting.key);
+    }
+    return list.empty() ? "it has none" : list;
+  }
+  if ((scheme_->reads & kReadsLeaders) != 0) append_to_list(list, "leaders");
+  if ((scheme_->reads & kReadsCores) != 0) append_to_list(list, "cores");
+  for (const char* key : {"direct", "aggregate", "between"}) append_to_list(list, key);
+  for (const FlatSetting& setting : kFlatSettings) {
+    append_to_list(list, fmt::format("{} with between={}", setting.key, setting.reader));
+  }
   return list;
 }
 
@@ -154,57 +222,16 @@ std::string Algorithm::name() const {
     settings += fmt::format("{}{}={}", settings.empty() ? ":" : ",", key, value);
   };
   if (parameters_.leaders != defaults.leaders) add("leaders", parameters_.leaders);
+  if (parameters_.cores != defaults.cores) add("cores", parameters_.cores);
   if (parameters_.direct != defaults.direct) add("direct", 1);
+  if (parameters_.aggregate != defaults.aggregate) add("aggregate", parameters_.aggregate);
   if (parameters_.between != defaults.between) add("between", parameters_.between->name);
-  if (parameters_.radix != defaults.radix) add("radix", parameters_.radix);
+  for (const FlatSetting& setting : kFlatSettings) {
+    if (parameters_.*setting.value != defaults.*setting.value) {
+      add(setting.key, parameters_.*setting.value);
+    }
+  }
   return std::string(flat_ != nullptr ? flat_->name : scheme_->name) + settings;
-}
-
-namespace {
-
-/// 2, 3, 4, 8, as long as the one before did not already finish in one round.
-std::vector<int> useful_radices(int ranks) {
-  std::vector<int> radices = {2};
-  for (const int radix : {3, 4, 8}) {
-    if (radices.back() < ranks) radices.push_back(radix);
-  }
-  return radices;
-}
-
-}  // namespace
-
-std::vector<Algorithm> variants(int ranks) {
-  std::vector<std::string> flat;
-  for (const FlatAlgorithm& algorithm : flat_algorithms()) {
-    flat.emplace_back(algorithm.name);
-    if (!algorithm.reads_radix) continue;
-    for (const int radix : useful_radices(ranks)) {
-      if (radix != Parameters().radix) {
-        flat.push_back(fmt::format("{},radix={}", algorithm.name, radix));
-      }
-    }
-  }
-  std::vector<int> leaders = {1};
-  for (const int count : {2, ranks}) {
-    if (count > leaders.back() && count <= ranks) leaders.push_back(count);
-  }
-  std::vector<Algorithm> result;
-  for (std::string step : flat) {
-    std::ranges::replace(step, ',', ':');
-    result.push_back(Algorithm::parse(step));
-  }
-  for (const Scheme& scheme : schemes()) {
-    for (const int count : scheme.reads_leaders ? leaders : std::vector<int>{1}) {
-      for (int direct = 0; direct <= (scheme.reads_direct ? 1 : 0); ++direct) {
-        for (const std::string& step : flat) {
-          std::string text = fmt::format("{}:between={},direct={}", scheme.name, step, direct);
-          if (scheme.reads_leaders) text += fmt::format(",leaders={}", count);
-          result.push_back(Algorithm::parse(text));
-        }
-      }
-    }
-  }
-  return result;
 }
 
 }  // namespace weft::alltoall

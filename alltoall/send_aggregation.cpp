@@ -10,134 +10,60 @@
 //
 // What arrives needs no further copy: it is the destination's own, and goes to its output. Blocks
 // within the node take no part in this; their exchange runs while the messages are on their way.
-// Where a node has fewer ranks than another, its rank x mod P stands in for the x it lacks
-// (hierarchy::Columns), so the scheme aggregates on any placement. A rank alone on its node has
-// nothing to aggregate and sends from its input.
+// Where a node has fewer ranks than another, its rank x mod P stands in for the x it lacks, so the
+// scheme aggregates on any placement. A rank alone on its node has nothing to aggregate and sends
+// from its input.
 //
-// With N nodes, P ranks on the node at hand, R_all ranks on all others, blocks of m bytes, `isend`
-// between nodes, a rank of place y (each size of stage rounded up to 64 bytes):
-//   represents  R remote ranks, those of a place x with x mod P = y: N - 1 if all nodes have P
+// With cores=k only c = min(k, P) ranks of a node talk to the network: its ranks form c groups of
+// neighbours, the first of each receives for all of it, and the others take their blocks out of its
+// stage. Above, k is the number of ranks and every group has one.
+//
+// Equal blocks of m bytes: with N nodes, P ranks and c cores on the node at hand, R_all ranks on
+// all others, `isend` between nodes, a core y that receives for G ranks (each size of stage rounded
+// up to 64 bytes):
+//   represents  C remote cores, those x with x mod c = y, and the R ranks of their groups: N - 1
+//               if all nodes have c cores
 //   rounds      1 (N > 1)
-//   messages    R
-//   bytes       R P m: (N - 1) P m if all nodes have P ranks
-//   copied      staged R_all m + (2 P - 1) m; direct R P m + P m; without the first if P = 1
-//   stage       staged R P m + (P - 1) m; direct R P m; without the first if P = 1
-//   signals     staged one to each peer that represents a rank, and P - 1; direct 2 (P - 1)
+//   messages    C; ranks that are no core none
+//   bytes       R P m: (N - 1) P^2 m / c if all nodes have P ranks in c groups alike
+//   copied      staged R_all m + (2 P - 1) m; direct R P m + P m; without the first if P = 1; if
+//               G > 1 also R_all m, by every rank of the group
+//   stage       staged R P m + (P - 1) m; direct R P m; without the first if P = 1; if G > 1 also
+//               R_all G m
+//   signals     staged one to each peer that represents a rank, and P - 1; direct 2 (P - 1); if
+//               G > 1 also a core G - 1
 //   scratch     0 where the ranks of a node lie at equal distances; else what comes is unpacked
 // With another step between nodes: its rounds, messages and scratch among N members, and P times
-// its bytes. A flat exchange has N (N - 1) P^2 messages between nodes; this has N (N - 1) P, each
-// of P times the bytes.
+// its bytes. A flat exchange has N (N - 1) P^2 messages between nodes; this has N (N - 1) c.
+//
+// Blocks of any size: the same sums over the sizes, with no message, copy or signal where there is
+// no byte. Blocks above `aggregate` are not in them: each is a message of its own straight from
+// rank to rank, inside a node too unless direct. So stage and scratch are at most those of equal
+// blocks of `aggregate` bytes, whatever the sizes (Algorithm::memory_bound).
+//
+// In place: a rank alone on its node aggregates too; nothing is direct; the own block is not
+// copied; scratch for what is swapped at most kSwapScratchBytes more.
 //
 // Source: Kumar, Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008,
-// section 5. Uneven and interleaved placements are ours.
+// section 5, which proposes the subset of cores too. Uneven and interleaved placements are ours.
+#include "alltoall/aggregation.hpp"
 #include "alltoall/algorithms.hpp"
-#include "hierarchy/blocks.hpp"
-#include "hierarchy/columns.hpp"
-#include "hierarchy/inside_node.hpp"
+#include "alltoall/cores.hpp"
 
 namespace weft::alltoall {
 
-using hierarchy::Columns;
-using hierarchy::Machine;
-using plan::OpId;
-using plan::Slice;
-using plan::Space;
-
-namespace {
-
-class SendAggregation {
- public:
-  SendAggregation(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
-                  const Parameters& parameters)
-      : builder_(builder),
-        problem_(problem),
-        machine_(machine),
-        parameters_(parameters),
-        self_(builder.rank()),
-        node_(machine.node_of(self_)),
-        width_(machine.ranks_on(node_).size()),
-        columns_(machine, node_),
-        inside_(builder, problem, machine, parameters.direct) {}
-
-  void emit() {
-    const std::size_t rows = alone() ? 0 : static_cast<std::size_t>(columns_.rows(self_));
-    builder_.allocate_stage(inside_.stage_bytes() + rows * row_bytes());
-    if (machine_.nodes() > 1) {
-      std::vector<OpId> ready;
-      if (!alone())
-        ready = inside_.collect([this](int from, int to) { return to_stage(from, to); });
-      for (std::size_t column = machine_.place_of(self_);
-           column < static_cast<std::size_t>(columns_.count()); column += width_) {
-        exchange(static_cast<int>(column), ready);
-      }
+void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
+                      const hierarchy::Machine& machine, const Parameters& parameters) {
+  const Cores cores(machine, parameters.cores);
+  std::vector<Lane> lanes;
+  for (int x = 0; x < cores.most(); ++x) {
+    Lane& lane = lanes.emplace_back();
+    for (int node = 0; node < machine.nodes(); ++node) {
+      lane.push_back(
+          {cores.representative(node, x), node, machine.ranks_on(node), cores.group(node, x)});
     }
-    inside_.exchange_blocks();
   }
-
- private:
-  /// Without peers on the node: inputs need no stage.
-  bool alone() const { return width_ == 1; }
-  /// A row has a block from each rank of this node, by place, for one remote rank.
-  std::uint64_t row_bytes() const { return width_ * problem_.block_bytes; }
-
-  /// From a rank's input into the rows of the representative `to`.
-  hierarchy::Move to_stage(int from, int to) const {
-    const int rows = columns_.rows(to);
-    if (rows == 0) return {};
-    hierarchy::Move move;
-    const auto place = static_cast<std::uint64_t>(machine_.place_of(from));
-    move.targets = {
-        Slice::strided(Space::stage, to, inside_.stage_bytes() + place * problem_.block_bytes,
-                       problem_.block_bytes, static_cast<std::uint64_t>(rows), row_bytes())};
-    for (std::size_t column = machine_.place_of(to);
-         column < static_cast<std::size_t>(columns_.count()); column += width_) {
-      const auto slices = hierarchy::blocks(problem_, Space::input, from,
-                                            columns_.remote(static_cast<int>(column)));
-      move.sources.insert(move.sources.end(), slices.begin(), slices.end());
-    }
-    return move;
-  }
-
-  /// Among the representatives of `column`; those that have its place receive.
-  void exchange(int column, const std::vector<OpId>& ready) {
-    const auto bytes = [this, column](int from, int to) -> std::uint64_t {
-      const bool has_column = machine_.ranks_on(to).size() > static_cast<std::size_t>(column);
-      if (from == to || !has_column) return 0;
-      return machine_.ranks_on(from).size() * problem_.block_bytes;
-    };
-    const auto source = [this, column](int to) -> std::vector<Slice> {
-      const int rank = machine_.ranks_on(to)[column];
-      if (alone()) return {hierarchy::block(problem_, Space::input, self_, rank)};
-      const auto row = static_cast<std::uint64_t>(columns_.row_of(rank));
-      return {Slice::contiguous(Space::stage, self_, inside_.stage_bytes() + row * row_bytes(),
-                                row_bytes())};
-    };
-    const auto target = [this](int from) {
-      return hierarchy::blocks(problem_, Space::output, self_, machine_.ranks_on(from));
-    };
-    step_between(parameters_)
-        .emit(builder_,
-              {columns_.members(column), node_, bytes, source, target,
-               [&ready](int) { return ready; }},
-              parameters_);
-  }
-
-  plan::Builder& builder_;
-  const plan::Problem& problem_;
-  const Machine& machine_;
-  const Parameters& parameters_;
-  const int self_;
-  const int node_;
-  const std::size_t width_;  // ranks on this node
-  const Columns columns_;
-  hierarchy::InsideNode inside_;
-};
-
-}  // namespace
-
-void send_aggregation(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
-                      const Parameters& parameters) {
-  SendAggregation(builder, problem, machine, parameters).emit();
+  aggregate(builder, blocks, machine, parameters, lanes);
 }
 
 }  // namespace weft::alltoall

@@ -31,6 +31,7 @@ class Chain {
   Chain(plan::Builder& builder, const Exchange& exchange)
       : builder_(builder), exchange_(exchange), arrived_(exchange.members.size()) {}
 
+  /// Below 0: no partner.
   void step(int to, int from);
   /// What has arrived, this member's own block included.
   Arrived finish() &&;

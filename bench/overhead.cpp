@@ -54,6 +54,37 @@ BENCHMARK_CAPTURE(emit, sa_64x8, "sa", "64x8");
 BENCHMARK_CAPTURE(emit, rd_64x8, "rd", "64x8");
 BENCHMARK_CAPTURE(emit, leader_64x8, "leader", "64x8");
 
+// The same for an alltoallv whose counts all differ, and which a call may bring anew each time:
+// from what the node knows to the plan.
+void emit_vector(benchmark::State& state, const char* algorithm, const char* machine_text) {
+  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const auto machine = weft::hierarchy::Machine::parse(machine_text);
+  std::vector<std::vector<weft::plan::Block>> sends;
+  std::vector<std::vector<weft::plan::Block>> receives;
+  for (const bool out : {true, false}) {
+    for (const int rank : machine.ranks_on(0)) {
+      auto& row = (out ? sends : receives).emplace_back();
+      std::uint64_t offset = 0;
+      for (int peer = 0; peer < machine.ranks(); ++peer) {
+        const auto pair = static_cast<std::uint64_t>(out ? rank * 512 + peer : peer * 512 + rank);
+        row.push_back({offset, pair * 2654435761u % 997 + 1});
+        offset += row.back().bytes;
+      }
+    }
+  }
+  const weft::hierarchy::LocalBlocks blocks(machine, 0, {sends.begin(), sends.end()},
+                                            {receives.begin(), receives.end()}, false);
+  for (auto _ : state) benchmark::DoNotOptimize(chosen.plan(blocks, machine, 3));
+}
+BENCHMARK_CAPTURE(emit_vector, isend_512, "isend", "64x8");
+BENCHMARK_CAPTURE(emit_vector, fat_tree_512, "fat-tree", "64x8");
+BENCHMARK_CAPTURE(emit_vector, sa_64x8, "sa", "64x8");
+BENCHMARK_CAPTURE(emit_vector, sa_direct_64x8, "sa:direct=1", "64x8");
+BENCHMARK_CAPTURE(emit_vector, sa_2_cores_64x8, "sa:cores=2", "64x8");
+BENCHMARK_CAPTURE(emit_vector, rd_64x8, "rd", "64x8");
+BENCHMARK_CAPTURE(emit_vector, leader_64x8, "leader", "64x8");
+BENCHMARK_CAPTURE(emit_vector, sa_aggregate_64x8, "sa:aggregate=512", "64x8");
+
 }  // namespace
 
 BENCHMARK_MAIN();

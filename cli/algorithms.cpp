@@ -13,31 +13,12 @@ namespace weft::cli {
 
 namespace {
 
-using hierarchy::Machine;
 using plan::Collective;
-using plan::Problem;
-
-template <class OfRoom>
-Algorithm wrap(const OfRoom& algorithm) {
-  Algorithm one;
-  one.name = algorithm.name();
-  one.plan = [algorithm](const Problem& problem, const Machine& machine, int rank) {
-    return algorithm.plan(problem, machine, rank);
-  };
-  one.refusal = [algorithm](const Problem& problem,
-                            const Machine& machine) -> std::optional<std::string> {
-    if constexpr (requires { algorithm.refusal(problem, machine); }) {
-      return algorithm.refusal(problem, machine);
-    }
-    return std::nullopt;
-  };
-  return one;
-}
 
 template <class OfRoom>
 std::vector<Algorithm> wrap_all(const std::vector<OfRoom>& algorithms) {
   std::vector<Algorithm> list;
-  for (const auto& one : algorithms) list.push_back(wrap(one));
+  for (const auto& one : algorithms) list.push_back(comm::as_algorithm(one));
   return list;
 }
 
@@ -50,7 +31,7 @@ std::vector<std::string_view> names_of(Collective collective) {
   };
   const auto all = [](const auto&) { return true; };
   const auto its_own = [&](const auto& one) { return one.collective == collective; };
-  if (collective == Collective::alltoall) {
+  if (is_alltoall(collective)) {
     add(alltoall::flat_algorithms(), all);
     add(alltoall::schemes(), all);
   } else if (is_reduction(collective)) {
@@ -65,16 +46,18 @@ std::vector<std::string_view> names_of(Collective collective) {
 
 }  // namespace
 
-Algorithm parse_algorithm(Collective collective, std::string_view text) {
-  if (collective == Collective::alltoall) return wrap(alltoall::Algorithm::parse(text));
-  if (is_reduction(collective)) return wrap(reduce::Algorithm::parse(collective, text));
-  return wrap(gather::Algorithm::parse(collective, text));
-}
-
 std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
   // Segments that cut the small blocks which are checked.
   constexpr std::uint64_t kSegment = 32;
-  if (collective == Collective::alltoall) return wrap_all(alltoall::variants(ranks));
+  if (is_alltoall(collective)) {
+    auto all = alltoall::variants(ranks, collective);
+    // Thresholds that part the sizes which are checked.
+    for (const char* text : {"sa:aggregate=8", "sa:aggregate=8,direct=1", "rd:aggregate=8,cores=1",
+                             "leader:aggregate=8,between=pairwise-ring"}) {
+      all.push_back(alltoall::Algorithm::parse(text));
+    }
+    return wrap_all(all);
+  }
   if (is_reduction(collective)) return wrap_all(reduce::variants(collective, ranks, kSegment));
   return wrap_all(gather::variants(collective, ranks, kSegment));
 }
@@ -84,19 +67,21 @@ std::string algorithm_names(Collective collective) {
 }
 
 std::string list_algorithms() {
-  std::string text = "Algorithms of alltoall:\n";
+  std::string text = "Algorithms of alltoall and alltoallv:\n";
   const auto add = [&](const auto& table) {
     for (const auto& one : table) text += fmt::format("  {:<15}{}\n", one.name, one.summary);
   };
   add(alltoall::flat_algorithms());
   add(alltoall::schemes());
   text +=
-      "  sa, rd and leader take :between=ALGORITHM (the step between nodes, isend unless said)\n"
-      "  and :direct=1 (read peers' buffers in place); leader takes :leaders=K; bruck, and\n"
-      "  between=bruck, take :radix=R. Example: leader:leaders=2,between=bruck,radix=4\n"
+      "  sa, rd and leader take :between=ALGORITHM (the step between nodes, isend unless said),\n"
+      "  :direct=1 (read peers' buffers in place) and :aggregate=BYTES (larger blocks go straight\n"
+      "  to their ranks); leader takes :leaders=K, sa and rd :cores=K (the ranks of a node that\n"
+      "  talk to the network); bruck :radix=R, isend :window=W and fat-tree :arity=A, between\n"
+      "  nodes too. bruck is not for alltoallv. Example: leader:leaders=2,between=bruck,radix=4\n"
       "Of the others:\n";
   for (const Collective collective : plan::all_collectives()) {
-    if (collective == Collective::alltoall) continue;
+    if (is_alltoall(collective)) continue;
     std::string line = fmt::format("  {:<15}", to_string(collective));
     constexpr std::size_t kWidth = 94;
     for (const std::string_view name : names_of(collective)) {

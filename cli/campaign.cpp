@@ -29,9 +29,9 @@ Proof prove_case(const Case& one) {
     std::vector<plan::Plan> plans;
     plans.reserve(static_cast<std::size_t>(one.machine->ranks()));
     for (int rank = 0; rank < one.machine->ranks(); ++rank) {
-      plans.push_back(one.algorithm->plan(one.problem, *one.machine, rank));
+      plans.push_back(one.algorithm->plan(*one.problem, *one.machine, rank));
     }
-    return prove(one.problem, *one.machine, plans);
+    return prove(*one.problem, *one.machine, plans);
   } catch (const std::exception& error) {
     Proof proof;
     proof.findings = {std::string("no plan: ") + error.what()};

@@ -17,7 +17,8 @@ namespace weft::cli {
 struct Case {
   const Algorithm* algorithm = nullptr;
   const hierarchy::Machine* machine = nullptr;
-  plan::Problem problem;
+  const plan::Problem* problem = nullptr;
+  std::string counts = {};  // of an alltoallv: the kind (counts.hpp)
 };
 
 /// What was looked at, and what was wrong with it.

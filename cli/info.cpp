@@ -1,6 +1,7 @@
 // weft info: what there is on this machine, and what weft makes of it.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -14,6 +15,8 @@
 #include "hierarchy/detect.hpp"
 #include "verbs/devices.hpp"
 #include "verbs/endpoint.hpp"
+#include "verbs/memory_watch.hpp"
+#include "verbs/numa.hpp"
 
 namespace weft::cli {
 
@@ -26,11 +29,18 @@ struct LibraryInfo {
   std::vector<verbs::Device> devices;
 };
 
+struct RailInfo {
+  std::string name;
+  std::string address;    // how peers would reach it
+  int numa_node = -1;     // unknown
+  int numa_distance = 0;  // from where this runs; 10 is near
+};
+
 struct Info {
   std::vector<LibraryInfo> libraries;
-  std::string device;        // that weft would use
-  std::string address;       // and how its peers would reach it
-  std::string device_error;  // why none
+  std::vector<RailInfo> rails;     // that weft would use, the nearest first
+  std::string device_error;        // why none
+  std::string registration_error;  // why none is kept for later calls
   std::string host;
   int cores = 0;
   std::string topology;
@@ -54,6 +64,25 @@ LibraryInfo ask(std::string name, std::string path, const verbs::Library& (*load
   return info;
 }
 
+void add_rails(Info& info) {
+  const auto settings = verbs::PortSettings::from_environment();
+  const verbs::Endpoint endpoint(settings);
+  for (const std::size_t number : endpoint.nearest_first()) {
+    const verbs::Rail& rail = *endpoint.rails()[number];
+    info.rails.push_back({rail.describe(), rail.address().describe(), rail.numa_node(),
+                          verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node())});
+  }
+}
+
+std::string why_no_memory_watch() {
+  try {
+    verbs::MemoryWatch::get();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 Info gather() {
   Info info;
   info.libraries.push_back(ask("libibverbs", "libibverbs.so.1", &verbs::Library::system));
@@ -66,15 +95,14 @@ Info gather() {
     if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
   }
   try {
-    const verbs::Endpoint endpoint(verbs::PortSettings::from_environment());
-    info.device = endpoint.describe();
-    info.address = endpoint.address().describe();
+    add_rails(info);
   } catch (const UsageError& error) {
     info.device_error = error.what();
     info.problems.push_back(info.device_error);
   } catch (const Error& error) {
     info.device_error = error.what();
   }
+  info.registration_error = why_no_memory_watch();
   info.host = hierarchy::host_identity();
   info.cores = hierarchy::usable_cores();
   info.topology = hierarchy::describe_topology();
@@ -114,9 +142,20 @@ void add_devices(std::string& text, const Info& info) {
       for (const verbs::Port& port : device.ports) line(text, "", describe(port));
     }
   }
-  line(text, "weft would use",
-       info.device_error.empty() ? info.device : "none: " + info.device_error);
-  if (!info.address.empty()) line(text, "", info.address);
+  std::string_view title = "weft would use";
+  if (!info.device_error.empty()) line(text, title, "none: " + info.device_error);
+  for (const RailInfo& rail : info.rails) {
+    line(text, std::exchange(title, "  and"), rail.name);
+    line(text, "", rail.address);
+    line(text, "",
+         rail.numa_node < 0 ? "NUMA node unknown"
+                            : fmt::format("NUMA node {}, at a distance of {} from here",
+                                          rail.numa_node, rail.numa_distance));
+  }
+  line(text, "registrations",
+       info.registration_error.empty()
+           ? "kept for later calls, as userfaultfd tells when their memory goes away"
+           : "not kept for later calls: " + info.registration_error);
 }
 
 std::string settings_text(const std::vector<Setting>& list) {
@@ -200,9 +239,16 @@ Json to_json(const Info& info) {
   Json json = {{"version", kVersion}};
   json["libraries"] = Json::array();
   for (const auto& library : info.libraries) json["libraries"].push_back(to_json(library));
-  json["device"] = info.device_error.empty()
-                       ? Json{{"name", info.device}, {"address", info.address}}
-                       : Json{{"error", info.device_error}};
+  json["rails"] = Json::array();
+  for (const RailInfo& rail : info.rails) {
+    json["rails"].push_back({{"name", rail.name},
+                             {"address", rail.address},
+                             {"numa_node", rail.numa_node < 0 ? Json() : Json(rail.numa_node)},
+                             {"numa_distance", rail.numa_distance}});
+  }
+  if (!info.device_error.empty()) json["rails_error"] = info.device_error;
+  json["registrations"] = {{"kept", info.registration_error.empty()},
+                           {"why", info.registration_error}};
   json["topology"] = {
       {"hardware", info.topology}, {"usable_cores", info.cores}, {"host_identity", info.host}};
   json["views"] = Json::array();

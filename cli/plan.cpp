@@ -1,11 +1,14 @@
 // weft plan: shows what an algorithm does, or what plans in their text form say.
+#include <algorithm>
 #include <memory>
 
+#include "alltoall/registry.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
+#include "cli/counts.hpp"
 #include "cli/plan_files.hpp"
 #include "cli/plan_output.hpp"
 #include "plan/draw.hpp"
@@ -19,9 +22,10 @@ namespace {
 constexpr int kRanksShown = 32;
 
 struct Options {
-  Text collective, algorithm, bytes, stride, root, element, operation, rank;
+  Text collective, algorithm, bytes, stride, root, element, operation, counts, rank;
   MachineOptions machine;
   std::vector<std::string> files;
+  bool in_place = false;
   bool text = false;
   bool json = false;
 };
@@ -33,6 +37,7 @@ struct Subject {
   std::optional<hierarchy::Machine> machine;  // always there for plans of an algorithm
   std::vector<plan::Plan> plans;              // ascending by rank
   std::optional<plan::CostSheet> sheet;       // always there for plans of an algorithm
+  std::string bound;                          // a line, where there is a bound of memory
 };
 
 plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks) {
@@ -63,7 +68,32 @@ plan::Problem read_problem(const Options& options, plan::Collective collective, 
   if (only_for("--operation", options.operation, is_reduction(collective))) {
     set_operation(problem, *options.operation);
   }
+  if (options.in_place && !is_alltoall(collective)) {
+    throw_usage("--in-place: {} takes none", to_string(collective));
+  }
+  problem.in_place = options.in_place;
+  const bool vector = collective == plan::Collective::alltoallv;
+  if (only_for("--counts", options.counts, vector) || vector) {
+    set_counts(problem, options.counts.value_or(std::string(kCounts.front())));
+  }
   return problem;
+}
+
+/// What no counts exceed, on the rank that needs the most.
+void add_bound(Subject& subject, std::string_view algorithm, const hierarchy::Machine& machine) {
+  const auto chosen = alltoall::Algorithm::parse(algorithm);
+  alltoall::Memory most;
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    const auto bound = chosen.memory_bound(machine, rank);
+    if (!bound) return;
+    most.stage_bytes = std::max(most.stage_bytes, bound->stage_bytes);
+    most.scratch_bytes = std::max(most.scratch_bytes, bound->scratch_bytes);
+  }
+  subject.bound =
+      fmt::format("memory of a rank, whatever the counts: stage at most {}, scratch {}\n",
+                  most.stage_bytes, most.scratch_bytes);
+  subject.facts["bound"] = {{"stage_bytes", most.stage_bytes},
+                            {"scratch_bytes", most.scratch_bytes}};
 }
 
 Subject emit(const Options& options) {
@@ -84,6 +114,10 @@ Subject emit(const Options& options) {
                   algorithm.name, to_string(machine), counted(subject.plans.size(), "rank"),
                   counted(subject.sheet->by_node.size(), "node"), counted(bytes, "byte"),
                   problem.stride == bytes ? "" : fmt::format(", {} apart", problem.stride));
+  if (!problem.receives.empty()) {
+    subject.title += fmt::format(", {} counts", options.counts.value_or("random"));
+  }
+  if (problem.in_place) subject.title += ", in place";
   subject.facts = {{"collective", to_string(collective)},
                    {"algorithm", algorithm.name},
                    {"machine", to_string(machine)},
@@ -92,6 +126,10 @@ Subject emit(const Options& options) {
                    {"block_bytes", bytes},
                    {"stride", problem.stride}};
   if (is_rooted(collective)) subject.facts["root"] = problem.root;
+  if (is_alltoall(collective)) {
+    subject.facts["in_place"] = problem.in_place;
+    add_bound(subject, *options.algorithm, machine);
+  }
   if (is_reduction(collective)) {
     subject.facts["element_bytes"] = problem.element_bytes;
     subject.facts["operation"] = operation_of(problem);
@@ -104,9 +142,11 @@ Subject read(const Options& options) {
   for (const auto& [name, text] :
        {std::pair("--algorithm", &options.algorithm), std::pair("--bytes", &options.bytes),
         std::pair("--stride", &options.stride), std::pair("--root", &options.root),
-        std::pair("--element", &options.element), std::pair("--operation", &options.operation)}) {
+        std::pair("--element", &options.element), std::pair("--operation", &options.operation),
+        std::pair("--counts", &options.counts)}) {
     if (*text) throw_usage("{}={}: not together with --file", name, **text);
   }
+  if (options.in_place) throw_usage("--in-place: not together with --file");
   if (options.collective) parse_collective(options.collective);
   Subject subject;
   subject.plans = read_plans(options.files);
@@ -122,7 +162,8 @@ Subject read(const Options& options) {
 
 std::string picture_of(const Subject& subject) {
   const bool small = subject.machine->ranks() <= kRanksShown;
-  std::string text = fmt::format("{}\n\n{}", subject.title, to_table(*subject.sheet, small));
+  std::string text =
+      fmt::format("{}\n\n{}{}", subject.title, to_table(*subject.sheet, small), subject.bound);
   if (small) text += "\n" + plan::draw(subject.machine->node_of_rank(), subject.plans);
   return text;
 }
@@ -191,6 +232,13 @@ void add_options(CLI::App& command, Options& options) {
                   "What reductions may rely on: commutative, ordered (not commutative),\n"
                   "exact (associative to the bit, too) [commutative]")
       ->type_name("HOW");
+  command
+      .add_option("--counts", options.counts,
+                  "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
+                  "average [random]")
+      ->type_name("KIND");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
+      ->disable_flag_override();
   command.add_option("--rank", options.rank, "Print this rank's plan in its text form")
       ->type_name("R");
   command.add_flag("--text", options.text, "Print every rank's plan in its text form")
@@ -220,6 +268,7 @@ void add_plan(CLI::App& tool, Action& action) {
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512 --rank 5\n"
       "  weft plan alltoall --algorithm bruck:radix=4 --machine 1+3+4 --bytes 64 --json\n"
       "  weft plan allreduce --algorithm leader:leaders=2 --machine 3x4 --bytes 4K --element 8\n"
+      "  weft plan alltoallv --algorithm sa:aggregate=4K --machine 1+3+4 --bytes 1K --counts skew\n"
       "  weft plan --file plan.txt\n\n" +
       list_algorithms());
   command->callback([options, &action] { action = [options] { return run(*options); }; });

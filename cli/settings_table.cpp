@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "comm/settings.hpp"
 #include "engine/view.hpp"
+#include "plan/collective_set.hpp"
 
 namespace weft::cli {
 
@@ -14,8 +15,11 @@ std::vector<Setting> settings() {
   const comm::Settings defaults;
   std::vector<Setting> list = {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
-      {"WEFT_ALLTOALL", "chosen by size", "algorithm of alltoall", {}},
-      {"WEFT_DEVICE", "the first active", "RDMA device by name, or soft; with :2, its port 2", {}},
+      {"WEFT_DETERMINISTIC", "0", "1: reductions give the same on every placement", {}},
+      {"WEFT_DEVICE",
+       "the active ports",
+       "RDMA devices or ports, as mlx5_0 or mlx5_0:1,mlx5_1:1; or soft",
+       {}},
       {"WEFT_GID_INDEX", "chosen", "entry of the port's table of GIDs", {}},
       {"WEFT_GID_TYPE", "roce-v2 first", "roce-v1 or roce-v2", {}},
       {"WEFT_GID_FAMILY", "ipv4 first", "ipv4 or ipv6", {}},
@@ -58,7 +62,7 @@ std::vector<Setting> settings() {
       {"WEFT_WAIT", "auto", "spin or sleep; auto sleeps where ranks outnumber cores", {}},
       {"WEFT_TIMEOUT", "none", "seconds after which a collective gives up", {}},
       {"WEFT_REPORT", "0", "at the end: 1 (table), json, or a file that ends in .json", {}},
-      {"WEFT_DISABLE", "0", "1: the add-on passes every call through", {}},
+      {"WEFT_DISABLE", "0", "collectives that the add-on passes through; 1: all", {}},
       {"WEFT_LOG", "off", "diagnostics: error, warn, info or debug", {}},
       {"WEFT_RANK", "none", "rank, where TCP joins the ranks", {}},
       {"WEFT_SIZE", "none", "number of ranks, where TCP joins them", {}},
@@ -69,8 +73,15 @@ std::vector<Setting> settings() {
       {"WEFT_SOFT_LINK", "infiniband", "its link layer: infiniband or ethernet", {}},
       {"WEFT_SOFT_PATH", "auto", "how it moves bytes: auto, direct, cma or agent", {}},
       {"WEFT_SOFT_MAX_MR_SIZE", "none", "bytes of the largest region that it registers", {}},
+      {"WEFT_SOFT_MAX_REGISTERED", "none", "bytes that a process may have registered with it", {}},
       {"WEFT_SOFT_FAULTS", "none", "faults that it makes on request, such as error:at=100", {}},
   };
+  for (const plan::Collective collective : plan::all_collectives()) {
+    list.push_back({comm::algorithm_variable(collective),
+                    "chosen by size",
+                    fmt::format("algorithm of {}", to_string(collective)),
+                    {}});
+  }
   for (Setting& setting : list) setting.value = env::text(setting.name.c_str());
   return list;
 }
@@ -81,7 +92,7 @@ std::vector<std::string> setting_problems() {
       [] { comm::Settings::from_environment(); },
       [] { engine::best_allowed_view(); },
       [] { log::level(); },
-      [] { env::flag("WEFT_DISABLE"); },
+      [] { plan::CollectiveSet::parse("WEFT_DISABLE", env::text("WEFT_DISABLE").value_or("0")); },
   };
   for (const auto& read : readers) {
     try {

@@ -4,9 +4,14 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(fftw3 REQUIRED IMPORTED_TARGET fftw3)
+# Highway: its headers alone (engine/kernels_simd.hpp).
+pkg_check_modules(hwy REQUIRED libhwy)
 
 # Its compiled part is in base/fmt_library.cpp: a preloaded add-on brings no shared library of ours
 # into a program.
 add_library(weft_fmt INTERFACE)
 get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 target_include_directories(weft_fmt SYSTEM INTERFACE ${fmt_includes})
+
+add_library(weft_hwy INTERFACE)
+target_include_directories(weft_hwy SYSTEM INTERFACE ${hwy_INCLUDE_DIRS})

@@ -6,6 +6,7 @@
 #   lib/weft/libweft-<mpi>.so        the add-ons to preload
 #   lib/weft/libweft-verbs-soft.so   the software device
 #   include/weft/                    headers
+#   include/weft/soft/extensions.h   what programs may ask of the software device beyond verbs
 #   share/weft/nic_profiles/          the catalogue of adapters, to read; the tool holds its own
 #   lib/pkgconfig, lib/cmake/weft    pkg-config and find_package(weft)
 include(CMakePackageConfigHelpers)
@@ -22,6 +23,8 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/nic_profiles/catalogue/
 # weft.hpp includes them; a quoted include looks beside it first.
 install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp ${CMAKE_SOURCE_DIR}/base/operation.hpp
   DESTINATION include/weft/base)
+
+install(FILES ${CMAKE_SOURCE_DIR}/verbs/soft/extensions.h DESTINATION include/weft/soft)
 
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION lib/cmake/weft FILE weft-config.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weft-config-version.cmake

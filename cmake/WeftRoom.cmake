@@ -2,6 +2,8 @@
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(weft_flags INTERFACE WEFT_VERSION="${PROJECT_VERSION}")
+# A product and a sum stay two roundings: reductions have the same bits on every processor.
+target_compile_options(weft_flags INTERFACE -ffp-contract=off)
 target_compile_options(weft_flags INTERFACE -Wall -Wextra -Wshadow
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor> -Wcast-align -Wconversion -Wno-sign-conversion
   $<$<BOOL:${WEFT_WERROR}>:-Werror>)

@@ -6,37 +6,11 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "weft/weft.h"
-#include "weft/weft.hpp"
+#include "comm/c_api.hpp"
 
-struct weft_comm {
-  weft::Communicator communicator;
-};
+using weft::comm::guarded;
 
 namespace {
-
-thread_local std::string last_error;
-
-/// Runs `work`; what it throws becomes a code, its line is kept for weft_error().
-template <class Work>
-int guarded(Work work) noexcept {
-  const auto keep = [](const char* text, int code) {
-    last_error = text;
-    return code;
-  };
-  try {
-    work();
-    return WEFT_SUCCESS;
-  } catch (const weft::UsageError& error) {
-    return keep(error.what(), WEFT_ERR_USAGE);
-  } catch (const weft::SystemError& error) {
-    return keep(error.what(), WEFT_ERR_SYSTEM);
-  } catch (const weft::PeerError& error) {
-    return keep(error.what(), WEFT_ERR_PEER);
-  } catch (const std::exception& error) {
-    return keep(error.what(), WEFT_ERR_OTHER);
-  }
-}
 
 /// The caller's callbacks move messages of one size: texts go as their lengths, then padded to the
 /// longest.
@@ -135,22 +109,8 @@ int weft_comm_size(const weft_comm* comm) {
   return comm->communicator.size();
 }
 
-int weft_alltoall(const void* input, void* output, size_t block_bytes, weft_comm* comm) {
-  return guarded([&] {
-    if (comm == nullptr) weft::throw_usage("weft_alltoall: a null communicator");
-    if (block_bytes != 0 && (input == nullptr || output == nullptr)) {
-      weft::throw_usage("weft_alltoall of {} bytes: a null buffer", block_bytes);
-    }
-    if (input == output) {
-      comm->communicator.alltoall_in_place(output, block_bytes);
-    } else {
-      comm->communicator.alltoall(input, output, block_bytes);
-    }
-  });
-}
-
 const char* weft_error(void) {
-  return last_error.c_str();
+  return weft::comm::last_error().c_str();
 }
 const char* weft_version(void) {
   return weft::kVersion;

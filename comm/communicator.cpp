@@ -26,23 +26,6 @@ std::span<const int> Communicator::node_of_rank() const noexcept {
   return impl_->machine().node_of_rank();
 }
 
-void Communicator::alltoall(const void* input, void* output, std::size_t block_bytes) {
-  const auto* in = static_cast<const std::byte*>(input);
-  auto* out = static_cast<std::byte*>(output);
-  const std::size_t bytes = block_bytes * static_cast<std::size_t>(size());
-  if (bytes != 0 && in < out + bytes && out < in + bytes) {
-    throw_usage(
-        "alltoall of {} blocks of {} bytes: input and output overlap (alltoall_in_place is for "
-        "that)",
-        size(), block_bytes);
-  }
-  impl_->alltoall(in, out, block_bytes);
-}
-
-void Communicator::alltoall_in_place(void* buffer, std::size_t block_bytes) {
-  impl_->alltoall_in_place(static_cast<std::byte*>(buffer), block_bytes);
-}
-
 std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t output_bytes) const {
   if (input_bytes != output_bytes || input_bytes % static_cast<std::size_t>(size()) != 0) {
     throw_usage("alltoall from {} bytes into {} on {} ranks: both must be the same multiple of {}",
@@ -51,8 +34,10 @@ std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t outpu
   return input_bytes / static_cast<std::size_t>(size());
 }
 
-std::string Communicator::algorithm_for(std::size_t block_bytes) const {
-  return impl_->algorithm_for(block_bytes).name();
+std::string Communicator::algorithm_for(std::string_view collective, std::size_t bytes) const {
+  plan::Problem problem = plan::Problem::alltoall(size(), bytes);
+  problem.collective = plan::parse_collective(collective);
+  return impl_->algorithm_for(problem).name;
 }
 
 Statistics Communicator::statistics() const {

@@ -1,15 +1,21 @@
 // What is behind a communicator.
 #pragma once
 
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "alltoall/registry.hpp"
+#include "comm/algorithms.hpp"
 #include "comm/settings.hpp"
+#include "comm/stopwatch.hpp"
+#include "comm/task.hpp"
+#include "comm/vector_exchange.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
 #include "weft/weft.hpp"
@@ -25,36 +31,80 @@ class Communicator::Impl {
   int size() const noexcept { return machine_.ranks(); }
   const hierarchy::Machine& machine() const noexcept { return machine_; }
 
-  void alltoall(const std::byte* input, std::byte* output, std::size_t block_bytes);
-  void alltoall_in_place(std::byte* buffer, std::size_t block_bytes);
-  alltoall::Algorithm algorithm_for(std::size_t block_bytes) const;
+  /// Runs a collective that all ranks describe alike.
+  void run(const comm::Task& task);
+  /// What is ready to be started. It keeps its programs.
+  std::unique_ptr<Request::Impl> request(const comm::Task& task);
+  void start(Request::Impl& request);
+  bool test(Request::Impl& request);
+  void wait(Request::Impl& request);
+
+  comm::Algorithm algorithm_for(const plan::Problem& problem) const;
   Statistics statistics() const;
 
  private:
-  /// What one call signature takes: a run for every slice of the blocks.
+  friend class weft::Request;
+  /// What one problem takes: a run for every slice of its blocks.
   struct Call {
-    std::size_t block_bytes = 0;
-    std::size_t slice_bytes = 0;  // of each block, in all runs but the last
+    plan::Problem problem;
+    std::uint64_t slice_bytes = 0;  // of each block, in all runs but the last; 0: all at once
     std::optional<engine::Prepared> slice;
     std::optional<engine::Prepared> rest;  // the last run, when it is shorter
     std::size_t entry = 0;                 // in statistics
+    std::uint64_t input_bytes = 0;
+  };
+  struct ProblemHash {
+    std::size_t operator()(const plan::Problem& problem) const noexcept;
+  };
+  /// What a rank's part of a problem needs of the memory that the executor has.
+  struct Need {
+    std::uint64_t stage_bytes = 0;
+    std::uint64_t scratch_bytes = 0;
+    bool connects = false;  // to a rank that it has no channel to yet
+  };
+  struct Cut {
+    std::uint64_t slice_bytes = 0;
+    plan::Plan plan;  // of a slice
+    Need need;        // of the neediest rank
+  };
+  struct Irregular {
+    std::shared_ptr<Call> call;  // of the last one's blocks
+    std::size_t entry = 0;
   };
 
-  Call& call_for(std::size_t block_bytes);
-  /// Collective, on the first call of a signature.
-  Call& prepare(std::size_t block_bytes);
-  std::vector<plan::Plan> plans(const alltoall::Algorithm& algorithm, std::size_t block_bytes,
-                                std::size_t slice_bytes) const;
-  std::size_t slice_for(const alltoall::Algorithm& algorithm, std::size_t block_bytes);
+  const std::shared_ptr<Call>& call_for(const comm::Task& task);
+  const std::shared_ptr<Call>& irregular_call_for(const plan::Problem& problem);
+  /// Collective, on the first call for a problem.
+  const std::shared_ptr<Call>& prepare(const plan::Problem& problem);
+  /// The input of a call in place is copied to `aside`, out of the way of its output.
+  void require_no_failure();
+  static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
+                                   std::vector<std::byte>& aside);
+  template <class Each>
+  void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
+  Need agree(const comm::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
+  Cut cut(const comm::Algorithm& algorithm, const plan::Problem& problem);
+  std::vector<engine::LetterOp> letters_of(const comm::Algorithm& algorithm,
+                                           const plan::Problem& problem);
+  engine::Prepared made_ready(const plan::Plan& plan,
+                              std::span<const engine::LetterOp> letters = {});
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
+  void prepare_vector_exchange(const plan::Problem& problem);
+  const std::shared_ptr<Call>& vector_call_for(const comm::Task& task);
+  /// Collective.
   void connect(std::span<const int> peers);
+  /// By the two ends of each connection that a plan lacks: their plans agree on it.
+  void connect_pairs(const plan::Plan& plan);
+  void note_connections();
+  /// Something that only this rank knows of is wrong: the others are told, and this is the end.
+  [[noreturn]] void give_up(std::string_view why);
   void make_stages(std::size_t half_bytes);
-  std::size_t entry_for(const alltoall::Algorithm& algorithm);
-  void run(Call& call, const std::byte* input, std::byte* output);
-  /// Ends in the same error on every rank when `work` throws on one. Collective.
+  std::size_t entry_for(plan::Collective collective, const std::string& algorithm);
+  /// Ends in the same error on every rank when `work` throws on one, else gives what every rank's
+  /// `work` returned. Collective.
   template <class Work>
-  std::vector<std::string> together(std::string_view signature, Work work);
+  std::vector<std::string> together(Work work);
 
   comm::Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;
@@ -65,12 +115,28 @@ class Communicator::Impl {
   engine::View view_ = engine::View::staged;  // the same on all ranks
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
+  std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
   std::unique_ptr<engine::Executor> executor_;
-  std::unordered_map<std::size_t, std::unique_ptr<Call>> calls_;  // by block_bytes
-  Call* last_ = nullptr;
-  std::vector<std::byte> copy_;  // of the input of calls in place
+  using Calls = std::list<std::shared_ptr<Call>>;
+  Calls calls_;  // the one used last comes first: the same order on every rank
+  std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;
+  std::map<std::pair<plan::Collective, int>, Irregular> irregular_;  // by collective and root
+  std::unique_ptr<comm::VectorExchange> vector_;                     // from the first alltoallv on
+  std::shared_ptr<Call> vector_call_;                                // the last one's
+  std::vector<std::byte> aside_;
   Statistics statistics_;
-  std::string broken_;  // why nothing can be run any more
+  comm::Stopwatch stopwatch_;
+  std::vector<std::uint64_t> ticks_;  // by entry of the statistics
+  std::string broken_;                // why nothing can be run any more
+};
+
+/// One rank's side of a request.
+struct Request::Impl {
+  Communicator::Impl& home;
+  comm::Task task;
+  std::shared_ptr<const Communicator::Impl::Call> call;  // its programs; null: nothing to move
+  std::vector<engine::Execution*> under_way;
+  std::vector<std::byte> aside;
 };
 
 }  // namespace weft

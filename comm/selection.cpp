@@ -1,28 +1,161 @@
 #include "comm/selection.hpp"
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
 namespace weft::comm {
 
+using plan::Collective;
+using plan::Problem;
+
 namespace {
-constexpr std::uint64_t kDirectBytes = 16 << 10;
-constexpr std::uint64_t kBruckBytes = 512;
-constexpr std::uint64_t kFlatBytes = 64 << 10;
+
+constexpr std::uint64_t kDirectBytes = 16 << 10;  // from here on peers' buffers are read in place
+constexpr std::uint64_t kBruckBytes = 512;        // of what goes to one node
+constexpr std::uint64_t kFlatBytes = 64 << 10;    // from here on aggregation costs too many copies
+constexpr std::uint64_t kShortVector = 4 << 10;   // whole vectors are exchanged up to here
+constexpr std::uint64_t kEveryone = 16 << 10;     // of all vectors: everyone reads them up to here
+constexpr std::uint64_t kLongVector = 64 << 10;   // from here on they are cut between leaders
+constexpr std::uint64_t kPipelined = 256 << 10;   // from here on segments follow one another
+
+/// Candidates, best first. One of the last may run whatever the problem is.
+using Names = std::initializer_list<std::string_view>;
+
+class Chooser {
+ public:
+  Chooser(const Problem& problem, const Facts& facts) : problem_(problem), facts_(facts) {}
+
+  Algorithm choose() const {
+    switch (problem_.collective) {
+      case Collective::alltoall:
+        return alltoall();
+      case Collective::alltoallv:
+        // Stages hold what is small, and what is not goes straight: see VectorExchange.
+        return first_of({facts_.machine.widest() == 1 ? "isend" : "sa"});
+      case Collective::broadcast:
+        return broadcast();
+      case Collective::scatter:
+        return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+      case Collective::gather:
+        return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+      case Collective::allgather:
+        return allgather();
+      case Collective::barrier:
+        return first_of({"leader", "dissemination"});
+      case Collective::reduce:
+        return reduce();
+      case Collective::allreduce:
+        return allreduce();
+      case Collective::reduce_scatter:
+        return reduce_scatter();
+      case Collective::scan:
+      case Collective::exscan:
+        if (facts_.deterministic) return first_of({"doubling"});
+        return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
+    }
+    throw_usage("no algorithm for {}", to_string(problem_.collective));
+  }
+
+ private:
+  Algorithm alltoall() const {
+    const hierarchy::Machine& machine = facts_.machine;
+    const std::uint64_t block = problem_.block_bytes;
+    const std::string_view sa = direct() ? "sa:direct=1" : "sa";
+    if (machine.nodes() == 1) return first_of({sa});
+    if (machine.widest() == 1) {
+      return first_of({block <= kBruckBytes && machine.ranks() > 4 ? "bruck" : "isend"});
+    }
+    if (block >= kFlatBytes) return first_of({"isend"});
+    const std::uint64_t aggregate = block * static_cast<std::uint64_t>(machine.widest());
+    if (aggregate <= kBruckBytes && machine.nodes() > 4) return first_of({"sa:between=bruck"});
+    return first_of({sa});
+  }
+
+  Algorithm broadcast() const {
+    if (bytes() >= kPipelined && facts_.machine.nodes() > 1) {
+      return first_of(
+          {direct() ? "leader:segment=131072,inside=direct" : "leader:segment=131072", "binomial"});
+    }
+    return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+  }
+
+  Algorithm allgather() const {
+    if (bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kShortVector) {
+      return first_of({"leader:between=bruck", "bruck"});
+    }
+    return first_of({direct() ? "leader:inside=direct" : "leader", "ring"});
+  }
+
+  Algorithm reduce() const {
+    const bool is_short = bytes() <= kShortVector;
+    if (facts_.deterministic) return first_of({is_short ? "binomial" : "halving-doubling", "ring"});
+    if (is_short) return first_of({"leader", "binomial"});
+    return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",
+                     "halving-doubling", "binomial"});
+  }
+
+  Algorithm allreduce() const {
+    const bool is_short = bytes() <= kShortVector;
+    if (facts_.deterministic) {
+      return first_of({is_short ? "recursive-doubling" : "halving-doubling"});
+    }
+    if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
+      return first_of({"everyone", "leader", "recursive-doubling"});
+    }
+    if (is_short) return first_of({"leader", "recursive-doubling"});
+    if (bytes() < kLongVector || facts_.machine.nodes() == 1) {
+      return first_of(
+          {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", "halving-doubling"});
+    }
+    return first_of({direct() ? "leader:leaders=all,direct=1,between=halving-doubling"
+                              : "leader:leaders=all,between=halving-doubling",
+                     "halving-doubling"});
+  }
+
+  Algorithm reduce_scatter() const {
+    const std::string_view flat = problem_.commutative ? "recursive-halving" : "recursive-doubling";
+    if (facts_.deterministic) return first_of({flat, "pairwise"});
+    return first_of(
+        {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
+  }
+
+  /// Of a lone block, or of each of many.
+  std::uint64_t bytes() const {
+    if (problem_.layout.empty()) return problem_.block_bytes;
+    std::uint64_t all = 0;
+    for (const plan::Block& block : problem_.layout) all += block.bytes;
+    return all / problem_.layout.size();
+  }
+
+  bool direct() const { return facts_.direct_views && bytes() >= kDirectBytes; }
+
+  Algorithm first_of(Names names) const {
+    for (const std::string_view name : names) {
+      auto algorithm = parse_algorithm(problem_.collective, name);
+      if (may_run(algorithm, problem_, facts_)) return algorithm;
+    }
+    throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
+  }
+
+  const Problem& problem_;
+  const Facts& facts_;
+};
+
 }  // namespace
 
-alltoall::Algorithm choose_alltoall(const Facts& facts, std::uint64_t block_bytes) {
-  using alltoall::Algorithm;
-  const hierarchy::Machine& machine = facts.machine;
-  const bool direct = facts.direct_views && block_bytes >= kDirectBytes;
-  if (machine.nodes() == 1) return Algorithm::parse(direct ? "sa:direct=1" : "sa");
-  if (machine.widest() == 1) {
-    if (block_bytes <= kBruckBytes && machine.ranks() > 4) return Algorithm::parse("bruck");
-    return Algorithm::parse("isend");
+bool may_run(const Algorithm& algorithm, const Problem& problem, const Facts& facts) {
+  if (is_reduction(problem.collective) && facts.deterministic && !problem.associative &&
+      !algorithm.groups_alike_everywhere) {
+    return false;
   }
-  if (block_bytes >= kFlatBytes) return Algorithm::parse("isend");
-  const std::uint64_t aggregate = block_bytes * static_cast<std::uint64_t>(machine.widest());
-  if (aggregate <= kBruckBytes && machine.nodes() > 4) {
-    return Algorithm::parse("sa:between=bruck");
-  }
-  return Algorithm::parse(direct ? "sa:direct=1" : "sa");
+  return !algorithm.refusal(problem, facts.machine).has_value();
+}
+
+Algorithm choose(const Problem& problem, const Facts& facts) {
+  return Chooser(problem, facts).choose();
 }
 
 }  // namespace weft::comm

@@ -1,25 +1,24 @@
 // Which algorithm a call takes.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "alltoall/registry.hpp"
+#include "comm/algorithms.hpp"
 #include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
 
 namespace weft::comm {
 
 /// What the choice may depend on: facts that all ranks share.
 struct Facts {
   const hierarchy::Machine& machine;
-  bool direct_views = false;  // local peers' buffers can be read where they lie
+  bool direct_views = false;   // local peers' buffers can be read where they lie
+  bool deterministic = false;  // reductions group their operands alike on every placement
 };
 
-/// A first, fixed choice by size. On one node: the exchange through the stage, and from
-/// kDirectBytes a block on direct reads where there are views. Across nodes: Bruck between nodes
-/// while startups dominate (aggregates up to kBruckBytes), then irecv-isend, under send-side
-/// aggregation; from kFlatBytes a block aggregation costs more copies than startups it saves.
-alltoall::Algorithm choose_alltoall(const Facts& facts, std::uint64_t block_bytes);
+/// Whether an algorithm may solve a problem here.
+bool may_run(const Algorithm& algorithm, const plan::Problem& problem, const Facts& facts);
+
+/// A first, fixed choice by size; the first of a list of candidates that may run. There always is
+/// one.
+Algorithm choose(const plan::Problem& problem, const Facts& facts);
 
 }  // namespace weft::comm

@@ -1,22 +1,43 @@
 #include "comm/settings.hpp"
 
-#include "alltoall/registry.hpp"
+#include <cctype>
+
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "comm/algorithms.hpp"
 
 namespace weft::comm {
+
+std::string algorithm_variable(plan::Collective collective) {
+  std::string name = "WEFT_";
+  for (const char c : to_string(collective)) {
+    name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
+std::vector<std::string> Settings::shared_variables() {
+  std::vector<std::string> names = {"WEFT_NODES", "WEFT_DETERMINISTIC"};
+  for (const plan::Collective collective : plan::all_collectives()) {
+    names.push_back(algorithm_variable(collective));
+  }
+  return names;
+}
 
 Settings Settings::from_environment() {
   Settings settings;
   settings.nodes = env::text("WEFT_NODES").value_or("");
-  settings.alltoall = env::text("WEFT_ALLTOALL").value_or("");
-  if (!settings.alltoall.empty()) {
+  for (const plan::Collective collective : plan::all_collectives()) {
+    const std::string variable = algorithm_variable(collective);
+    const std::string text = env::text(variable.c_str()).value_or("");
+    if (text.empty()) continue;
     try {
-      alltoall::Algorithm::parse(settings.alltoall);
+      settings.algorithms[collective] = parse_algorithm(collective, text).name;
     } catch (const UsageError& error) {
-      throw_usage("WEFT_ALLTOALL={}: {}", settings.alltoall, error.what());
+      throw_usage("{}={}: {}", variable, text, error.what());
     }
   }
+  settings.deterministic = env::flag("WEFT_DETERMINISTIC").value_or(false);
   settings.port = verbs::PortSettings::from_environment();
   settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(settings.eager_bytes);
   settings.registrations.bytes = env::bytes("WEFT_REGISTRATION_CACHE", 0, std::uint64_t{1} << 40)

@@ -2,17 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "plan/problem.hpp"
 #include "verbs/port_settings.hpp"
 #include "verbs/registration_cache.hpp"
 
 namespace weft::comm {
 
+/// "WEFT_REDUCE_SCATTER".
+std::string algorithm_variable(plan::Collective collective);
+
 struct Settings {
-  std::string nodes;                        // WEFT_NODES: virtual nodes; empty: the real ones
-  std::string alltoall;                     // WEFT_ALLTOALL: an algorithm; empty: chosen by size
-  verbs::PortSettings port;                 // of the device that joins the nodes
+  std::string nodes;  // WEFT_NODES: virtual nodes; empty: the real ones
+  /// WEFT_ALLTOALL, WEFT_BROADCAST, ..: an algorithm, by collective; none: chosen by size.
+  std::map<plan::Collective, std::string> algorithms;
+  bool deterministic = false;  // WEFT_DETERMINISTIC: reductions group alike on every placement
+  verbs::PortSettings port;    // of the device that joins the nodes
   std::uint64_t eager_bytes = 8 << 10;      // WEFT_EAGER: larger messages go straight into place
   verbs::RegistrationLimits registrations;  // WEFT_REGISTRATION_CACHE: bytes kept registered
   std::uint64_t stage_bytes = 2 << 20;      // WEFT_STAGE: shared memory for data on its way, a rank
@@ -22,6 +30,8 @@ struct Settings {
 
   /// UsageError names the variable, its value and what is allowed.
   static Settings from_environment();
+  /// The variables that decide which plans are made: the same on every rank, or they do not fit.
+  static std::vector<std::string> shared_variables();
 };
 
 }  // namespace weft::comm

@@ -1,28 +1,12 @@
 #include "engine/executor.hpp"
 
 #include <algorithm>
-#include <cstring>
-
-#include <cerrno>
 
 #include "base/error.hpp"
-#include "engine/copy.hpp"
 
 namespace weft::engine {
 
 using plan::OpKind;
-using verbs::Layout;
-using verbs::Status;
-
-namespace {
-
-/// Grows a buffer of an execution; contents do not matter between executions.
-template <class T>
-void at_least(std::vector<T>& list, std::size_t size) {
-  if (list.size() < size) list.resize(size);
-}
-
-}  // namespace
 
 Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
@@ -32,7 +16,24 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       links_(links),
       meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
-      waited_(node == nullptr ? 1 : node->places()) {}
+      counts_(node == nullptr ? 1 : node->places()) {
+  spare_.push_back(std::make_unique<Execution>(*this));
+}
+
+Executor::~Executor() = default;
+
+void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
+  if (scratch.memory.size() < bytes) {
+    // Whoever is under way goes on in the memory that it has.
+    if (!under_way_.empty()) outgrown_.push_back(std::move(scratch));
+    scratch = {};
+    scratch.memory = Segment::create("weft-scratch", bytes);
+  }
+  verbs::Endpoint* endpoint = links_.endpoint();
+  if (endpoint != nullptr && !scratch.registration && scratch.memory.size() != 0) {
+    scratch.registration = endpoint->register_memory(scratch.memory.data(), scratch.memory.size());
+  }
+}
 
 Prepared Executor::prepare(Program program) {
   Prepared prepared{std::move(program), {}, {}, false, false, 0, 0};
@@ -42,9 +43,6 @@ Prepared Executor::prepare(Program program) {
     prepared.channels.push_back(links_.channel(peer));
   }
   for (const Step& step : made.steps()) {
-    if (step.kind == OpKind::reduce) {
-      throw_usage("plan of rank {}: reductions are verified but not executed yet", rank_);
-    }
     if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
     const bool local = links_.is_local(prepared.ranks[step.peer]);
     const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
@@ -57,99 +55,107 @@ Prepared Executor::prepare(Program program) {
       prepared.registers_output |= operand.base == 1;
     }
   }
-
-  const std::size_t bases = 3 + 3 * static_cast<std::size_t>(made.places());
-  at_least(bases_, bases);
-  at_least(lkeys_, bases);
-  at_least(rkeys_, bases);
-  at_least(pending_, made.steps().size());
-  at_least(ready_, made.steps().size());
-  at_least(waiting_, made.steps().size());
-  at_least(moving_, made.transfers());
-  at_least(transfers_, made.transfers());
-  at_least(active_, made.peers().size());
-  at_least(activity_, made.peers().size());
-  if (scratch_.size() < made.scratch_bytes()) {
-    scratch_registration_.reset();
-    scratch_ = Segment::create("weft-scratch", made.scratch_bytes());
-  }
-  if (verbs::Endpoint* endpoint = links_.endpoint()) {
-    if (!scratch_registration_ && scratch_.size() != 0) {
-      scratch_registration_ = endpoint->register_memory(scratch_.data(), scratch_.size());
-    }
-    if (stages_ != nullptr) stages_->register_with(*endpoint);
+  room_.grow_for(made);
+  for (const auto& execution : spare_) execution->make(room_);
+  make_scratch(scratch_[0], made.scratch_bytes());
+  if (stages_ != nullptr && links_.endpoint() != nullptr) {
+    stages_->register_with(*links_.endpoint());
   }
   return prepared;
 }
 
-bool Executor::begin(const Prepared& prepared, const std::byte* input, std::byte* output) noexcept {
+/// The newest execution, not entered yet. Allocates nothing where there is a spare one.
+Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers,
+                            bool is_run) noexcept {
   const Program& program = prepared.program;
-  prepared_ = &prepared;
-  ++execution_;
-  ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
-  idle_turns_ = 0;
-  left_ = static_cast<std::uint32_t>(program.steps().size());
-  std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
-  std::fill_n(activity_.begin(), program.peers().size(), 0u);
-
-  bases_[0] = const_cast<std::byte*>(input);  // plans never write inputs
-  bases_[1] = output;
-  bases_[2] = scratch_.data();
-  lkeys_[2] = scratch_registration_.lkey();
-  rkeys_[2] = scratch_registration_.rkey();
-  if (stages_ != nullptr) {
-    for (int place = 0; place < program.places(); ++place) {
-      const std::uint32_t base = program.stage_base(place);
-      bases_[base] = stages_->half(place, execution_);
-      lkeys_[base] = stages_->lkey(place);
-      rkeys_[base] = stages_->rkey(place);
-    }
-  }
-  if (node_ != nullptr) node_->enter(execution_, input, output);
-  return !program.uses_stage() || node_ == nullptr || heard_all_ || guard_stages();
+  Execution& execution = *spare_.back();
+  under_way_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+  execution.assign(prepared, buffers, ++started_, is_run, counts_);
+  for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(program, place);
+  return execution;
 }
 
-bool Executor::run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept {
-  if (!failure_.empty()) return false;
-  if (links_.is_troubled()) links_.tend();
-  if (!register_buffers(prepared, input, output)) return false;
-  bool good = begin(prepared, input, output);
-  if (good) {
-    const Program& program = prepared.program;
-    for (const std::uint32_t id : program.initial()) ready_[ready_end_++] = id;
-    while (true) {
-      while (ready_begin_ != ready_end_) start(ready_[ready_begin_++]);
-      if (left_ == 0 || !failure_.empty()) break;
-      if (progress()) {
-        idle_turns_ = 0;
-      } else if (!idle()) {
-        break;
-      }
+/// Both ends match what they send and signal in the order of the calls.
+void Executor::order_behind_earlier(Execution& later) {
+  const Program& program = later.prepared().program;
+  const auto follow = [&](std::uint32_t first, auto last_in) {
+    for (std::size_t i = under_way_.size() - 1; first != kNone && i-- > 0;) {
+      Execution& earlier = *under_way_[i];
+      const std::uint32_t last = last_in(earlier.prepared().program);
+      if (last == kNone) continue;
+      earlier.let_follow(last, later, first);
+      return;  // that one follows those before it
     }
-    good = failure_.empty();
-    if (good && node_ != nullptr) {
-      for (int place = 0; place < program.places(); ++place)
-        waited_[place] += program.waits()[place];
-      node_->complete(execution_);
-    }
-    heard_all_ = program.hears_all_places();
+  };
+  for (std::size_t peer = 0; peer < program.peers().size(); ++peer) {
+    const int rank = program.peers()[peer];
+    const auto last_of = [rank](const Program& earlier, std::span<const Program::Ends> ends) {
+      const auto found = std::ranges::lower_bound(earlier.peers(), rank);
+      if (found == earlier.peers().end() || *found != rank) return kNone;
+      return ends[static_cast<std::size_t>(found - earlier.peers().begin())].last;
+    };
+    follow(program.send_ends()[peer].first,
+           [&](const Program& earlier) { return last_of(earlier, earlier.send_ends()); });
+    follow(program.recv_ends()[peer].first,
+           [&](const Program& earlier) { return last_of(earlier, earlier.recv_ends()); });
   }
-  if (prepared.registers_input || prepared.registers_output) links_.registrations()->release();
-  return good;
+  for (std::size_t place = 0; place < program.signal_ends().size(); ++place) {
+    follow(program.signal_ends()[place].first,
+           [place](const Program& earlier) { return earlier.signal_ends()[place].last; });
+  }
+}
+
+/// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
+/// one before the last. It is done here; stages are shared, and letters lie with others, and there
+/// it must be done everywhere on the node.
+bool Executor::may_enter(const Execution& execution) const noexcept {
+  if (execution.number() >= under_way_.front()->number() + 2) return false;
+  const Program& program = execution.prepared().program;
+  if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
+  if (execution.number() <= 2) return true;
+  // Everyone was heard in the last execution, which nobody began before the one before was done.
+  const bool is_only = under_way_.size() == 1;
+  if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
+  for (int place = 0; place < node_->places(); ++place) {
+    if (place != node_->place() && node_->completed_by(place) + 2 < execution.number()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Executor::enter(Execution& execution) noexcept {
+  const Prepared& prepared = execution.prepared();
+  was_run_[execution.number() & 1] = execution.is_run();
+  heard_all_ = prepared.program.hears_all_places();
+  if (!register_buffers(execution)) return false;
+  if (node_ != nullptr) {
+    node_->enter(execution.number(), execution.buffers().input, execution.buffers().output);
+  }
+  // Of two that have entered, the later one takes what the other leaves.
+  const bool is_first = under_way_.front().get() == &execution;
+  const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
+  const Scratch& scratch = scratch_[slot];
+  execution.enter(prepared.program.uses_stage() ? stages_ : nullptr, slot, scratch.memory.data(),
+                  scratch.registration);
+  return true;
 }
 
 /// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
-bool Executor::register_buffers(const Prepared& prepared, const std::byte* input,
-                                std::byte* output) noexcept {
-  const auto enter = [&](std::size_t base, const std::byte* memory, std::uint64_t bytes) {
+bool Executor::register_buffers(Execution& execution) noexcept {
+  const Prepared& prepared = execution.prepared();
+  if (!prepared.registers_input && !prepared.registers_output) return true;
+  registered_ = true;
+  const auto enter = [&](std::uint32_t base, const std::byte* memory, std::uint64_t bytes) {
     verbs::RegistrationCache::Keys keys;
     links_.registrations()->acquire(memory, bytes, keys);
-    lkeys_[base] = keys.lkey;
-    rkeys_[base] = keys.rkey;
+    execution.set_keys(base, keys.lkey, keys.rkey);
   };
   try {
-    if (prepared.registers_input) enter(0, input, prepared.program.input_bytes());
-    if (prepared.registers_output) enter(1, output, prepared.program.output_bytes());
+    const Buffers& buffers = execution.buffers();
+    if (prepared.registers_input) enter(0, buffers.input, prepared.program.input_bytes());
+    if (prepared.registers_output) enter(1, buffers.output, prepared.program.output_bytes());
     return true;
   } catch (const std::exception& error) {
     fail(error.what());
@@ -157,160 +163,97 @@ bool Executor::register_buffers(const Prepared& prepared, const std::byte* input
   }
 }
 
-void Executor::release(std::uint32_t id) noexcept {
-  if (--pending_[id] == 0) ready_[ready_end_++] = id;
-}
-
-void Executor::finish(std::uint32_t id) noexcept {
-  --left_;
-  const Program& program = prepared_->program;
-  for (const std::uint32_t next : program.successors(program.steps()[id])) release(next);
-}
-
-void Executor::start(std::uint32_t id) noexcept {
-  const Step& step = prepared_->program.steps()[id];
-  switch (step.kind) {
-    case OpKind::copy:
-      if (copy(step)) finish(id);
-      break;
-    case OpKind::signal:
-      node_->signal(static_cast<int>(step.peer));
-      finish(id);
-      break;
-    case OpKind::wait:
-      if (node_->signals_from(static_cast<int>(step.peer)) >= waited_[step.peer] + step.ordinal) {
-        finish(id);
-      } else {
-        waiting_[waiting_count_++] = id;
-      }
-      break;
-    case OpKind::send:
-    case OpKind::recv:
-      transfer(step, id);
-      break;
-    case OpKind::reduce:  // refused by prepare()
-      break;
-  }
-  if (step.next != kNone) release(step.next);
-}
-
-Layout Executor::layout(const Operand& operand, bool remote_key) const noexcept {
-  return {bases_[operand.base] + operand.offset, operand.block_bytes, operand.count, operand.stride,
-          remote_key ? rkeys_[operand.base] : lkeys_[operand.base]};
-}
-
-bool Executor::copy(const Step& step) noexcept {
-  const Program& program = prepared_->program;
-  const std::uint32_t first_peer = program.input_base(0);
-  if (step.dst.base < first_peer && step.src.base < first_peer) {
-    engine::copy(layout(step.dst, false), layout(step.src, false));
-    return true;
-  }
-  // One side is a buffer of a peer: it has published where its buffers are, and an op that this
-  // one follows came after that.
-  const auto place_of = [&](std::uint32_t base) {
-    return static_cast<int>((base - first_peer) % static_cast<std::uint32_t>(program.places()));
-  };
-  for (const Operand* operand : {&step.dst, &step.src}) {
-    if (operand->base < first_peer) continue;
-    const int place = place_of(operand->base);
-    const bool input = operand->base < program.output_base(0);
-    bases_[operand->base] =
-        reinterpret_cast<std::byte*>(input ? node_->input_of(place) : node_->output_of(place));
-  }
-  const Layout dst = layout(step.dst, false);
-  const Layout src = layout(step.src, false);
-  if (node_->view() == View::same_process) {
-    engine::copy(dst, src);
-    return true;
-  }
-  const bool good = step.src.base >= first_peer
-                        ? read_from(node_->process_of(place_of(step.src.base)), dst, src)
-                        : write_to(node_->process_of(place_of(step.dst.base)), src, dst);
-  if (!good) fail(SystemError("process_vm_readv of a rank of this node", errno).what());
-  return good;
-}
-
-void Executor::transfer(const Step& step, std::uint32_t id) noexcept {
-  verbs::Transfer& transfer = transfers_[step.ordinal];
-  verbs::Channel& channel = *prepared_->channels[step.peer];
-  const bool sends = step.kind == OpKind::send;
-  transfer.layout = layout(sends ? step.src : step.dst, !sends);
-  if (sends) {
-    channel.send(transfer);
-    // Small messages leave at once; this also looks for what the peer has sent.
-    if (channel.progress() == Status::failed) {
-      fail(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
-      return;
-    }
-    if (transfer.done) {
-      finish(id);
-      return;
-    }
-  } else {
-    channel.recv(transfer);
-  }
-  moving_[moving_count_++] = id;
-  if (activity_[step.peer]++ == 0) {
-    active_[active_count_++] = step.peer;
-    if (!links_.is_local(prepared_->ranks[step.peer])) ++remote_active_;
-  }
-}
-
 bool Executor::progress() noexcept {
-  const bool waits = progress_waits();
-  return progress_channels() || waits;
+  bool moved = false;
+  bool some_done = false;
+  for (const auto& execution : under_way_) {
+    if (!execution->has_entered()) {
+      if (!may_enter(*execution)) break;
+      if (!enter(*execution)) return true;
+      moved = true;
+    }
+    execution->advance();
+    if (execution->progress()) {
+      execution->advance();
+      moved = true;
+    }
+    if (!failure_.empty()) return true;
+    some_done |= execution->is_done();
+  }
+  if (some_done) retire_done();
+  return moved || some_done;
 }
 
-bool Executor::progress_waits() noexcept {
-  const auto& steps = prepared_->program.steps();
-  bool moved = false;
-  for (std::size_t i = 0; i < waiting_count_;) {
-    const std::uint32_t id = waiting_[i];
-    const Step& step = steps[id];
-    if (node_->signals_from(static_cast<int>(step.peer)) < waited_[step.peer] + step.ordinal) {
-      ++i;
+void Executor::retire_done() noexcept {
+  for (auto at = under_way_.begin(); at != under_way_.end();) {
+    if (!(*at)->is_done() || !(*at)->has_entered()) {
+      ++at;
       continue;
     }
-    waiting_[i] = waiting_[--waiting_count_];
-    finish(id);
-    moved = true;
+    done_.push_back(std::move(*at));
+    at = under_way_.erase(at);
   }
-  return moved;
+  if (node_ != nullptr) {
+    node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
+  }
+  if (!under_way_.empty()) return;
+  outgrown_.clear();
+  if (registered_) links_.registrations()->release();
+  registered_ = false;
 }
 
-bool Executor::progress_channels() noexcept {
-  if (moving_count_ == 0) return false;
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    verbs::Channel& channel = *prepared_->channels[active_[i]];
-    if (channel.progress() == Status::failed) {
-      const char* said = channel.peer_abort();
-      fail(said != nullptr
-               ? std::string(said)
-               : fmt::format("rank {}: {}", prepared_->ranks[active_[i]], channel.failure()));
-      return true;
+Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
+  if (links_.is_troubled()) links_.tend();
+  if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Execution>(*this));
+    done_.reserve(done_.size() + under_way_.size() + 1);
+  }
+  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
+  Execution& execution = assign(prepared, buffers, is_run);
+  if (under_way_.size() > 1) order_behind_earlier(execution);
+  return execution;
+}
+
+bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
+  if (!failure_.empty()) return false;
+  try {
+    return wait(begin(prepared, buffers, true));
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return false;
+  }
+}
+
+Execution* Executor::start(const Prepared& prepared, const Buffers& buffers) {
+  if (!failure_.empty()) return nullptr;
+  Execution& execution = begin(prepared, buffers, false);
+  progress();
+  return &execution;
+}
+
+bool Executor::take(Execution& execution) noexcept {
+  for (auto& one : done_) {
+    if (one.get() != &execution) continue;
+    std::swap(one, done_.back());
+    spare_.push_back(std::move(done_.back()));
+    done_.pop_back();
+    return true;
+  }
+  return false;
+}
+
+bool Executor::wait(Execution& execution) noexcept {
+  idle_turns_ = 0;
+  while (!take(execution)) {
+    if (!failure_.empty()) return false;
+    if (progress()) {
+      idle_turns_ = 0;
+    } else if (!idle()) {
+      return false;
     }
   }
-  const auto& steps = prepared_->program.steps();
-  bool moved = false;
-  for (std::size_t i = 0; i < moving_count_;) {
-    const std::uint32_t id = moving_[i];
-    const Step& step = steps[id];
-    if (!transfers_[step.ordinal].done) {
-      ++i;
-      continue;
-    }
-    moving_[i] = moving_[--moving_count_];
-    if (--activity_[step.peer] == 0) {
-      *std::find(active_.begin(), active_.begin() + static_cast<std::ptrdiff_t>(active_count_),
-                 step.peer) = active_[active_count_ - 1];
-      --active_count_;
-      if (!links_.is_local(prepared_->ranks[step.peer])) --remote_active_;
-    }
-    finish(id);
-    moved = true;
-  }
-  return moved;
+  return true;
 }
 
 }  // namespace weft::engine

@@ -1,12 +1,14 @@
 // Runs programs: one rank's part of a collective, over shared memory and channels.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "engine/execution.hpp"
 #include "engine/links.hpp"
 #include "engine/node.hpp"
 #include "engine/program.hpp"
@@ -33,15 +35,19 @@ struct WhileWaiting {
 
 /// Everything that a rank's executions share. Single threaded. The parts that it is given outlive
 /// it.
+///
+/// Any number of executions may be started; two are under way at a time, as there are two halves of
+/// stages and two of scratch memory, and the others wait for their turn, in order.
 class Executor {
  public:
   /// `node` may be null where this rank is alone on its node. `crowded`: ranks outnumber the cores
-  /// of this host, so waiting must not burn them. `timeout_ns` bounds the wait for one
-  /// execution's progress; 0: no bound.
+  /// of this host, so waiting must not burn them. `timeout_ns` bounds the wait for progress; 0: no
+  /// bound.
   Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
            std::int64_t timeout_ns);
+  ~Executor();
 
-  /// The stages that programs may use; from the next execution on.
+  /// The stages that programs may use; from the next execution on. Nothing is under way.
   void set_stages(Stages* stages) { stages_ = stages; }
 
   /// Makes a program ready: channels to all of its peers must exist. Grows what executions need.
@@ -50,32 +56,44 @@ class Executor {
   /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
   /// collective in the same order. False when it could not be finished: failure() says why, the
   /// peers have been told, and nothing can be run any more.
-  bool run(Prepared& prepared, const std::byte* input, std::byte* output) noexcept;
-  const std::string& failure() const { return failure_; }
+  bool run(const Prepared& prepared, const Buffers& buffers) noexcept;
 
-  std::uint64_t executions() const { return execution_; }
+  /// Begins it; `prepared` and the buffers stay as they are until it is done. What all ranks start,
+  /// and not run, is the same. Null when there was a failure.
+  Execution* start(const Prepared& prepared, const Buffers& buffers);
+  /// Moves on what is under way, without waiting. Whether anything moved.
+  bool progress() noexcept;
+  /// Whether it is done; then it is not to be used any more. Moves nothing.
+  bool take(Execution& execution) noexcept;
+  /// Waits until it is done, and takes it. False as run().
+  bool wait(Execution& execution) noexcept;
+  /// Nothing is under way.
+  bool is_idle() const noexcept { return under_way_.empty(); }
+
+  const std::string& failure() const { return failure_; }
+  /// This rank cannot go on, for a reason of its own: the peers are told.
+  void give_up(std::string why) noexcept { fail(std::move(why)); }
 
  private:
-  bool begin(const Prepared& prepared, const std::byte* input, std::byte* output) noexcept;
-  bool register_buffers(const Prepared& prepared, const std::byte* input,
-                        std::byte* output) noexcept;
-  void start(std::uint32_t id) noexcept;
-  void finish(std::uint32_t id) noexcept;
-  void release(std::uint32_t id) noexcept;
-  bool progress() noexcept;
-  bool progress_waits() noexcept;
-  bool progress_channels() noexcept;
-  bool copy(const Step& step) noexcept;
-  void transfer(const Step& step, std::uint32_t id) noexcept;
-  verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
+  friend class Execution;
 
+  Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
+  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run) noexcept;
+  void order_behind_earlier(Execution& later);
+  bool may_enter(const Execution& execution) const noexcept;
+  bool enter(Execution& execution) noexcept;
+  bool register_buffers(Execution& execution) noexcept;
+  void retire_done() noexcept;
+
+  // executor_wait.cpp
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;
+  void sleep() noexcept;
   bool look_around() noexcept;
   bool look_after_peers(std::int64_t now) noexcept;
   bool time_out(std::int64_t now) noexcept;
   bool outside(const std::function<void()>& call) noexcept;
-  bool guard_stages() noexcept;
+  std::size_t remote_active() const noexcept;
   std::string where() const;
   void fail(std::string text) noexcept;
   void tell_peers() noexcept;
@@ -88,38 +106,31 @@ class Executor {
   WhileWaiting meanwhile_;
   std::int64_t timeout_ns_;
 
-  // Memory that plans call scratch, grown by prepare().
-  Segment scratch_;
-  verbs::Registration scratch_registration_;
+  /// Memory that plans call scratch.
+  struct Scratch {
+    Segment memory;
+    verbs::Registration registration;
+  };
+  void make_scratch(Scratch& scratch, std::size_t bytes);
+  std::array<Scratch, 2> scratch_;  // the second for what is not alone under way
+  std::vector<Scratch> outgrown_;   // as long as something is under way
 
-  // Of the execution under way. Sized by prepare(): run() allocates nothing.
-  const Prepared* prepared_ = nullptr;
-  std::vector<std::byte*> bases_;
-  std::vector<std::uint32_t> lkeys_;
-  std::vector<std::uint32_t> rkeys_;
-  std::vector<std::uint32_t> pending_;
-  std::vector<std::uint32_t> ready_;    // every step enters once
-  std::vector<std::uint32_t> waiting_;  // waits whose signal has not come
-  std::vector<std::uint32_t> moving_;   // sends and recvs under way
-  std::vector<verbs::Transfer> transfers_;
-  std::vector<std::uint32_t> active_;    // peers with transfers under way
-  std::vector<std::uint32_t> activity_;  // by peer: how many
-  std::size_t ready_begin_ = 0;
-  std::size_t ready_end_ = 0;
-  std::size_t waiting_count_ = 0;
-  std::size_t moving_count_ = 0;
-  std::size_t active_count_ = 0;
-  std::size_t remote_active_ = 0;
-  std::uint32_t left_ = 0;
+  Room room_;  // for every program that was prepared
+  std::vector<std::unique_ptr<Execution>> spare_;
+  std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
+  std::vector<std::unique_ptr<Execution>> done_;       // and not taken
+  std::uint64_t started_ = 0;
+  std::vector<Counts> counts_;  // by place: of the executions so far
+
+  std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
+  bool heard_all_ = false;            // by the last execution
+  bool registered_ = false;           // buffers of what is under way
+
   std::uint32_t idle_turns_ = 0;
   std::int64_t idle_since_ns_ = 0;
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
-
-  std::vector<std::uint64_t> waited_;  // by place: signals taken by earlier executions
-  std::uint64_t execution_ = 0;
-  bool heard_all_ = true;  // by the last execution
   std::string failure_;
 };
 

@@ -44,18 +44,28 @@ bool Executor::idle() noexcept {
     ::sched_yield();
     return true;
   }
-  if (remote_active_ == 0 && node_ != nullptr) {
-    // Only neighbours can end this wait, and they ring.
-    const auto& steps = prepared_->program.steps();
-    const std::uint32_t who =
-        moving_count_ == 0 && waiting_count_ != 0 ? steps[waiting_[0]].peer + 1 : Doorbell::kAnyone;
-    node_->doorbell(node_->place()).sleep(who, kSleepAtMost_ns, [this]() noexcept {
-      return progress();
-    });
-  } else {
-    ::sched_yield();
-  }
+  sleep();
   return look_around();
+}
+
+void Executor::sleep() noexcept {
+  const bool all_entered = under_way_.back()->has_entered();
+  if (remote_active() != 0 || node_ == nullptr || !all_entered) {
+    ::sched_yield();
+    return;
+  }
+  // Only neighbours can end this wait, and they ring.
+  const int place = under_way_.size() == 1 ? under_way_.front()->awaited_place() : -1;
+  const std::uint32_t who = place >= 0 ? static_cast<std::uint32_t>(place) + 1 : Doorbell::kAnyone;
+  node_->doorbell(node_->place()).sleep(who, kSleepAtMost_ns, [this]() noexcept {
+    return progress();
+  });
+}
+
+std::size_t Executor::remote_active() const noexcept {
+  std::size_t active = 0;
+  for (const auto& execution : under_way_) active += execution->remote_active();
+  return active;
 }
 
 bool Executor::look_around() noexcept {
@@ -85,9 +95,10 @@ bool Executor::time_out(std::int64_t now) noexcept {
     return false;
   };
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
-    if (node_->entered_by(place) >= execution_) continue;
+    const std::uint64_t awaited = under_way_.front()->number();
+    if (node_->entered_by(place) >= awaited) continue;
     return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
-                           node_->rank_at(place), execution_, rank_));
+                           node_->rank_at(place), awaited, rank_));
   }
   return now - idle_since_ns_ <= timeout_ns_ + timeout_ns_ / 2 || say(where());
 }
@@ -101,7 +112,7 @@ bool Executor::look_after_peers(std::int64_t now) noexcept {
         return false;
       }
     }
-    if (const int dead = node_->find_dead(execution_); dead >= 0) {
+    if (const int dead = node_->find_dead(started_); dead >= 0) {
       fail(fmt::format("rank {} (process {} of this node) has ended in the middle of a collective",
                        node_->rank_at(dead), node_->process_of(dead)));
       return false;
@@ -118,7 +129,7 @@ bool Executor::look_after_peers(std::int64_t now) noexcept {
   const bool probes = now >= next_probe_ns_;
   if (probes) {
     next_probe_ns_ = now + kProbeEvery_ns;
-    for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
+    for (const auto& execution : under_way_) execution->probe_peers();
   }
   links_.tend();
   // Not more often, although a connection is broken perhaps because its peer is gone: a rank that
@@ -136,33 +147,10 @@ bool Executor::outside(const std::function<void()>& call) noexcept {
   }
 }
 
-bool Executor::guard_stages() noexcept {
-  if (execution_ <= 2) return true;
-  for (int place = 0; place < node_->places(); ++place) {
-    idle_turns_ = 0;
-    while (place != node_->place() && node_->completed_by(place) + 2 < execution_) {
-      node_->crowded() ? static_cast<void>(::sched_yield()) : relax();
-      if (++idle_turns_ % kTurnsPerLook == 0 && !look_around()) return false;
-    }
-  }
-  idle_turns_ = 0;
-  return true;
-}
-
 std::string Executor::where() const {
-  std::string text = fmt::format("rank {} in its execution {}", rank_, execution_);
-  const auto& steps = prepared_->program.steps();
-  constexpr std::size_t kShown = 4;
-  for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
-    text += fmt::format(", op {} waits for rank {}", waiting_[i],
-                        node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
-  }
-  for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
-    const Step& step = steps[moving_[i]];
-    text += fmt::format(", op {} {} rank {}", moving_[i],
-                        step.kind == plan::OpKind::send ? "sends to" : "receives from",
-                        prepared_->ranks[step.peer]);
-  }
+  std::string text =
+      fmt::format("rank {} in its execution {}", rank_, under_way_.front()->number());
+  for (const auto& execution : under_way_) text += execution->where();
   return text;
 }
 

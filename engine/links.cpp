@@ -89,6 +89,13 @@ void Links::tend() noexcept {
   }
 }
 
+std::uint64_t Links::connections() const {
+  std::uint64_t pairs = 0;
+  if (endpoint_ == nullptr) return pairs;
+  for (const auto& rail : endpoint_->rails()) pairs += rail->pairs();
+  return pairs;
+}
+
 std::vector<int> Links::missing(std::span<const int> peers) const {
   std::vector<int> result;
   for (const int peer : peers) {
@@ -111,13 +118,13 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
       continue;
     }
     if (endpoint_ == nullptr) {
-      endpoint_ = std::make_unique<verbs::Endpoint>(port_);
+      endpoint_ = std::make_unique<verbs::Endpoint>(port_, node_ == nullptr ? 0 : node_->place());
       registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint_, limits_);
     }
     auto wire = std::make_unique<verbs::RcWire>(*endpoint_);
     addresses.push_back(with_limit(rendezvous_bytes_, wire->address()));
     ends_[peer].wire = std::move(wire);
-    ++connections_;
+    ++wires_;
   }
   return addresses;
 }

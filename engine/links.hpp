@@ -57,9 +57,10 @@ class Links {
   verbs::Endpoint* endpoint() const { return endpoint_.get(); }
   /// Of callers' buffers; there when the endpoint is.
   verbs::RegistrationCache* registrations() const { return registrations_.get(); }
-  /// Reliable connections that exist, and the registered memory that they hold.
-  std::uint64_t connections() const { return connections_; }
-  std::uint64_t connection_bytes() const { return connections_ * verbs::RcWire::memory_bytes(); }
+  /// Queue pairs of reliable connections, on all rails, and the registered memory that the
+  /// connections hold.
+  std::uint64_t connections() const;
+  std::uint64_t connection_bytes() const { return wires_ * verbs::RcWire::memory_bytes(); }
 
  private:
   struct End {
@@ -74,8 +75,8 @@ class Links {
   verbs::RegistrationLimits limits_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::RegistrationCache> registrations_;
-  std::vector<End> ends_;  // by rank
-  std::uint64_t connections_ = 0;
+  std::vector<End> ends_;    // by rank
+  std::uint64_t wires_ = 0;  // that are reliable connections
   bool abandoned_ = false;
   Segment offered_;  // inboxes of the shared-memory channels of the offer under way
 };

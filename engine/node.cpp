@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 
+#include "engine/copy.hpp"
+
 namespace weft::engine {
 
 namespace {
@@ -24,10 +26,14 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
       bases_(ranks.size()),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
-  segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * sizeof(Slot));
+  const std::size_t per_rank = sizeof(Slot) + kLetters * sizeof(Letter);
+  segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = segment_.data();
   Page* page = new (segment_.data()) Page;
-  for (int i = 0; i < places_; ++i) new (segment_.data() + sizeof(Page) + i * sizeof(Slot)) Slot;
+  for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
+  for (int i = 0; i < places_; ++i) {
+    for (std::uint64_t k = 0; k < kLetters; ++k) new (&letter_of(place, i, k)) Letter;
+  }
   page->process = ::getpid();
   page->probe = kProbe;
   page->probe_address = reinterpret_cast<std::uint64_t>(&page->probe);
@@ -49,6 +55,23 @@ View Node::probe_view() const noexcept {
         std::max(worst, engine::probe_view(page(other).process, page(other).probe_address, kProbe));
   }
   return worst;
+}
+
+void Node::send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept {
+  Letter& letter = letter_of(place, place_, sequence);
+  const std::uint64_t size = bytes.bytes();
+  std::byte* begin = letter.bytes.data() + kLetterBytes - size;
+  if (bytes.count == 1 && size == 8) {
+    std::memcpy(begin, bytes.base, 8);
+  } else {
+    engine::copy({begin, size, 1, size, 0}, bytes);
+  }
+  if (!crowded_) {
+    letter.sequence.store(sequence, std::memory_order_release);
+    return;
+  }
+  letter.sequence.store(sequence, std::memory_order_seq_cst);
+  page(place).doorbell.ring(place_);
 }
 
 void Node::complete(std::uint64_t execution) noexcept {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "engine/letters.hpp"
 #include "engine/segment.hpp"
 #include "engine/view.hpp"
 #include "engine/waiting.hpp"
@@ -56,17 +57,33 @@ class Node {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
 
+  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until the
+  /// kLetters-th after it is sent.
+  void send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
+  bool has_letter(int place, std::uint64_t sequence) const noexcept {
+    return letter_of(place_, place, sequence).sequence.load(std::memory_order_acquire) >= sequence;
+  }
+  /// Where letters from `place` lie; their bytes end at kLetterBytes.
+  std::byte* letter(int place, std::uint64_t sequence) const noexcept {
+    return letter_of(place_, place, sequence).bytes.data();
+  }
+
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
   /// This rank has come to an execution, with these buffers, for peers that read them where they
-  /// lie.
+  /// lie. It has completed the one before the last.
   void enter(std::uint64_t execution, const void* input, void* output) noexcept {
     page(place_).entered.store(execution, std::memory_order_relaxed);
-    page(place_).input = reinterpret_cast<std::uint64_t>(input);
-    page(place_).output = reinterpret_cast<std::uint64_t>(output);
+    Buffers& mine = page(place_).buffers[execution & 1];
+    mine.input = reinterpret_cast<std::uint64_t>(input);
+    mine.output = reinterpret_cast<std::uint64_t>(output);
   }
-  std::uint64_t input_of(int place) const noexcept { return page(place).input; }
-  std::uint64_t output_of(int place) const noexcept { return page(place).output; }
+  std::uint64_t input_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].input;
+  }
+  std::uint64_t output_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].output;
+  }
   pid_t process_of(int place) const noexcept { return page(place).process; }
 
   /// The execution that `place` has come to.
@@ -90,12 +107,21 @@ class Node {
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
+  static constexpr std::uint64_t kLetters = 2 * kLettersPerExecution;  // two are under way
+  /// Few bytes lie right before the sequence number, in its cache line.
+  struct Letter {
+    alignas(64) std::array<std::byte, kLetterBytes> bytes{};
+    std::atomic<std::uint64_t> sequence{0};
+  };
+  struct Buffers {
+    std::uint64_t input = 0;
+    std::uint64_t output = 0;
+  };
   struct Page {
     Doorbell doorbell;
     alignas(64) std::atomic<std::uint64_t> completed{0};
     alignas(64) std::atomic<std::uint64_t> entered{0};
-    std::uint64_t input = 0;
-    std::uint64_t output = 0;
+    std::array<Buffers, 2> buffers;  // of executions of even and of odd number
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
     std::uint64_t probe_address = 0;
@@ -106,6 +132,12 @@ class Node {
   Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }
   Slot* slots(int place) const noexcept {
     return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
+  }
+
+  /// Of those in the memory of the rank at `owner`, one from the rank at `from`.
+  Letter& letter_of(int owner, int from, std::uint64_t sequence) const noexcept {
+    auto* letters = reinterpret_cast<Letter*>(slots(owner) + places_);
+    return letters[static_cast<std::uint64_t>(from) * kLetters + sequence % kLetters];
   }
 
   int place_;

@@ -1,7 +1,7 @@
 #include "engine/program.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
@@ -9,10 +9,14 @@
 namespace weft::engine {
 
 using plan::OpKind;
+using plan::Slice;
 using plan::Space;
 
-Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places)
+Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
+                 std::span<const LetterOp> letters)
     : waits_(places),
+      letters_out_(places),
+      letters_in_(places),
       places_(places),
       input_bytes_(plan.input_bytes()),
       output_bytes_(plan.output_bytes()),
@@ -45,22 +49,55 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
                       to_string(op.kind), op.peer);
         }
         step.peer = static_cast<std::uint32_t>(place);
-        if (op.kind == OpKind::wait) {
-          step.ordinal = ++waits_[place];
-          heard[place] = true;
-        }
+        if (op.kind == OpKind::wait) heard[place] = true;
+        signals_ |= op.kind == OpKind::signal;
         break;
       case OpKind::copy:
+        break;
       case OpKind::reduce:
+        reduces_ = true;
         break;
     }
     if (!op.dst.empty()) step.dst = resolve(plan, op.dst, place_of_rank);
     if (!op.src.empty()) step.src = resolve(plan, op.src, place_of_rank);
     steps_.push_back(step);
   }
+  put_in_letters(letters, place_of_rank, plan.rank());
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
+  keep_list_order(plan);
+}
+
+/// Numbers the waits, too: those for letters do not count.
+void Program::put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
+                             int rank) {
+  const int own_place = place_of_rank[rank];
+  for (const LetterOp& letter : letters) {
+    Step& step = steps_[letter.op];
+    const Slice& bytes = letter.bytes;
+    switch (letter.part) {
+      case LetterOp::Part::send:
+        step.letter = true;
+        step.ordinal = letter.ordinal;
+        step.src = {stage_base(own_place), bytes.offset, bytes.block_bytes, bytes.count,
+                    bytes.stride};
+        letters_out_[letter.place] = std::max(letters_out_[letter.place], letter.ordinal);
+        break;
+      case LetterOp::Part::wait:
+        step.letter = true;
+        step.ordinal = letter.ordinal;
+        letters_in_[letter.place] = std::max(letters_in_[letter.place], letter.ordinal);
+        break;
+      case LetterOp::Part::read:
+        step.src = {letter_base(letter.place, letter.ordinal), kLetterBytes - bytes.bytes(),
+                    bytes.bytes(), 1, bytes.bytes()};
+        break;
+    }
+  }
+  for (Step& step : steps_) {
+    if (step.kind == OpKind::wait && !step.letter) step.ordinal = ++waits_[step.peer];
+  }
 }
 
 Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
@@ -109,20 +146,30 @@ void Program::add_successors(const plan::Plan& plan) {
   for (std::uint32_t id = 0; id < count; ++id) {
     for (const plan::OpId before : plan.after(id)) successors_[steps_[before].end_successor++] = id;
   }
-  // List order among sends, recvs and signals to one peer. Waits need none: each knows which
-  // signal it is for.
-  std::map<std::pair<OpKind, std::uint32_t>, std::uint32_t> last;
-  for (std::uint32_t id = 0; id < count; ++id) {
-    const OpKind kind = steps_[id].kind;
-    if (kind != OpKind::send && kind != OpKind::recv && kind != OpKind::signal) continue;
-    const auto [entry, first] = last.try_emplace({kind, steps_[id].peer}, id);
-    if (first) continue;
-    const std::uint32_t before = std::exchange(entry->second, id);
-    if (std::ranges::binary_search(plan.after(id), before)) continue;
-    steps_[before].next = id;
-    ++pending_[id];
+}
+
+/// Among sends, recvs and signals to one peer. Waits need none: each knows which signal it is for.
+void Program::keep_list_order(const plan::Plan& plan) {
+  send_ends_.resize(peers_.size());
+  recv_ends_.resize(peers_.size());
+  signal_ends_.resize(static_cast<std::size_t>(places_));
+  for (std::uint32_t id = 0; id < steps_.size(); ++id) {
+    const Step& step = steps_[id];
+    const bool ordered =
+        step.kind == OpKind::send || step.kind == OpKind::recv || step.kind == OpKind::signal;
+    if (!ordered) continue;
+    auto& ends = step.kind == OpKind::send   ? send_ends_
+                 : step.kind == OpKind::recv ? recv_ends_
+                                             : signal_ends_;
+    const std::uint32_t before = std::exchange(ends[step.peer].last, id);
+    if (before == kNone) {
+      ends[step.peer].first = id;
+    } else if (!std::ranges::binary_search(plan.after(id), before)) {
+      steps_[before].next = id;
+      ++pending_[id];
+    }
   }
-  for (std::uint32_t id = 0; id < count; ++id) {
+  for (std::uint32_t id = 0; id < steps_.size(); ++id) {
     if (pending_[id] == 0) initial_.push_back(id);
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/letters.hpp"
 #include "plan/plan.hpp"
 
 namespace weft::engine {
@@ -13,7 +14,8 @@ namespace weft::engine {
 inline constexpr std::uint32_t kNone = UINT32_MAX;
 
 /// One side of a step: bytes at `base` + offset. Bases are numbered: 0 own input, 1 own output, 2
-/// own scratch, then the stages of the node's places, their inputs, their outputs.
+/// own scratch, then the stages of the node's places, letters from them, their inputs, their
+/// outputs.
 struct Operand {
   std::uint32_t base = 0;
   std::uint64_t offset = 0;
@@ -30,7 +32,9 @@ struct Step {
   /// signal, wait: a place on this node. send, recv: index into Program::peers().
   std::uint32_t peer = 0;
   /// wait: how many signals of the peer must have come in this execution. send, recv: its transfer.
+  /// With `letter`, signal and wait: the how manieth letter of this execution it is.
   std::uint32_t ordinal = 0;
+  bool letter = false;  // signal: takes `src` along; wait: is for such a one
   std::uint32_t first_successor = 0;
   std::uint32_t end_successor = 0;
   /// The step that may start once this one has started: the next one of its kind to its peer, as
@@ -46,7 +50,8 @@ class Program {
  public:
   /// `place_of_rank[r]` is the place of rank r on this rank's node, -1 for ranks elsewhere;
   /// `places` how many there are. UsageError when the plan touches what is not on the node.
-  Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places);
+  Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
+          std::span<const LetterOp> letters = {});
 
   std::span<const Step> steps() const { return steps_; }
   /// Steps that each step must wait for: what an execution counts down.
@@ -62,6 +67,20 @@ class Program {
   std::uint32_t transfers() const { return transfers_; }
   /// Signals from each place that one execution takes.
   std::span<const std::uint32_t> waits() const { return waits_; }
+  /// The first and the last of the sends to, or recvs from, a peer, or signals to a place; kNone:
+  /// there are none. List order is the order in which they start.
+  struct Ends {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+  };
+  std::span<const Ends> send_ends() const { return send_ends_; }      // by index in peers()
+  std::span<const Ends> recv_ends() const { return recv_ends_; }      // likewise
+  std::span<const Ends> signal_ends() const { return signal_ends_; }  // by place
+  bool reduces() const { return reduces_; }
+  /// Letters to and from each place in one execution.
+  std::span<const std::uint32_t> letters_out() const { return letters_out_; }
+  std::span<const std::uint32_t> letters_in() const { return letters_in_; }
+  bool signals() const { return signals_; }
   /// Every other rank of the node has been heard of by the end of an execution: it had begun.
   bool hears_all_places() const { return hears_all_; }
   bool uses_stage() const { return uses_stage_; }
@@ -75,17 +94,26 @@ class Program {
 
   // Numbers of bases.
   std::uint32_t stage_base(int place) const { return static_cast<std::uint32_t>(3 + place); }
+  /// `ordinal` from 1 to kLettersPerExecution.
+  std::uint32_t letter_base(int place, std::uint32_t ordinal) const {
+    return static_cast<std::uint32_t>(3 + places_ + place) +
+           (ordinal - 1) * static_cast<std::uint32_t>(places_);
+  }
   std::uint32_t input_base(int place) const {
-    return static_cast<std::uint32_t>(3 + places_ + place);
+    return letter_base(place, kLettersPerExecution) + static_cast<std::uint32_t>(places_);
   }
   std::uint32_t output_base(int place) const {
-    return static_cast<std::uint32_t>(3 + 2 * places_ + place);
+    return input_base(place) + static_cast<std::uint32_t>(places_);
   }
+  std::uint32_t bases() const { return output_base(places_); }
 
  private:
   Operand resolve(const plan::Plan& plan, const plan::Slice& slice,
                   std::span<const int> place_of_rank);
+  void put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
+                      int rank);
   void add_successors(const plan::Plan& plan);
+  void keep_list_order(const plan::Plan& plan);
 
   std::vector<Step> steps_;
   std::vector<std::uint32_t> pending_;
@@ -93,6 +121,13 @@ class Program {
   std::vector<std::uint32_t> successors_;
   std::vector<int> peers_;
   std::vector<std::uint32_t> waits_;
+  std::vector<Ends> send_ends_;
+  std::vector<Ends> recv_ends_;
+  std::vector<Ends> signal_ends_;
+  std::vector<std::uint32_t> letters_out_;
+  std::vector<std::uint32_t> letters_in_;
+  bool reduces_ = false;
+  bool signals_ = false;
   std::uint32_t transfers_ = 0;
   int places_ = 1;
   bool hears_all_ = false;

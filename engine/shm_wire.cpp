@@ -28,7 +28,7 @@ Status ShmWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last
   return Status::ok;
 }
 
-Status ShmWire::put(std::uint64_t remote, std::uint32_t /*remote_key*/, const std::byte* local,
+Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, const std::byte* local,
                     std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
   if (node_.view() == View::same_process) {
     std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);

@@ -18,7 +18,7 @@ class ShmWire final : public verbs::Wire {
 
   verbs::Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override;
   bool can_put() const noexcept override { return node_.view() != View::staged; }
-  verbs::Status put(std::uint64_t remote, std::uint32_t remote_key, const std::byte* local,
+  verbs::Status put(std::uint64_t remote, const verbs::RemoteKeys& keys, const std::byte* local,
                     std::uint32_t local_key, std::size_t bytes) noexcept override;
   verbs::Status poll() noexcept override { return verbs::Status::ok; }
   const char* failure() const noexcept override { return failure_; }

@@ -1,7 +1,6 @@
 #include "hierarchy/inside_node.hpp"
 
 #include "base/cast.hpp"
-#include "hierarchy/blocks.hpp"
 
 namespace weft::hierarchy {
 
@@ -9,60 +8,84 @@ using plan::OpId;
 using plan::Slice;
 using plan::Space;
 
-InsideNode::InsideNode(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
-                       bool direct)
+InsideNode::InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine,
+                       bool direct, std::uint64_t limit)
     : builder_(builder),
-      problem_(problem),
+      blocks_(blocks),
       machine_(machine),
-      direct_(direct),
+      direct_(direct && !blocks.in_place()),
+      limit_(limit),
       self_(builder.rank()),
       peers_(peers_of(machine, builder.rank())) {}
 
-std::uint64_t InsideNode::stage_bytes() const {
-  if (direct_) return 0;
-  return round_up(peers_.size() * problem_.block_bytes, plan::kSliceAlignment);
+std::uint64_t InsideNode::staged_bytes(int from, int to) const {
+  const std::uint64_t bytes = from == to ? 0 : blocks_.sent_bytes(from, to);
+  return leaves(bytes) ? 0 : bytes;
 }
 
-OpenInputs& InsideNode::inputs() {
-  if (!inputs_) inputs_.emplace(builder_, peers_);
-  return *inputs_;
+std::uint64_t InsideNode::stage_bytes(int owner) const {
+  if (direct_) return 0;
+  std::uint64_t bytes = 0;
+  for (const int peer : machine_.ranks_on(blocks_.node())) bytes += staged_bytes(owner, peer);
+  return round_up(bytes, plan::kSliceAlignment);
+}
+
+void InsideNode::open(const std::function<bool(int from, int to)>& collects) {
+  if (inputs_) return;
+  inputs_.emplace(builder_, peers_, [&](int from, int to) {
+    return blocks_.sent_bytes(from, to) > 0 || (collects && collects(from, to));
+  });
 }
 
 std::vector<OpId> InsideNode::collect(const Moves& moves) {
-  return direct_ ? inputs().read(moves) : push(builder_, peers_, moves);
+  if (!direct_) return push(builder_, peers_, moves);
+  open(moves.any);
+  inputs_->read(moves);
+  return {};
 }
 
 void InsideNode::exchange_blocks() {
-  if (!direct_) return exchange_staged();
-  inputs().read([this](int from, int to) -> Move {
-    return {{block(problem_, Space::output, to, from)}, {block(problem_, Space::input, from, to)}};
-  });
-  inputs().close();
+  direct_ ? exchange_direct() : exchange_staged();
 }
 
-Slice InsideNode::slot(int owner, int peer) const {
-  const int place = machine_.place_of(peer);
-  const int index = place - (place > machine_.place_of(owner));
-  return Slice::contiguous(Space::stage, owner,
-                           static_cast<std::uint64_t>(index) * problem_.block_bytes,
-                           problem_.block_bytes);
+void InsideNode::exchange_direct() {
+  open({});
+  inputs_->read({.any = [this](int from, int to) { return blocks_.sent_bytes(from, to) > 0; },
+                 .copy =
+                     [this](int from, int to, plan::After after, std::vector<OpId>& done) {
+                       done.push_back(builder_.copy(blocks_.target(to, from),
+                                                    blocks_.source(from, to), after));
+                     }});
+  inputs_->close();
 }
 
 void InsideNode::exchange_staged() {
-  std::vector<int> others;  // by place
-  for (const int rank : machine_.ranks_on(machine_.node_of(self_))) {
-    if (rank != self_) others.push_back(rank);
+  const auto local = machine_.ranks_on(blocks_.node());
+  std::vector<Slice> sources;  // by the peers' places
+  std::uint64_t bytes = 0;
+  for (const int peer : local) {
+    const std::uint64_t length = staged_bytes(self_, peer);
+    if (length > 0) sources.push_back(blocks_.source(self_, peer));
+    bytes += length;
   }
   std::vector<OpId> staged;
-  builder_.gather(Slice::contiguous(Space::stage, self_, 0, others.size() * problem_.block_bytes),
-                  blocks(problem_, Space::input, self_, others), {}, staged);
-  const auto moves = [this](int from, int to) -> Move {
-    if (from == to) return {};
-    return {{block(problem_, Space::output, to, from)}, {slot(from, to)}};
+  builder_.gather(Slice::contiguous(Space::stage, self_, 0, bytes), sources, {}, staged);
+  const auto copy = [&](int from, int to, plan::After after, std::vector<OpId>& done) {
+    std::uint64_t offset = 0;
+    for (const int rank : local) {
+      if (rank == to) break;
+      offset += staged_bytes(from, rank);
+    }
+    const Slice slot = Slice::contiguous(Space::stage, from, offset, staged_bytes(from, to));
+    const plan::After vacated = blocks_.in_place() ? plan::After(staged) : plan::After();
+    done.push_back(builder_.copy(blocks_.target(to, from), slot, plan::After(after, vacated)));
   };
-  pull(builder_, peers_, moves, staged);
-  builder_.copy(block(problem_, Space::output, self_, self_),
-                block(problem_, Space::input, self_, self_));
+  pull(builder_, peers_,
+       {.any = [this](int from, int to) { return staged_bytes(from, to) > 0; }, .copy = copy},
+       staged);
+  if (!blocks_.in_place()) {
+    builder_.copy(blocks_.target(self_, self_), blocks_.source(self_, self_));
+  }
 }
 
 void InsideNode::distribute(const Moves& moves, plan::After ready) {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
+#include "hierarchy/local_blocks.hpp"
 #include "hierarchy/moves.hpp"
-#include "plan/problem.hpp"
 
 namespace weft::hierarchy {
 
@@ -14,19 +14,25 @@ namespace weft::hierarchy {
 /// With P ranks on the node and blocks of m bytes, exchange_blocks() costs a rank
 ///   staged: stage (P - 1) m, copied 2 (P - 1) m + m, signals P - 1
 ///   direct: stage 0, copied P m, signals 2 (P - 1), shared with collect()
+/// Blocks of different sizes: the same with their sizes, and no signal where there is no byte.
 class InsideNode {
  public:
-  /// The arguments must live longer. `direct`: read peers' inputs where they lie.
-  InsideNode(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
-             bool direct);
+  /// The arguments must live longer. `direct`: read peers' inputs where they lie; not in place,
+  /// where peers write them. Blocks above `limit` bytes are left out of what is staged: they are
+  /// for the caller to send.
+  InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine, bool direct,
+             std::uint64_t limit);
 
-  /// Bytes at the beginning of every stage of this node that are for exchange_blocks(); a multiple
-  /// of the alignment. Whoever uses stages allocates them, these included.
-  std::uint64_t stage_bytes() const;
+  /// Whether the block between two ranks of this node is left to the caller.
+  bool leaves(std::uint64_t bytes) const { return !direct_ && bytes > limit_; }
 
-  /// Moves from inputs into stages. Returns the ops after which this rank's stage has all.
-  /// Staged: the owners of the inputs write, one signal a move. Direct: the owners of the stages
-  /// read.
+  /// Bytes at the beginning of the stage of `owner` that are for exchange_blocks(); a multiple of
+  /// the alignment. Whoever uses stages allocates them, these included.
+  std::uint64_t stage_bytes(int owner) const;
+
+  /// Moves from inputs into stages. Staged: the owners of the inputs write, one signal a move.
+  /// Direct: the owners of the stages read. Returns the ops after which this rank's stage has what
+  /// others write into it; what it copies itself it knows from the moves.
   std::vector<plan::OpId> collect(const Moves& moves);
 
   /// The alltoall among the ranks of the node. Staged: a rank copies its blocks for its P - 1 peers
@@ -35,6 +41,7 @@ class InsideNode {
   ///
   ///   stage of rank 1 of 4:   | for 0 | for 2 | for 3 |
   ///
+  /// In place each rank has copied all of its own out before it copies others' in.
   /// Direct: each rank copies its blocks from the inputs of its peers; no collect() may follow.
   void exchange_blocks();
 
@@ -43,14 +50,17 @@ class InsideNode {
   void distribute(const Moves& moves, plan::After ready);
 
  private:
-  OpenInputs& inputs();
+  void open(const std::function<bool(int from, int to)>& collects);
   void exchange_staged();
-  plan::Slice slot(int owner, int peer) const;
+  void exchange_direct();
+  /// The bytes of a block that are staged.
+  std::uint64_t staged_bytes(int from, int to) const;
 
   plan::Builder& builder_;
-  const plan::Problem& problem_;
+  const LocalBlocks& blocks_;
   const Machine& machine_;
   const bool direct_;
+  const std::uint64_t limit_;
   const int self_;
   const std::vector<int> peers_;
   std::optional<OpenInputs> inputs_;  // once they are needed

@@ -16,18 +16,17 @@ std::vector<int> peers_of(const Machine& machine, int rank) {
 
 std::vector<OpId> push(plan::Builder& builder, std::span<const int> peers, const Moves& moves) {
   const int self = builder.rank();
+  std::vector<OpId> copies;
   for (const int peer : peers) {
-    const Move move = moves(self, peer);
-    if (move.empty()) continue;
-    std::vector<OpId> copies;
-    builder.copy(move.targets, move.sources, {}, copies);
+    if (!moves.any(self, peer)) continue;
+    copies.clear();
+    moves.copy(self, peer, {}, copies);
     builder.signal(peer, copies);
   }
+  if (moves.any(self, self)) moves.copy(self, self, {}, copies);
   std::vector<OpId> arrived;
-  const Move own = moves(self, self);
-  builder.copy(own.targets, own.sources, {}, arrived);
   for (std::size_t i = peers.size(); i-- > 0;) {  // those before this rank turned to it first
-    if (!moves(peers[i], self).empty()) arrived.push_back(builder.wait(peers[i]));
+    if (moves.any(peers[i], self)) arrived.push_back(builder.wait(peers[i]));
   }
   return arrived;
 }
@@ -36,44 +35,46 @@ void pull(plan::Builder& builder, std::span<const int> peers, const Moves& moves
           plan::After ready) {
   const int self = builder.rank();
   for (const int peer : peers) {
-    if (!moves(self, peer).empty()) builder.signal(peer, ready);
+    if (moves.any(self, peer)) builder.signal(peer, ready);
   }
   std::vector<OpId> copies;
-  const Move own = moves(self, self);
-  builder.copy(own.targets, own.sources, ready, copies);
+  if (moves.any(self, self)) moves.copy(self, self, ready, copies);
   for (std::size_t i = peers.size(); i-- > 0;) {
-    const Move move = moves(peers[i], self);
-    if (!move.empty()) builder.copy(move.targets, move.sources, builder.wait(peers[i]), copies);
+    if (!moves.any(peers[i], self)) continue;
+    moves.copy(peers[i], self, builder.wait(peers[i]), copies);
   }
 }
 
-OpenInputs::OpenInputs(plan::Builder& builder, std::span<const int> peers) : builder_(builder) {
-  for (const int peer : peers) builder.signal(peer);
+OpenInputs::OpenInputs(plan::Builder& builder, std::span<const int> peers,
+                       const std::function<bool(int from, int to)>& reads)
+    : builder_(builder) {
+  const int self = builder.rank();
   peers_.reserve(peers.size());
-  for (const int peer : peers) peers_.push_back({peer, builder.wait(peer), {}});
+  for (const int peer : peers) {
+    peers_.push_back({peer, reads(peer, self), reads(self, peer), plan::kNoOp, {}});
+    if (peers_.back().reads) builder.signal(peer);
+  }
+  for (Peer& peer : peers_) {
+    if (peer.read_here) peer.entered = builder.wait(peer.rank);
+  }
 }
 
-std::vector<OpId> OpenInputs::read(const Moves& moves) {
+void OpenInputs::read(const Moves& moves) {
   const int self = builder_.rank();
-  std::vector<OpId> copies;
-  const Move own = moves(self, self);
-  builder_.copy(own.targets, own.sources, {}, copies);
+  std::vector<OpId> own;
+  if (moves.any(self, self)) moves.copy(self, self, {}, own);
   for (Peer& peer : peers_) {
-    const Move move = moves(peer.rank, self);
-    const auto first = static_cast<std::ptrdiff_t>(copies.size());
-    builder_.copy(move.targets, move.sources, peer.entered, copies);
-    peer.reads.insert(peer.reads.end(), copies.begin() + first, copies.end());
+    if (moves.any(peer.rank, self)) moves.copy(peer.rank, self, peer.entered, peer.copies);
   }
-  return copies;
 }
 
 void OpenInputs::close() {
   for (const Peer& peer : peers_) {
-    std::vector<OpId> after = peer.reads;
-    if (after.empty()) after.push_back(peer.entered);
-    builder_.signal(peer.rank, after);
+    if (peer.read_here) builder_.signal(peer.rank, peer.copies);
   }
-  for (const Peer& peer : peers_) builder_.wait(peer.rank);
+  for (const Peer& peer : peers_) {
+    if (peer.reads) builder_.wait(peer.rank);
+  }
 }
 
 }  // namespace weft::hierarchy

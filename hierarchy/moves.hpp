@@ -13,41 +13,40 @@
 
 namespace weft::hierarchy {
 
-/// Bytes that go from one rank to another of its node (or to itself).
-struct Move {
-  std::vector<plan::Slice> targets;
-  std::vector<plan::Slice> sources;  // as many bytes
-
-  bool empty() const { return targets.empty(); }
+/// What goes from one rank of a node to another, or to itself. The same whoever asks.
+struct Moves {
+  /// Whether there is anything from rank `from` to rank `to`.
+  std::function<bool(int from, int to)> any;
+  /// Adds the copies of it, each behind `after`, to the plan of whoever makes them.
+  std::function<void(int from, int to, plan::After after, std::vector<plan::OpId>& done)> copy;
 };
-
-/// The move from rank `from` to rank `to`; the same whoever asks. Empty where there is nothing.
-using Moves = std::function<Move(int from, int to)>;
 
 /// The ranks that share `rank`'s node, without it, beginning after it: so that they do not all
 /// turn to the same one first.
 std::vector<int> peers_of(const Machine& machine, int rank);
 
-/// Each rank copies what it has for others to where they want it (their stages), and signals.
-/// Returns the ops after which all that the others and this rank itself had for it is there.
-/// Signals: one for each non-empty move.
+/// Each rank copies what it has for others, and for itself, to where they want it (their stages),
+/// and signals. Returns the ops after which all that the others had for it is there. Signals: one
+/// for each move that is not empty.
 std::vector<plan::OpId> push(plan::Builder& builder, std::span<const int> peers,
                              const Moves& moves);
 
 /// Each rank says when what it has for others lies ready for them (`ready`), and copies what the
-/// others, and itself, have for it. Signals: one for each non-empty move.
+/// others, and itself, have for it. Signals: one for each move that is not empty.
 void pull(plan::Builder& builder, std::span<const int> peers, const Moves& moves,
           plan::After ready);
 
-/// Buffers that peers read where they lie: each rank tells all peers that it has come, and none
-/// leaves before all have read. Signals: two for each peer.
+/// Buffers that peers read where they lie: each rank tells those who will read its own that it has
+/// come, and does not leave before they have read. Signals: two for each pair that reads.
 class OpenInputs {
  public:
-  /// Tells the peers that this rank has come.
-  OpenInputs(plan::Builder& builder, std::span<const int> peers);
+  /// Tells the peers that this rank has come. `reads(from, to)`: whether `to` reads what `from`
+  /// has.
+  OpenInputs(plan::Builder& builder, std::span<const int> peers,
+             const std::function<bool(int from, int to)>& reads);
 
-  /// Copies what the peers and this rank itself have for it; the copies.
-  std::vector<plan::OpId> read(const Moves& moves);
+  /// Copies what the peers and this rank itself have for it.
+  void read(const Moves& moves);
 
   /// Tells each peer when it has been read, and awaits the same from each.
   void close();
@@ -55,8 +54,10 @@ class OpenInputs {
  private:
   struct Peer {
     int rank;
+    bool read_here;  // this rank reads the peer's
+    bool reads;      // the peer reads this rank's
     plan::OpId entered;
-    std::vector<plan::OpId> reads;
+    std::vector<plan::OpId> copies;
   };
 
   plan::Builder& builder_;

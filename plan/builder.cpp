@@ -74,10 +74,8 @@ void Builder::check_peer(int peer) const {
   }
 }
 
-OpId Builder::add(const Op& op, After after) {
-  const auto id = checked_cast<OpId>(plan_.ops_.size());
-  unique_.clear();
-  for (const OpId dependency : after.ids()) {
+void Builder::add_dependencies(OpId id, std::span<const OpId> ids) {
+  for (const OpId dependency : ids) {
     if (dependency == kNoOp) continue;
     if (dependency >= id) {
       throw_usage("plan of rank {}: op {} cannot follow op {}, which does not come before it",
@@ -85,10 +83,19 @@ OpId Builder::add(const Op& op, After after) {
     }
     unique_.push_back(dependency);
   }
-  std::ranges::sort(unique_);
-  const auto end = std::ranges::unique(unique_).begin();
+}
+
+OpId Builder::add(const Op& op, After after) {
+  const auto id = checked_cast<OpId>(plan_.ops_.size());
+  unique_.clear();
+  add_dependencies(id, after.ids());
+  add_dependencies(id, after.more());
+  if (unique_.size() > 1) {
+    std::ranges::sort(unique_);
+    unique_.erase(std::ranges::unique(unique_).begin(), unique_.end());
+  }
   plan_.ops_.push_back(op);
-  plan_.after_.insert(plan_.after_.end(), unique_.begin(), end);
+  plan_.after_.insert(plan_.after_.end(), unique_.begin(), unique_.end());
   plan_.after_begin_.push_back(checked_cast<std::uint32_t>(plan_.after_.size()));
   return id;
 }
@@ -144,6 +151,18 @@ void Builder::copy_lists(std::span<const Slice> targets, std::span<const Slice> 
   std::uint64_t s_done = 0;
   while (t < targets.size() && s < sources.size()) {
     const std::uint64_t bytes = std::min(targets[t].bytes() - t_done, sources[s].bytes() - s_done);
+    if (targets[t].is_contiguous() && sources[s].is_contiguous()) {
+      const auto part = [bytes](const Slice& slice, std::uint64_t from) -> Slice {
+        return {slice.space, slice.owner, slice.offset + from, bytes, 1, bytes};
+      };
+      const OpId id = copy(part(targets[t], t_done), part(sources[s], s_done), after);
+      if (id != kNoOp) done.push_back(id);
+      t_done += bytes;
+      s_done += bytes;
+      if (t_done == targets[t].bytes()) ++t, t_done = 0;
+      if (s_done == sources[s].bytes()) ++s, s_done = 0;
+      continue;
+    }
     const auto dst = subslices(targets[t], t_done, bytes);
     const auto src = subslices(sources[s], s_done, bytes);
     if (dst.size() == 1 && src.size() == 1) {

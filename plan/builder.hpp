@@ -9,7 +9,7 @@
 
 namespace weft::plan {
 
-/// A view of op ids that also takes a braced list or a single id.
+/// A view of op ids that also takes a braced list, a single id, or two of its own kind.
 class After {
  public:
   After() = default;
@@ -17,10 +17,14 @@ class After {
   After(std::initializer_list<OpId> ids) : ids_(ids.begin(), ids.size()) {}  // NOLINT
   After(const std::vector<OpId>& ids) : ids_(ids) {}                         // NOLINT
   After(std::span<const OpId> ids) : ids_(ids) {}                            // NOLINT
+  /// Both; neither may be of two already.
+  After(After one, After other) : ids_(one.ids_), more_(other.ids_) {}
   std::span<const OpId> ids() const { return ids_; }
+  std::span<const OpId> more() const { return more_; }
 
  private:
   std::span<const OpId> ids_;
+  std::span<const OpId> more_;
 };
 
 /// Builds the plan of one rank. Every method that adds an op returns its id, or kNoOp when the op
@@ -60,6 +64,7 @@ class Builder {
 
  private:
   OpId add(const Op& op, After after);
+  void add_dependencies(OpId id, std::span<const OpId> ids);
   /// copy() of lists as they are.
   void copy_lists(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                   std::vector<OpId>& done);

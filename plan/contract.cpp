@@ -16,25 +16,38 @@ std::vector<int> first_ranks(int count) {
   return ranks;
 }
 
-/// The block of every origin, from where its input holds it.
-template <class OriginOffset>
-Expectations blocks_of_all(const Problem& problem, OriginOffset origin_offset) {
+/// The block of every origin, which begins its input.
+Expectations blocks_of_all(const Problem& problem) {
   Expectations expected;
   expected.reserve(static_cast<std::size_t>(problem.ranks));
   for (int origin = 0; origin < problem.ranks; ++origin) {
     const Block block = problem.block(origin);
-    expected.push_back({block.offset, block.bytes, origin_offset(origin), {origin}});
+    expected.push_back({block.offset, block.bytes, 0, {origin}});
+  }
+  std::ranges::sort(expected, {}, &Expectation::offset);
+  return expected;
+}
+
+/// What each origin sends, where it must end.
+Expectations exchanged(const Problem& problem, int rank) {
+  Expectations expected;
+  expected.reserve(static_cast<std::size_t>(problem.ranks));
+  for (int origin = 0; origin < problem.ranks; ++origin) {
+    const Block block = problem.received(rank, origin);
+    expected.push_back({block.offset, block.bytes, problem.sent(origin, rank).offset, {origin}});
   }
   std::ranges::sort(expected, {}, &Expectation::offset);
   return expected;
 }
 
 Expectations expectations(const Problem& problem, int rank) {
-  const Block own = problem.collective == Collective::barrier ? Block{} : problem.block(rank);
+  if (problem.collective == Collective::barrier) return {};
+  if (problem.collective == Collective::alltoallv) return exchanged(problem, rank);
+  const Block own = problem.block(rank);
   const std::uint64_t lone = problem.block_bytes;
   switch (problem.collective) {
     case Collective::alltoall:
-      return blocks_of_all(problem, [&](int) { return own.offset; });
+      return exchanged(problem, rank);
     case Collective::broadcast:
       if (rank == problem.root) return {};
       return {{0, lone, 0, {problem.root}}};
@@ -44,9 +57,7 @@ Expectations expectations(const Problem& problem, int rank) {
       if (rank != problem.root) return {};
       [[fallthrough]];
     case Collective::allgather:
-      return blocks_of_all(problem, [](int) { return std::uint64_t{0}; });
-    case Collective::barrier:
-      return {};
+      return blocks_of_all(problem);
     case Collective::reduce:
       if (rank != problem.root) return {};
       [[fallthrough]];
@@ -59,6 +70,9 @@ Expectations expectations(const Problem& problem, int rank) {
     case Collective::exscan:
       if (rank == 0) return {};
       return {{0, lone, 0, first_ranks(rank)}};
+    case Collective::barrier:
+    case Collective::alltoallv:
+      break;
   }
   return {};
 }

@@ -9,7 +9,8 @@
 namespace weft::plan {
 
 /// `bytes` bytes of a rank's output at `offset` must hold the bytes at `origin_offset` of the
-/// inputs of `origins`, reduced in that order (a single origin: just its bytes).
+/// inputs of `origins`, reduced in that order (a single origin: just its bytes). In place it is
+/// what their outputs held at first.
 struct Expectation {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;

@@ -20,6 +20,7 @@ class Delivery {
       : run_(run), expressions_(run.expressions()), findings_(findings) {}
 
   void compare(const Problem& problem) {
+    in_place_ = problem.in_place;
     for (int rank = 0; rank < problem.ranks && !findings_.full(); ++rank) {
       Output output{rank, run_.memory(Space::output, rank).segments(), 0};
       std::uint64_t checked = 0;
@@ -68,7 +69,10 @@ class Delivery {
 
   std::string describe(std::uint64_t origin, std::uint64_t bytes, OperandsId operands) const {
     const auto ranks = expressions_.ranks(operands);
-    if (ranks.size() == 1) return fmt::format("input@{}:{}+{}", ranks.front(), origin, bytes);
+    if (ranks.size() == 1) {
+      return fmt::format("{}@{}:{}+{}", in_place_ ? "what began as output" : "input", ranks.front(),
+                         origin, bytes);
+    }
     return fmt::format("input:{}+{} reduced over ranks {}", origin, bytes, fmt::join(ranks, ","));
   }
 
@@ -82,13 +86,21 @@ class Delivery {
                   fmt::format("output@{}:{}+{} {}", rank, begin, end - begin, detail));
   }
 
+  /// In place, bytes that nothing has written hold what their rank brought.
+  bool holds_its_own(int rank, const Segment& segment, std::uint64_t at) const {
+    const Piece held = segment.piece.part(at - segment.begin, segment.end() - at);
+    return in_place_ && held.expression == static_cast<ExpressionId>(rank) && held.origin == at;
+  }
+
   void expect_untouched(Output& output, std::uint64_t from, std::uint64_t to) {
     for (; output.next < output.segments.size(); ++output.next) {
       const auto& segment = output.segments[output.next];
       if (segment.begin >= to) return;
       const std::uint64_t begin = std::max(from, segment.begin);
       const std::uint64_t end = std::min(to, segment.end());
-      if (begin < end) wrong(output.rank, begin, end, "was written, expected to be left alone");
+      if (begin < end && !holds_its_own(output.rank, segment, begin)) {
+        wrong(output.rank, begin, end, "was written, expected to be left alone");
+      }
       if (segment.end() > to) return;
     }
   }
@@ -125,6 +137,7 @@ class Delivery {
   SymbolicRun& run_;
   Expressions& expressions_;
   Findings& findings_;
+  bool in_place_ = false;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ constexpr std::array kNames = {
     Name{Collective::reduce_scatter, "reduce_scatter"},
     Name{Collective::scan, "scan"},
     Name{Collective::exscan, "exscan"},
+    Name{Collective::alltoallv, "alltoallv"},
 };
 
 }  // namespace
@@ -79,20 +80,29 @@ bool is_rooted(Collective collective) {
   }
 }
 
+bool is_alltoall(Collective collective) {
+  return collective == Collective::alltoall || collective == Collective::alltoallv;
+}
+
 std::uint64_t Problem::blocks_end() const {
   if (layout.empty()) {
     return ranks == 0 || block_bytes == 0
                ? 0
                : static_cast<std::uint64_t>(ranks - 1) * stride + block_bytes;
   }
+  return end_of(layout);
+}
+
+std::uint64_t end_of(std::span<const Block> blocks) {
   std::uint64_t end = 0;
-  for (const Block& block : layout) {
+  for (const Block& block : blocks) {
     if (block.bytes > 0) end = std::max(end, block.offset + block.bytes);
   }
   return end;
 }
 
 std::uint64_t Problem::input_bytes(int rank) const {
+  if (in_place) return 0;
   switch (collective) {
     case Collective::alltoall:
     case Collective::reduce_scatter:
@@ -111,6 +121,8 @@ std::uint64_t Problem::input_bytes(int rank) const {
     case Collective::scan:
     case Collective::exscan:
       return block_bytes;
+    case Collective::alltoallv:
+      return end_of(sends[static_cast<std::size_t>(rank)]);
   }
   return 0;
 }
@@ -136,6 +148,8 @@ std::uint64_t Problem::output_bytes(int rank) const {
       return block_bytes;
     case Collective::exscan:
       return rank == 0 ? 0 : block_bytes;
+    case Collective::alltoallv:
+      return end_of(receives[static_cast<std::size_t>(rank)]);
   }
   return 0;
 }

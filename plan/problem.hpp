@@ -20,6 +20,7 @@ enum class Collective : std::uint8_t {
   reduce_scatter,
   scan,
   exscan,
+  alltoallv,
 };
 
 std::span<const Collective> all_collectives();
@@ -31,6 +32,8 @@ Collective parse_collective(std::string_view text);
 bool is_reduction(Collective collective);
 /// Whether one rank is apart from the others.
 bool is_rooted(Collective collective);
+/// Whether each rank has a block for each.
+bool is_alltoall(Collective collective);
 
 /// A block of a buffer of blocks, in bytes.
 struct Block {
@@ -53,6 +56,7 @@ struct Block {
 ///   allreduce       one block: all                 one block: all
 ///   reduce_scatter  blocks of all: all             own block, reduced: all
 ///   scan, exscan    one block: all                 one block: all (exscan: but rank 0)
+///   alltoallv       one block to each: all         one block from each: all
 ///
 /// "Blocks of all" lie where block(rank) says: `block_bytes` at rank * `stride`, or as `layout`
 /// says where that is not empty (the irregular forms: v, w and reduce_scatter with counts). A
@@ -60,6 +64,15 @@ struct Block {
 /// are never touched. A lone block begins at 0 of its buffer. A barrier has no data: no rank leaves
 /// before all have come, and where that takes messages they carry a byte of scratch that means
 /// nothing.
+///
+/// An alltoallv has a block for each pair of ranks, where `sends` and `receives` say; an alltoallw
+/// is one too, as its types are packed or are blocks of bytes. What a rank sends may overlap, what
+/// it receives may not. Both ends name the size of a pair's block and must agree. Rows that a rank
+/// has no use for may be empty where plans are made (see hierarchy::LocalBlocks); the verifier
+/// wants all of them.
+///
+/// In place (alltoall, alltoallv) there is no input: what a rank sends to another lies where it
+/// receives from that one, so both have one size, and `sends` is empty.
 struct Problem {
   Collective collective = Collective::alltoall;
   int ranks = 1;
@@ -70,6 +83,9 @@ struct Problem {
   bool commutative = true;          // reductions: a op b is b op a
   bool associative = false;  // reductions: to the bit, as integers and minima; not floating point
   std::vector<Block> layout = {};  // one a rank, without overlap, in any order; not for alltoall
+  std::vector<std::vector<Block>> sends = {};     // alltoallv: by rank, to each rank
+  std::vector<std::vector<Block>> receives = {};  // alltoallv: by rank, from each rank
+  bool in_place = false;
 
   static Problem alltoall(int ranks, std::uint64_t block_bytes) {
     return {Collective::alltoall, ranks, block_bytes, block_bytes};
@@ -81,6 +97,19 @@ struct Problem {
     return {static_cast<std::uint64_t>(rank) * stride, block_bytes};
   }
 
+  /// The block that `from` has for `to` in an alltoall or alltoallv: in its input, or in place in
+  /// its output.
+  Block sent(int from, int to) const {
+    if (collective != Collective::alltoallv) return block(to);
+    const auto& rows = in_place ? receives : sends;
+    return rows[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+  }
+  /// Where it must end in the output of `to`.
+  Block received(int to, int from) const {
+    if (collective != Collective::alltoallv) return block(from);
+    return receives[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)];
+  }
+
   /// Bytes that the caller's buffers must have on `rank`.
   std::uint64_t input_bytes(int rank) const;
   std::uint64_t output_bytes(int rank) const;
@@ -90,5 +119,8 @@ struct Problem {
  private:
   std::uint64_t blocks_end() const;
 };
+
+/// One past the last byte of any of `blocks`.
+std::uint64_t end_of(std::span<const Block> blocks);
 
 }  // namespace weft::plan

@@ -10,27 +10,77 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = 1ull << 62;
 
-/// One block a rank, apart, and within 2^62.
+/// Blocks that are apart and within 2^62.
 template <class Bad>
-bool check_layout(const Problem& problem, const Bad& bad) {
-  if (problem.layout.empty()) return true;
-  if (problem.collective == Collective::alltoall) return bad("an alltoall has no layout");
-  if (problem.layout.size() != static_cast<std::size_t>(problem.ranks)) {
-    return bad(
-        fmt::format("a layout of {} blocks for {} ranks", problem.layout.size(), problem.ranks));
-  }
-  auto blocks = problem.layout;
+bool check_apart(std::vector<Block> blocks, std::string_view what, const Bad& bad) {
   std::erase_if(blocks, [](const Block& block) { return block.bytes == 0; });
   std::ranges::sort(blocks, {}, &Block::offset);
   std::uint64_t end = 0;
   for (const Block& block : blocks) {
-    if (block.offset < end) {
-      return bad(fmt::format("blocks of the layout overlap at byte {}", block.offset));
-    }
+    if (block.offset < end)
+      return bad(fmt::format("blocks of {} overlap at byte {}", what, block.offset));
     if (block.offset > kMaxBytes || block.bytes > kMaxBytes - block.offset) {
       return bad(fmt::format("a block at {} of {} bytes passes 2^62", block.offset, block.bytes));
     }
     end = block.offset + block.bytes;
+  }
+  return true;
+}
+
+/// One block a rank.
+template <class Bad>
+bool check_layout(const Problem& problem, const Bad& bad) {
+  if (problem.layout.empty()) return true;
+  if (is_alltoall(problem.collective)) {
+    return bad(fmt::format("an {} has no layout", to_string(problem.collective)));
+  }
+  if (problem.layout.size() != static_cast<std::size_t>(problem.ranks)) {
+    return bad(
+        fmt::format("a layout of {} blocks for {} ranks", problem.layout.size(), problem.ranks));
+  }
+  return check_apart(problem.layout, "the layout", bad);
+}
+
+/// Rows of all ranks, of a block a rank each, that agree on the size of each pair's block.
+template <class Bad>
+bool check_pairs(const Problem& problem, const Bad& bad) {
+  if (problem.in_place && !is_alltoall(problem.collective)) {
+    return bad(
+        fmt::format("{} in place: only alltoall and alltoallv", to_string(problem.collective)));
+  }
+  if (problem.collective != Collective::alltoallv) {
+    if (problem.sends.empty() && problem.receives.empty()) return true;
+    return bad(fmt::format("{} with blocks for pairs of ranks: only alltoallv",
+                           to_string(problem.collective)));
+  }
+  const auto ranks = static_cast<std::size_t>(problem.ranks);
+  const auto whole = [&](const auto& rows) {
+    return rows.size() == ranks &&
+           std::ranges::all_of(rows, [&](const auto& row) { return row.size() == ranks; });
+  };
+  if (!(problem.in_place ? problem.sends.empty() : whole(problem.sends)) ||
+      !whole(problem.receives)) {
+    return bad(fmt::format(
+        "expected {} of {} blocks for {} ranks",
+        problem.in_place ? "rows of receives, none of sends," : "rows of sends and of receives",
+        ranks, ranks));
+  }
+  for (int rank = 0; rank < problem.ranks; ++rank) {
+    if (!check_apart(problem.receives[static_cast<std::size_t>(rank)],
+                     fmt::format("rank {}'s receives", rank), bad)) {
+      return false;
+    }
+    for (int peer = 0; peer < problem.ranks; ++peer) {
+      const Block sent = problem.sent(rank, peer);
+      const std::uint64_t received = problem.received(peer, rank).bytes;
+      if (sent.bytes != received) {
+        return bad(fmt::format("rank {} sends {} bytes to rank {}, which receives {}", rank,
+                               sent.bytes, peer, received));
+      }
+      if (sent.offset > kMaxBytes || sent.bytes > kMaxBytes - sent.offset) {
+        return bad(fmt::format("a block at {} of {} bytes passes 2^62", sent.offset, sent.bytes));
+      }
+    }
   }
   return true;
 }
@@ -67,7 +117,7 @@ bool check_problem(const Problem& problem, Findings& findings) {
   if (is_rooted(problem.collective) && (problem.root < 0 || problem.root >= problem.ranks)) {
     return bad(fmt::format("root {}: from 0 to {}", problem.root, problem.ranks - 1));
   }
-  return check_layout(problem, bad) && check_elements(problem, bad);
+  return check_layout(problem, bad) && check_pairs(problem, bad) && check_elements(problem, bad);
 }
 
 void check_plan(const Problem& problem, int rank, const Plan& plan, Findings& findings) {

@@ -61,7 +61,11 @@ std::string_view to_string(Space space) {
 }
 
 Slice Slice::contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes) {
-  return strided(space, owner, offset, bytes, 1, bytes);
+  // Plans have thousands of these.
+  if (bytes == 0 || offset >= kLimit || bytes > kLimit - offset) {
+    return strided(space, owner, offset, bytes, 1, bytes);
+  }
+  return {space, owner, offset, bytes, 1, bytes};
 }
 
 Slice Slice::strided(Space space, int owner, std::uint64_t offset, std::uint64_t block_bytes,

@@ -15,11 +15,12 @@ SymbolicRun::SymbolicRun(const Problem& problem, const OpTable& ops, const Match
       expressions_(ops.ranks(), is_reduction(problem.collective) && problem.commutative),
       memories_(index(Space::input, ops.ranks())),
       payloads_(ops.size()) {
+  const Space origin = problem.in_place ? Space::output : Space::input;
   for (int rank = 0; rank < ops.ranks(); ++rank) {
-    const std::uint64_t bytes = ops.plans()[static_cast<std::size_t>(rank)].input_bytes();
+    const std::uint64_t bytes = ops.plans()[static_cast<std::size_t>(rank)].space_bytes(origin);
     if (bytes == 0) continue;
     const Piece all{bytes, 0, static_cast<ExpressionId>(rank)};
-    memories_[index(Space::input, rank)].write({Space::input, rank, 0, bytes, 1, bytes}, {&all, 1});
+    memories_[index(origin, rank)].write({origin, rank, 0, bytes, 1, bytes}, {&all, 1});
   }
 }
 

@@ -106,6 +106,10 @@ std::optional<std::string> Algorithm::refusal(const plan::Problem& problem,
         "one another, not on {}",
         to_string(collective()), name(), to_string(machine));
   }
+  if (scheme_ != nullptr && scheme_->one_node && machine.nodes() > 1) {
+    return fmt::format("{} {} is for ranks of one node, not for {}", to_string(collective()),
+                       name(), to_string(machine));
+  }
   if (scheme_ != nullptr && scheme_->needs_associative && !problem.associative) {
     return fmt::format(
         "{} {} groups the operands otherwise on each node, and the operation is "

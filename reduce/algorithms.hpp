@@ -46,6 +46,7 @@ EmitScheme leader_reduce;
 EmitScheme leader_reduce_scatter;
 EmitScheme leader_scan;
 EmitScheme multi_bruck;
+EmitScheme everyone;
 EmitScheme multi_doubling;
 EmitScheme multi_ring;
 

@@ -56,6 +56,7 @@ struct Scheme {
   std::optional<plan::Collective> between;  ///< what the step between nodes does
   void (*emit)(Ledger& ledger, const plan::Problem& problem, const hierarchy::Machine& machine,
                const Parameters& parameters);
+  bool one_node = false;  ///< has none: all ranks are on one node
 };
 
 std::span<const FlatAlgorithm> flat_algorithms();

@@ -8,7 +8,9 @@
 // bytes straight into place and then counts up the receiver's `finished`. One window holds the
 // whole message, but where the receiver's memory could not be registered: then it is the wire's
 // bounce memory, as often as needed. A sender whose memory could not be registered sends from such
-// memory. Which way a message takes follows from its size alone, which both ends know.
+// memory. Where the wire has several ways the puts of a window go by all of them, and its end is
+// told when those that it could overtake are done. Which way a message takes follows from its size
+// alone, which both ends know.
 //
 // Nothing here waits: send() and recv() queue, progress() moves what can move.
 //
@@ -32,6 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verbs/layout.hpp"
 #include "verbs/wire.hpp"
 
 namespace weft::verbs {
@@ -57,8 +60,7 @@ struct ClearToSend {
   std::uint64_t stride = 0;
   std::uint64_t message = 0;  // its number
   std::uint64_t total = 0;    // bytes of the message
-  std::uint32_t key = 0;
-  std::uint32_t reserved = 0;
+  RemoteKeys keys{};
   std::uint64_t window = 0;  // number of the window, from 1; last to arrive
 };
 
@@ -75,22 +77,16 @@ struct Mailbox {
 inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
 inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
 
+/// A word of an inbox, with all that was written before it.
+template <class Word>
+Word load_acquire(const Word& word) noexcept {
+  return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
+}
+
 /// Of the windows that the owner of this inbox has opened, the last that it was told is filled.
 std::uint64_t windows_finished(std::byte* inbox) noexcept;
 /// Whether the other end has said that it will send nothing more.
 bool said_goodbye(std::byte* inbox) noexcept;
-
-/// Memory that a message is read from or written to: `count` blocks at equal distances. The key is
-/// the wire's: for its registered memory, else 0.
-struct Layout {
-  std::byte* base = nullptr;
-  std::uint64_t block_bytes = 0;
-  std::uint64_t count = 0;
-  std::uint64_t stride = 0;
-  std::uint32_t key = 0;
-
-  std::uint64_t bytes() const noexcept { return block_bytes * count; }
-};
 
 /// One message under way. Owned by the caller, in place until `done`.
 struct Transfer {
@@ -149,18 +145,21 @@ class Channel {
   void take_credit(std::uint32_t consumed) noexcept;
   Status progress_send() noexcept;
   Status progress_recv() noexcept;
+  // channel_fragments.cpp
   Status send_fragments(Transfer& transfer) noexcept;
+  Status recv_fragments(Transfer& transfer) noexcept;
+  Status return_credit() noexcept;
+  Status tell_credit() noexcept;
+  // channel_windows.cpp
   Status send_straight(Transfer& transfer) noexcept;
   Status fill_window(Transfer& transfer) noexcept;
+  std::uint64_t piece_bytes(std::uint64_t window_bytes) const noexcept;
   Status put(Transfer& transfer, const ClearToSend& clear) noexcept;
-  Status recv_fragments(Transfer& transfer) noexcept;
   Status recv_straight(Transfer& transfer) noexcept;
   Status open_window(Transfer& transfer) noexcept;
   bool bounces(const Transfer& transfer) const noexcept {
     return transfer.layout.key == 0 && wire_.needs_keys();
   }
-  Status return_credit() noexcept;
-  Status tell_credit() noexcept;
   // channel_replay.cpp
   Status replay() noexcept;
   Status finish_alone() noexcept;
@@ -192,10 +191,5 @@ class Channel {
   std::size_t replayed_words_ = 0;    // of the mailbox
   const char* failure_ = "";
 };
-
-/// Copies `bytes` from position `from` of a layout's bytes to contiguous memory, or back.
-void copy_out(const Layout& layout, std::uint64_t from, std::byte* to, std::size_t bytes) noexcept;
-void copy_in(const Layout& layout, std::uint64_t to, const std::byte* from,
-             std::size_t bytes) noexcept;
 
 }  // namespace weft::verbs

@@ -1,97 +1,99 @@
-// An opened device with what all connections of a communicator share.
+// The ports of this node that a communicator's connections use, and the memory registered with
+// them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "verbs/addressing.hpp"
-#include "verbs/control_path.hpp"
-#include "verbs/library.hpp"
+#include "verbs/rail.hpp"
+#include "verbs/wire.hpp"
 
 namespace weft::verbs {
 
+class Endpoint;
 class RcWire;
 
-/// Owns a registration of memory that its maker keeps alive. Keys are 0 when empty.
+/// Owns a registration of memory that its maker keeps alive, with every rail of an endpoint that it
+/// does not outlive.
 class Registration {
  public:
   Registration() = default;
-  Registration(const Library& library, ibv_mr* region) : library_(&library), region_(region) {}
+  Registration(Endpoint& endpoint, std::uint32_t key) : endpoint_(&endpoint), key_(key) {}
   Registration(Registration&& other) noexcept;
   Registration& operator=(Registration&& other) noexcept;
   ~Registration() { reset(); }
 
   void reset() noexcept;
-  explicit operator bool() const noexcept { return region_ != nullptr; }
-  std::uint32_t lkey() const noexcept { return region_ == nullptr ? 0 : region_->lkey; }
-  std::uint32_t rkey() const noexcept { return region_ == nullptr ? 0 : region_->rkey; }
+  explicit operator bool() const noexcept { return key_ != 0; }
+  /// The endpoint's name for it, for local and for remote use alike; 0 when empty. The adapters'
+  /// own keys differ from rail to rail: Endpoint::region() has them.
+  std::uint32_t lkey() const noexcept { return key_; }
+  std::uint32_t rkey() const noexcept { return key_; }
 
  private:
-  const Library* library_ = nullptr;
-  ibv_mr* region_ = nullptr;
+  Endpoint* endpoint_ = nullptr;
+  std::uint32_t key_ = 0;
 };
 
-/// One port of one device: context, protection domain, completion queue. Not thread safe; each
-/// communicator has its own.
+/// One or several rails. Not thread safe; each communicator has its own.
 class Endpoint {
  public:
-  /// Opens the device that the settings name ("", "soft", or a device's name). "" takes the first
-  /// device of the system with an active port, and the software device where there is none.
+  /// Opens the ports that the settings name. Without a name: of the system's devices the first
+  /// active port and those like it, kMaxRails at the most; the software device where there is
+  /// none. Of rails that are equally near, `turn` says which one small messages take.
   /// UsageError names the setting that cannot be followed, and what there is.
-  explicit Endpoint(const PortSettings& settings);
+  explicit Endpoint(const PortSettings& settings, int turn = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
-  const Library& library() const { return *handles_.library; }
-  bool software() const { return handles_.library->software; }
-  /// "mlx5_0 port 1 (InfiniBand)".
-  std::string describe() const;
-  /// What its connections use of the port.
-  const PortAddress& address() const { return address_; }
+  std::span<const std::unique_ptr<Rail>> rails() const { return rails_; }
+  /// Indices of the rails, the nearest first.
+  std::span<const std::size_t> nearest_first() const { return order_; }
   const PortSettings& settings() const { return settings_; }
-  std::uint8_t port() const { return port_; }
-  /// How writes by peers are noticed; unknown where only a queue pair can tell.
-  Placement placement() const { return placement_; }
+  /// "mlx5_0 port 1 (InfiniBand), mlx5_1 port 1 (InfiniBand)".
+  std::string describe() const;
 
-  /// Registers memory for local use and for peers' reads and writes. SystemError names the size.
+  /// Registers memory for local use and for peers' reads and writes. SystemError names the size and
+  /// the rail that refused.
   Registration register_memory(void* address, std::size_t bytes);
+
+  /// The adapters' keys of registered memory, by rail; 0 where there is none.
+  struct Region {
+    std::array<std::uint32_t, kMaxRails> lkeys{};
+    RemoteKeys rkeys{};
+  };
+  const Region& region(std::uint32_t key) const noexcept;
 
   /// Hands completions to their wires. Returns how many there were.
   int poll() noexcept;
 
-  /// What survives a connection that breaks; null where it is not to be mended.
-  ControlPath* control() const { return control_.get(); }
   /// Connections that are broken, or whose channels have not taken up the new one.
   std::size_t troubled() const { return troubled_; }
+  /// Connections that work, but not on all of their rails.
+  std::size_t limping() const { return limping_; }
   /// Connections that were made anew.
   std::uint64_t reconnections() const { return reconnections_; }
 
  private:
   friend class RcWire;
-  void open(const Library& library, std::string_view name);
-  void open_control() noexcept;
+  friend class Registration;
+  void forget_region(std::uint32_t key) noexcept;
 
-  /// Gives back what has been made so far, also when the constructor throws half-way.
-  struct Handles {
-    const Library* library = nullptr;
-    ibv_context* context = nullptr;
-    ibv_pd* domain = nullptr;
-    ibv_cq* queue = nullptr;
-    ~Handles();
-  };
-  Handles handles_;
-  std::string name_;
-  std::uint8_t port_ = 1;
   PortSettings settings_;
-  PortAddress address_;
-  Placement placement_ = Placement::unknown;
-  std::unique_ptr<ControlPath> control_;
+  std::vector<std::unique_ptr<Rail>> rails_;
+  std::vector<std::size_t> order_;
+  std::vector<Region> regions_{1};  // by key; the first stands for none
+  std::vector<std::array<ibv_mr*, kMaxRails>> handles_{1};
+  std::vector<std::uint32_t> free_keys_;
   std::size_t troubled_ = 0;
+  std::size_t limping_ = 0;
   std::uint64_t reconnections_ = 0;
-  std::unordered_map<std::uint32_t, RcWire*> wires_;  // by queue pair number
+  std::vector<RcWire*> wires_;
 };
 
 }  // namespace weft::verbs

@@ -28,20 +28,29 @@ std::uint8_t small(std::optional<std::int64_t> value, std::uint8_t none) {
   return static_cast<std::uint8_t>(value.value_or(none));
 }
 
-/// "mlx5_0:2" is port 2 of mlx5_0.
-void read_device(PortSettings& settings) {
-  settings.device = env::text("WEFT_DEVICE").value_or("");
-  const std::size_t colon = settings.device.find(':');
-  if (colon == std::string::npos) return;
-  const std::string whole = settings.device;
-  int port = 0;
-  const char* end = whole.data() + whole.size();
-  const auto [stop, error] = std::from_chars(whole.data() + colon + 1, end, port);
-  if (error != std::errc{} || stop != end || port < 1 || port > 255 || colon == 0) {
+PortName read_port(const std::string& whole, std::string_view text) {
+  PortName name{std::string(text.substr(0, text.find(':'))), 0};
+  if (name.device.empty()) throw_usage("WEFT_DEVICE={}: a device's name is missing", whole);
+  if (name.device.size() == text.size()) return name;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + name.device.size() + 1, end, name.port);
+  if (error != std::errc{} || stop != end || name.port < 1 || name.port > 255) {
     throw_usage("WEFT_DEVICE={}: after the colon stands a port, 1 to 255", whole);
   }
-  settings.device.resize(colon);
-  settings.port = port;
+  return name;
+}
+
+std::vector<PortName> read_ports() {
+  std::vector<PortName> ports;
+  const std::string whole = env::text("WEFT_DEVICE").value_or("");
+  std::string_view rest = whole;
+  while (!whole.empty()) {
+    const std::size_t comma = rest.find(',');
+    ports.push_back(read_port(whole, rest.substr(0, comma)));
+    if (comma == rest.npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  return ports;
 }
 
 std::optional<std::uint16_t> read_partition() {
@@ -67,11 +76,15 @@ int read_mtu() {
 
 }  // namespace
 
+std::string PortName::text() const {
+  return port == 0 ? device : device + ":" + std::to_string(port);
+}
+
 PortSettings PortSettings::from_environment() {
   using Type = std::pair<std::string_view, GidType>;
   using Family = std::pair<std::string_view, GidFamily>;
   PortSettings settings;
-  read_device(settings);
+  settings.ports = read_ports();
   if (const auto index = env::integer("WEFT_GID_INDEX", 0, 255)) {
     settings.gid_index = static_cast<int>(*index);
   }

@@ -1,10 +1,11 @@
-// What the environment asks of the port that joins this node to others. Each setting has a default
-// that follows from the port, so nothing needs to be set.
+// What the environment asks of the ports that join this node to others. Each setting has a default
+// that follows from the ports, so nothing needs to be set.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace weft::verbs {
 
@@ -18,11 +19,20 @@ enum class Placement : std::uint8_t {
   immediate,  ///< By completions: a write with immediate has one when all of it is there.
 };
 
+/// "mlx5_0:2" is port 2 of mlx5_0, "mlx5_0" all of its active ports, "soft" those of the software
+/// device.
+struct PortName {
+  std::string device;
+  int port = 0;  // 0: all that are active
+
+  std::string text() const;
+  bool operator==(const PortName&) const = default;
+};
+
 struct PortSettings {
-  std::string device;  // WEFT_DEVICE, before the colon: a device's name, or soft; empty: any
-  int port = 0;        // WEFT_DEVICE, after the colon; 0: the first active
-  std::optional<int> gid_index;               // WEFT_GID_INDEX
-  GidType gid_type = GidType::unknown;        // WEFT_GID_TYPE; unknown: any, RoCE v2 first
+  std::vector<PortName> ports;          // WEFT_DEVICE, in this order; empty: all that are alike
+  std::optional<int> gid_index;         // WEFT_GID_INDEX
+  GidType gid_type = GidType::unknown;  // WEFT_GID_TYPE; unknown: any, RoCE v2 first
   GidFamily gid_family = GidFamily::unknown;  // WEFT_GID_FAMILY; unknown: any, IPv4 first
   std::optional<std::uint16_t> partition;     // WEFT_PKEY; none: the first full member
   int mtu_bytes = 0;                          // WEFT_MTU; 0: what the port uses

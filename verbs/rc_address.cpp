@@ -4,10 +4,10 @@
 
 namespace weft::verbs {
 
-void expect_same_fabric(const Endpoint& endpoint, const RcAddress& peer) {
-  const PortAddress& own = endpoint.address();
-  const std::string here = endpoint.describe();
-  if ((peer.software != 0) != endpoint.software()) {
+void expect_same_fabric(const Rail& rail, const RcAddress& peer) {
+  const PortAddress& own = rail.address();
+  const std::string here = rail.describe();
+  if ((peer.software != 0) != rail.software()) {
     throw_usage("{} here, {} at the peer: both ends must use a device of one kind (WEFT_DEVICE)",
                 here, peer.software != 0 ? "the software device" : "hardware");
   }
@@ -33,11 +33,11 @@ void expect_same_fabric(const Endpoint& endpoint, const RcAddress& peer) {
   }
 }
 
-ibv_ah_attr route(const Endpoint& endpoint, const RcAddress& peer) {
-  const PortAddress& own = endpoint.address();
-  const PortSettings& settings = endpoint.settings();
+ibv_ah_attr route(const Rail& rail, const RcAddress& peer) {
+  const PortAddress& own = rail.address();
+  const PortSettings& settings = rail.settings();
   ibv_ah_attr attributes{};
-  attributes.port_num = endpoint.port();
+  attributes.port_num = rail.port();
   attributes.dlid = peer.lid;
   attributes.sl = settings.service_level;
   const bool other_subnet =

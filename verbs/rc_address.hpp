@@ -1,16 +1,16 @@
-// What two ends of a reliable connection tell each other to connect.
+// What two ends of a reliable connection tell each other to connect: this for each rail.
 #pragma once
 
 #include <cstdint>
 
-#include "verbs/endpoint.hpp"
+#include "verbs/rail.hpp"
 
 namespace weft::verbs {
 
 /// What the other end must know. Sent as bytes: both ends run the same build.
 struct RcAddress {
   std::uint32_t queue_pair = 0;
-  std::uint32_t control = 0;  // queue pair of its endpoint's control path; 0: none
+  std::uint32_t control = 0;  // queue pair of its rail's control path; 0: none
   std::uint32_t key = 0;
   std::uint16_t lid = 0;
   std::uint16_t partition = 0;
@@ -27,9 +27,9 @@ struct RcAddress {
 };
 
 /// UsageError when two ports cannot reach each other.
-void expect_same_fabric(const Endpoint& endpoint, const RcAddress& peer);
+void expect_same_fabric(const Rail& rail, const RcAddress& peer);
 
 /// How packets find the peer: by its GID on Ethernet, by its LID within an InfiniBand subnet.
-ibv_ah_attr route(const Endpoint& endpoint, const RcAddress& peer);
+ibv_ah_attr route(const Rail& rail, const RcAddress& peer);
 
 }  // namespace weft::verbs

@@ -1,21 +1,26 @@
 // How the two ends of a reliable connection make it anew.
 //
-//   running --completion error--> cut_off --peer's notice--> connected --"it knows"--> resumable
-//      ^            or a notice of a later epoch                          channel takes it up |
-//      +--------------------------------------------------------------------------------------+
+//   running --completion error--> cut_off --a lane is ready--> resumable --channel takes it up--+
+//      ^            or a notice of a later epoch                                                |
+//      +----------------------------------------------------------------------------------------+
 //
-// An end that is cut off has taken its queue pair through RESET: nothing of the old connection can
-// arrive any more, so what it has seen by then is final, and it says so by datagrams until it is
-// answered. Only then a queue pair is brought up again, so that neither end can still have old
-// requests when the other one takes any. Epochs count connections: whoever hears of a later one is
-// cut off, too; what comes late or twice is of an earlier one, or says what is known. The queue
-// pairs keep their numbers, and packets are numbered from another place in each epoch.
+// An end that is cut off has taken the queue pairs of all its lanes through RESET: nothing of the
+// old connection can arrive any more, so what it has seen by then is final, and it says so by
+// datagrams on every lane until it is answered. An end brings a lane up when it hears that on it
+// (the peer is cut off, too, and the rail carries), and uses it when it hears that the peer's is
+// up. So neither end can still have old requests when the other one takes any, and which lanes are
+// used follows from what was heard alone: a rail that is down has none that speaks.
+//
+// Epochs count connections: whoever hears of a later one is cut off, too; what comes late or twice
+// is of an earlier one, or says what is known. The queue pairs keep their numbers, and packets are
+// numbered from another place in each epoch. While a lane is missing both ends speak up on it now
+// and then, and it joins the epoch under way: it has carried nothing of it yet.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 
+#include "base/log.hpp"
 #include "verbs/channel.hpp"
 #include "verbs/rc_wire.hpp"
 
@@ -24,14 +29,18 @@ namespace weft::verbs {
 namespace {
 
 constexpr std::int64_t kNoticeEvery_ns = 3'000'000;
+constexpr std::int64_t kCallEvery_ns = 200'000'000;  // on lanes that are missing
 // A connection that breaks so often before anything has come through is of no use.
 constexpr std::uint32_t kFruitless = 64;
+// Nor is one of several lanes, although datagrams pass on it.
+constexpr std::uint32_t kLaneBreaks = 3;
 
 std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-/// Whether another connection could do what failed: not where the request itself was wrong.
+/// Whether another connection could do what failed: not where the request itself was wrong. A local
+/// QP operation error is also what Soft-RoCE has for packets that its interface cannot send.
 bool may_pass(ibv_wc_status status) noexcept {
   switch (status) {
     case IBV_WC_RETRY_EXC_ERR:
@@ -39,6 +48,7 @@ bool may_pass(ibv_wc_status status) noexcept {
     case IBV_WC_RESP_TIMEOUT_ERR:
     case IBV_WC_WR_FLUSH_ERR:
     case IBV_WC_FATAL_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
       return true;
     default:
       return false;
@@ -51,28 +61,45 @@ void RcWire::set_phase(Phase phase) noexcept {
   const bool before = is_troubled();
   phase_ = phase;
   resumable_ = phase == Phase::resumable;
-  if (is_troubled() == before) return;
-  is_troubled() ? ++endpoint_.troubled_ : --endpoint_.troubled_;
+  if (is_troubled() != before) is_troubled() ? ++endpoint_.troubled_ : --endpoint_.troubled_;
+  count_limping();
+}
+
+void RcWire::count_limping() noexcept {
+  const auto missing = [](const auto& lane) { return !lane->ready && !lane->lost; };
+  const bool limps = is_sound() && epoch_ != 0 && std::ranges::any_of(lanes_, missing);
+  if (limps != limping_) limps ? ++endpoint_.limping_ : --endpoint_.limping_;
+  limping_ = limps;
+}
+
+bool RcWire::any_lane_left() const noexcept {
+  return !std::ranges::all_of(lanes_, &RcLane::lost);
+}
+
+void RcWire::broke(RcLane& lane, ibv_wc_status status) noexcept {
+  broke(lane, lane.rail().library().wc_status_str(status), may_pass(status));
 }
 
 /// The first error is the cause: what follows has an earlier epoch, or the wire has failed.
-void RcWire::broke(ibv_wc_status status) noexcept {
-  const char* what = endpoint_.library().wc_status_str(status);
-  const bool mendable = endpoint_.control() != nullptr && peer_.control != 0 && may_pass(status);
-  if (!mendable || peer_gone_ || said_goodbye(inbox_)) return give_up(what);
+void RcWire::broke(RcLane& lane, const char* what, bool mendable) noexcept {
+  const auto heard = [](const auto& one) { return one->has_control(); };
+  if (!mendable || !std::ranges::any_of(lanes_, heard)) return give_up(what);
+  if (peer_gone_ || said_goodbye(inbox_)) return give_up(what);
   trouble_ = what;
+  if (lanes_.size() > 1 && lane.brought_nothing() && ++lane.breaks == kLaneBreaks) {
+    log::warn("{}: not used any more by this connection: {}", lane.rail().name(), what);
+    lane.lost = true;
+  }
   cut_off(epoch_ + 1);
 }
 
 void RcWire::cut_off(std::uint32_t epoch) noexcept {
   const bool first = !is_troubled();
   epoch_ = epoch;
-  posted_ = completed_ = signalled_ = 0;
-  last_put_ = {};
-  ibv_qp_attr reset{};
-  if (!modify(reset, IBV_QPS_RESET, 0) || initialize() != nullptr) {
-    return give_up("the queue pair cannot be reset");
+  for (const auto& lane : lanes_) {
+    if (lane->reset(epoch, immediate_) != nullptr) lane->lost = true;
   }
+  if (!any_lane_left()) return give_up("no queue pair of it is of use any more");
   const Seen before = seen_;
   seen_ = {windows_finished(inbox_), consumed_};
   const bool fruitful = seen_.windows != before.windows || seen_.slots != before.slots;
@@ -84,28 +111,40 @@ void RcWire::cut_off(std::uint32_t epoch) noexcept {
   if (first) deadline_ns_ = now + std::int64_t{endpoint_.settings().recovery_s} * 1'000'000'000;
 }
 
-void RcWire::tell(std::uint32_t flags) noexcept {
-  ControlPath* control = endpoint_.control();
-  if (control == nullptr || peer_.control == 0) return;
-  if (way_ == nullptr) way_ = control->find(route(endpoint_, peer_));
-  if (way_ == nullptr) return;
+void RcWire::tell(RcLane& lane, std::uint32_t flags) noexcept {
+  if (lane.lost) return;
   Notice notice;
-  notice.to = peer_.queue_pair;
-  notice.from = pair_->qp_num;
   notice.epoch = epoch_;
   notice.flags = flags;
-  if (phase_ != Phase::cut_off) notice.flags |= Notice::kConnected;
-  if (phase_ == Phase::running || phase_ == Phase::resumable) notice.flags |= Notice::kKnows;
+  if (lane.up) notice.flags |= Notice::kConnected;
+  if (lane.ready) notice.flags |= Notice::kKnows;
   notice.slots = seen_.slots;
   notice.windows = seen_.windows;
-  control->send(way_, peer_.control, notice);
+  lane.tell(notice);
 }
 
-void RcWire::hear(const Notice& notice) noexcept {
-  if (peer_.queue_pair == 0 || notice.from != peer_.queue_pair) return;
+void RcWire::tell_all(std::uint32_t flags) noexcept {
+  for (const auto& lane : lanes_) tell(*lane, flags);
+}
+
+/// False when the connection has come to its end.
+bool RcWire::bring_up(RcLane& lane) noexcept {
+  if (lane.start() == nullptr) {
+    lane.up = true;
+    return true;
+  }
+  lane.lost = true;
+  count_limping();
+  if (any_lane_left()) return false;
+  give_up("the queue pair cannot be connected again");
+  return false;
+}
+
+void RcWire::hear(RcLane& lane, const Notice& notice) noexcept {
+  if (lane.peer().queue_pair == 0 || notice.from != lane.peer().queue_pair) return;
   const bool gone = (notice.flags & Notice::kGone) != 0;
   if (failure_[0] != '\0') {
-    if (!gone) tell(Notice::kGone);
+    if (!gone) tell(lane, Notice::kGone);
     return;
   }
   if (gone) {
@@ -115,35 +154,41 @@ void RcWire::hear(const Notice& notice) noexcept {
     return;
   }
   const auto ahead = static_cast<std::int32_t>(notice.epoch - epoch_);
-  if (ahead < 0) return;
+  if (ahead < 0 || lane.lost) return;
   if (ahead > 0) {
     if (!is_troubled()) trouble_ = "broken at the peer's end";
     cut_off(notice.epoch);
+    if (failure_[0] != '\0' || lane.lost) return;
   }
   if (phase_ == Phase::cut_off) {
     if (peer_seen_.windows != notice.windows || peer_seen_.slots != notice.slots) fruitless_ = 0;
     peer_seen_ = {notice.windows, notice.slots};
-    if (start() != nullptr) return give_up("the queue pair cannot be connected again");
-    set_phase(Phase::connected);
   }
-  if (phase_ == Phase::connected && (notice.flags & Notice::kConnected) != 0) {
-    set_phase(Phase::resumable);
-    ++endpoint_.reconnections_;
+  if (!lane.up && !bring_up(lane)) return;
+  if ((notice.flags & Notice::kConnected) != 0 && !lane.ready) {
+    lane.ready = true;
+    if (phase_ == Phase::cut_off) {
+      set_phase(Phase::resumable);
+      ++endpoint_.reconnections_;
+    }
+    count_limping();
   }
-  if ((notice.flags & Notice::kKnows) == 0) tell(0);
+  if ((notice.flags & Notice::kKnows) == 0) tell(lane, 0);
 }
 
 void RcWire::tend() noexcept {
-  if (phase_ != Phase::cut_off && phase_ != Phase::connected) return;
+  if (phase_ != Phase::cut_off && !limping_) return;
   const std::int64_t now = now_ns();
-  if (now >= deadline_ns_) {
-    return give_up(fmt::format("not connected again within {} s (WEFT_RECOVERY)",
-                               endpoint_.settings().recovery_s)
+  if (!limping_ && now >= deadline_ns_) {
+    return give_up(fmt::format("not connected again within {} s (WEFT_RECOVERY) by {}",
+                               endpoint_.settings().recovery_s, endpoint_.describe())
                        .c_str());
   }
   if (now < next_notice_ns_) return;
-  next_notice_ns_ = now + kNoticeEvery_ns;
-  tell(0);
+  next_notice_ns_ = now + (limping_ ? kCallEvery_ns : kNoticeEvery_ns);
+  for (const auto& lane : lanes_) {
+    if (!lane->ready) tell(*lane, 0);
+  }
 }
 
 Seen RcWire::resume() noexcept {
@@ -161,16 +206,7 @@ void RcWire::give_up(const char* why) noexcept {
   *end.out = '\0';
   failure_ = failure_text_.data();
   set_phase(Phase::running);
-  tell(Notice::kGone);
-}
-
-/// The connection goes. A peer that would still mend it need not wait for its deadline.
-void RcWire::forget_control() noexcept {
-  const bool wanted = is_troubled() || failure_[0] != '\0';
-  if (wanted) tell(Notice::kGone);
-  if (is_troubled()) set_phase(Phase::running);
-  if (way_ != nullptr) endpoint_.control()->forget(way_);
-  way_ = nullptr;
+  tell_all(Notice::kGone);
 }
 
 }  // namespace weft::verbs

@@ -2,6 +2,7 @@
 // (rc_wire.hpp) and, inside a node, by shared memory (engine/shm_wire.hpp).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,6 +13,11 @@ enum class Status : std::uint8_t {
   again,   ///< No room now; nothing was done. Try again after progress.
   failed,  ///< The connection is of no more use; Wire::failure() says why.
 };
+
+/// Rails that one connection can have.
+inline constexpr std::size_t kMaxRails = 4;
+/// What a peer needs to write registered memory: a key for each rail.
+using RemoteKeys = std::array<std::uint32_t, kMaxRails>;
 
 /// What an end has had of the other before a connection broke: none of it is to be sent again.
 struct Seen {
@@ -34,28 +40,38 @@ class Wire {
   /// Makes the bytes [offset, offset + bytes) of the outbox appear in the peer's inbox, where their
   /// last 8 become `last` no earlier than all others are there. `bytes` is a multiple of 8; the
   /// caller has composed all but the last 8, which the outbox holds, too, once this is ok. Commits
-  /// appear in the order in which they were made, and after earlier puts.
+  /// appear in the order in which they were made, and after earlier puts if lands_in_order().
   virtual Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept = 0;
 
   /// Whether put() works here: the same answer at both ends.
   virtual bool can_put() const noexcept = 0;
-  /// Copies to the peer's memory. `local` must stay as it is until put_done() reaches what
-  /// puts() says after this call.
-  virtual Status put(std::uint64_t remote, std::uint32_t remote_key, const std::byte* local,
+  /// Copies to the peer's memory. `keys` are those that the peer has for it, `local_key` this end's
+  /// name for the memory at `local`, which must stay as it is until puts_done() reaches what puts()
+  /// says after this call.
+  virtual Status put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
                      std::uint32_t local_key, std::size_t bytes) noexcept = 0;
-  /// Whether put() needs both ends' memory registered. What has no key then goes through bounce().
+  std::uint64_t puts() const noexcept { return puts_; }
+  std::uint64_t puts_done() const noexcept { return puts_done_; }
+  /// Whether a commit that is made now appears after all puts made so far. Where it would not,
+  /// progress makes it so.
+  virtual bool lands_in_order() const noexcept { return true; }
+  /// Ways that puts are spread over, evenly: the number of pieces that a large one is best cut
+  /// into.
+  virtual std::size_t ways() const noexcept { return 1; }
+
+  /// Whether put() needs both ends' memory registered. What has no key then goes through bounce
+  /// memory.
   virtual bool needs_keys() const noexcept { return false; }
+  /// What the peer must be given to put to this end's memory.
+  virtual RemoteKeys remote_keys(std::uint32_t /*key*/) const noexcept { return {}; }
   /// Registered memory of the wire's own, for one direction each; null when there is none to be
   /// had.
   struct Bounce {
     std::byte* memory = nullptr;
-    std::uint32_t lkey = 0;
-    std::uint32_t rkey = 0;
+    std::uint32_t key = 0;
   };
   virtual const Bounce* bounce_out() noexcept { return nullptr; }
   virtual const Bounce* bounce_in() noexcept { return nullptr; }
-  std::uint64_t puts() const noexcept { return puts_; }
-  std::uint64_t puts_done() const noexcept { return puts_done_; }
 
   /// Takes note of what has completed. Failed once the connection is broken for good. While it is
   /// broken and may yet be made anew, commit() and put() are to be tried again.

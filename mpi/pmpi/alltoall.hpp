@@ -1,26 +1,20 @@
 // MPI_Alltoall over weft.
 #pragma once
 
-#include <mpi.h>
-
-#include <optional>
+#include "mpi/pmpi/blocks.hpp"
+#include "mpi/pmpi/call.hpp"
 
 namespace weft::pmpi {
 
-/// The arguments of one MPI_Alltoall.
-struct Alltoall {
-  const void* send_buffer;
-  MPI_Count send_count;
-  MPI_Datatype send_type;
-  void* receive_buffer;
-  MPI_Count receive_count;
-  MPI_Datatype receive_type;
-  MPI_Comm comm;
-};
+class Alltoall final : public Call {
+ public:
+  Alltoall(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoall, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
 
-/// Does the call and returns its MPI error code. Nullopt: nothing was done, the call is the host's.
-/// Whether it is follows from what all ranks share, or from arguments that no rank may give, which
-/// the host refuses before it communicates.
-std::optional<int> run(const Alltoall& call);
+ private:
+  Blocks send_, receive_;
+};
 
 }  // namespace weft::pmpi

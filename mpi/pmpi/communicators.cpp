@@ -100,6 +100,7 @@ int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
 void Communicators::forget(Attached* attached) {
   if (attached->weft) world_.tally().add(attached->weft->statistics());
   const std::lock_guard lock(mutex_);
+  if (attached->weft) --connected_;
   std::erase(live_, attached);
 }
 
@@ -119,41 +120,49 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
   auto attached = std::make_unique<Attached>();
   attached->comm = comm;
   PMPI_Comm_size(comm, &attached->size);
+  PMPI_Comm_rank(comm, &attached->rank);
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) {
-    attached->why = Passed::intercommunicator;
-    return attached;
+  if (inter != 0 || attached->size == 1) {
+    attached->state = Attached::State::apart;
+    attached->why = inter != 0 ? Passed::intercommunicator : Passed::one_rank;
   }
-  if (attached->size == 1) {
-    attached->why = Passed::one_rank;
-    return attached;
-  }
+  return attached;
+}
+
+bool Communicators::connect(Attached& attached) {
+  using enum Attached::State;
+  if (attached.state != not_connected) return attached.state == connected;
+  attached.state = apart;
   MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(attached.comm, &group);
   std::vector<int> node_of_rank = world_.nodes_of(group);
   PMPI_Group_free(&group);
   if (node_of_rank.empty()) {
-    attached->why = Passed::foreign_ranks;
-  } else if (!have_room_everywhere(comm)) {
-    attached->why = Passed::too_many;
+    attached.why = Passed::foreign_ranks;
+  } else if (!have_room_everywhere(attached.comm)) {
+    attached.why = Passed::too_many;
   } else {
-    connect(*attached, std::move(node_of_rank));
+    set_up(attached, std::move(node_of_rank));
   }
-  return attached;
+  if (!attached.weft) return false;
+  attached.state = connected;
+  const std::lock_guard lock(mutex_);
+  ++connected_;
+  return true;
 }
 
 bool Communicators::have_room_everywhere(MPI_Comm comm) {
   int here = 0, everywhere = 0;
   {
     const std::lock_guard lock(mutex_);
-    here = live_.size() < kMostCommunicators ? 1 : 0;
+    here = connected_ < kMostCommunicators ? 1 : 0;
   }
   PMPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm);
   return everywhere != 0;
 }
 
-void Communicators::connect(Attached& attached, std::vector<int> node_of_rank) {
+void Communicators::set_up(Attached& attached, std::vector<int> node_of_rank) {
   Setup setup;
   try {
     Options options;

@@ -4,12 +4,14 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mpi/pmpi/operations.hpp"
 #include "mpi/pmpi/report.hpp"
 #include "weft/weft.hpp"
 
@@ -36,11 +38,17 @@ class Buffer {
 /// calls on a communicator are.
 struct Attached {
   MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
   int size = 0;
-  /// Empty: calls are passed through, and why. The same on all ranks.
-  std::optional<Communicator> weft;
-  Passed why = Passed::setup_failed;
+  /// Not yet connected: nothing that the ranks share stands in the way so far. Apart: calls are
+  /// passed through. The same on all ranks.
+  enum class State : std::uint8_t { not_connected, connected, apart } state = State::not_connected;
+  Passed why = Passed::setup_failed;  // when apart
+  std::optional<Communicator> weft;   // when connected
   Buffer packed_input, packed_output;
+  std::vector<Part> parts;          // of irregular calls
+  std::vector<std::size_t> counts;  // likewise
+  Resolutions operations;
 };
 
 /// Finds what belongs to a communicator, as an attribute on it, so that it is freed with it. Safe
@@ -52,15 +60,18 @@ class Communicators {
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators();
 
-  /// Collective over `comm` in its first call on it. Null when the handle is not a communicator.
+  /// Null when the handle is not a communicator.
   Attached* of(MPI_Comm comm);
+  /// Collective over the communicator, before the first call that weft takes on it. False: it is
+  /// apart.
+  bool connect(Attached& attached);
   /// Frees what belongs to communicators that still exist.
   void free_all();
 
  private:
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
-  std::unique_ptr<Attached> attach(MPI_Comm comm);
-  void connect(Attached& attached, std::vector<int> node_of_rank);
+  static std::unique_ptr<Attached> attach(MPI_Comm comm);
+  void set_up(Attached& attached, std::vector<int> node_of_rank);
   bool have_room_everywhere(MPI_Comm comm);
   void forget(Attached* attached);
 
@@ -68,6 +79,7 @@ class Communicators {
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
   std::vector<Attached*> live_;
+  std::size_t connected_ = 0;
 };
 
 }  // namespace weft::pmpi

@@ -1,8 +1,13 @@
 #include "mpi/pmpi/datatype.hpp"
 
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdint>
+#include <mutex>
 #include <vector>
+
+#include "mpi/pmpi/failure.hpp"
 
 namespace weft::pmpi {
 
@@ -48,6 +53,30 @@ bool is_contiguous(MPI_Datatype type) {
   return result;
 }
 
+// A datatype of more bytes than an int counts.
+class Bytes {
+ public:
+  explicit Bytes(MPI_Count count) {
+    constexpr int kPiece = 1 << 30;
+    const std::array lengths = {static_cast<int>(count / kPiece), static_cast<int>(count % kPiece)};
+    const std::array at = {MPI_Aint{0}, static_cast<MPI_Aint>(count - count % kPiece)};
+    MPI_Datatype piece = MPI_DATATYPE_NULL;
+    require_success(PMPI_Type_contiguous(kPiece, MPI_BYTE, &piece));
+    const std::array types = {piece, MPI_Datatype{MPI_BYTE}};
+    const int error = PMPI_Type_create_struct(2, lengths.data(), at.data(), types.data(), &type_);
+    PMPI_Type_free(&piece);
+    require_success(error);
+    PMPI_Type_commit(&type_);
+  }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { PMPI_Type_free(&type_); }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
 }  // namespace
 
 Layouts::Layouts(MPI_Comm self) : self_(self) {
@@ -66,6 +95,7 @@ bool Layouts::committed(MPI_Datatype type) const {
 
 Layout Layouts::of(MPI_Datatype type) const {
   Layout layout;
+  layout.type = type;
   if (type == MPI_DATATYPE_NULL) return layout;
   void* known = nullptr;
   int found = 0;
@@ -83,39 +113,57 @@ Layout Layouts::of(MPI_Datatype type) const {
   return layout;
 }
 
-// MPI counts what it packs in an int: as many blocks at a time as fit.
-int Layouts::pack(const void* buffer, MPI_Count count, MPI_Datatype type, int blocks,
-                  void* packed) const {
-  const Layout layout = of(type);
-  const MPI_Count block_bytes = count * layout.size_bytes;
-  const int at_once = static_cast<int>(INT_MAX / block_bytes);
-  for (int block = 0; block < blocks; block += at_once) {
-    const int now = blocks - block < at_once ? blocks - block : at_once;
-    int position = 0;
-    const int error = PMPI_Pack(
-        static_cast<const char*>(buffer) + block * count * layout.extent_bytes,
-        static_cast<int>(now * count), type, static_cast<char*>(packed) + block * block_bytes,
-        static_cast<int>(now * block_bytes), &position, self_);
-    if (error != MPI_SUCCESS) return error;
-  }
-  return MPI_SUCCESS;
+void Layouts::exchange_with_self(const void* from, MPI_Datatype from_type, void* to,
+                                 MPI_Datatype to_type) const {
+  // Threads would take one another's message.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  require_success(
+      PMPI_Sendrecv(from, 1, from_type, 0, 0, to, 1, to_type, 0, 0, self_, MPI_STATUS_IGNORE));
 }
 
-int Layouts::unpack(const void* packed, void* buffer, MPI_Count count, MPI_Datatype type,
-                    int blocks) const {
-  const Layout layout = of(type);
-  const MPI_Count block_bytes = count * layout.size_bytes;
-  const int at_once = static_cast<int>(INT_MAX / block_bytes);
-  for (int block = 0; block < blocks; block += at_once) {
-    const int now = blocks - block < at_once ? blocks - block : at_once;
+// MPI counts the bytes that it packs in an int: as many elements at a time as fit, and one that
+// does not fit is sent from its own layout into bytes.
+void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
+                   std::byte* packed) const {
+  if (count * layout.size_bytes == 0) return;
+  const MPI_Count at_once = INT_MAX / layout.size_bytes;
+  for (MPI_Count at = 0; at < count;) {
+    const auto* from = static_cast<const std::byte*>(buffer) + at * layout.extent_bytes;
+    std::byte* to = packed + at * layout.size_bytes;
+    if (at_once == 0) {
+      const Bytes bytes(layout.size_bytes);
+      exchange_with_self(from, layout.type, to, bytes.type());
+      ++at;
+      continue;
+    }
+    const MPI_Count now = std::min(count - at, at_once);
     int position = 0;
-    const int error = PMPI_Unpack(static_cast<const char*>(packed) + block * block_bytes,
-                                  static_cast<int>(now * block_bytes), &position,
-                                  static_cast<char*>(buffer) + block * count * layout.extent_bytes,
-                                  static_cast<int>(now * count), type, self_);
-    if (error != MPI_SUCCESS) return error;
+    require_success(PMPI_Pack(from, static_cast<int>(now), layout.type, to,
+                              static_cast<int>(now * layout.size_bytes), &position, self_));
+    at += now;
   }
-  return MPI_SUCCESS;
+}
+
+void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
+                     const Layout& layout) const {
+  if (count * layout.size_bytes == 0) return;
+  const MPI_Count at_once = INT_MAX / layout.size_bytes;
+  for (MPI_Count at = 0; at < count;) {
+    const std::byte* from = packed + at * layout.size_bytes;
+    auto* to = static_cast<std::byte*>(buffer) + at * layout.extent_bytes;
+    if (at_once == 0) {
+      const Bytes bytes(layout.size_bytes);
+      exchange_with_self(from, bytes.type(), to, layout.type);
+      ++at;
+      continue;
+    }
+    const MPI_Count now = std::min(count - at, at_once);
+    int position = 0;
+    require_success(PMPI_Unpack(from, static_cast<int>(now * layout.size_bytes), &position, to,
+                                static_cast<int>(now), layout.type, self_));
+    at += now;
+  }
 }
 
 }  // namespace weft::pmpi

@@ -7,8 +7,9 @@
 
 namespace weft::pmpi {
 
-/// What an alltoall needs to know of a datatype.
+/// What a call needs to know of a datatype.
 struct Layout {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
   /// A committed datatype that exists. Otherwise the rest says nothing, and the host is to judge.
   bool valid = false;
   /// Elements in a row are exactly their bytes, in order and without gaps, from the buffer's start.
@@ -29,15 +30,16 @@ class Layouts {
 
   Layout of(MPI_Datatype type) const;
 
-  /// Packs `blocks` blocks of `count` elements at `buffer` into blocks of count * size_bytes at
-  /// `packed`. A block is at least 1 and at most INT_MAX bytes. Returns an MPI error code.
-  int pack(const void* buffer, MPI_Count count, MPI_Datatype type, int blocks, void* packed) const;
+  /// Packs `count` elements at `buffer` into count * size_bytes bytes. HostError when the host
+  /// refuses.
+  void pack(const void* buffer, MPI_Count count, const Layout& layout, std::byte* packed) const;
   /// The way back.
-  int unpack(const void* packed, void* buffer, MPI_Count count, MPI_Datatype type,
-             int blocks) const;
+  void unpack(const std::byte* packed, void* buffer, MPI_Count count, const Layout& layout) const;
 
  private:
   bool committed(MPI_Datatype type) const;
+  void exchange_with_self(const void* from, MPI_Datatype from_type, void* to,
+                          MPI_Datatype to_type) const;
 
   MPI_Comm self_;
   int keyval_ = MPI_KEYVAL_INVALID;

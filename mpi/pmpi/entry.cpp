@@ -7,11 +7,26 @@
 
 #include "mpi/pmpi/alltoall.hpp"
 #include "mpi/pmpi/host.hpp"
+#include "mpi/pmpi/moves.hpp"
+#include "mpi/pmpi/reductions.hpp"
+#include "mpi/pmpi/rooted.hpp"
 #include "mpi/pmpi/world.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
 #define WEFT_ALIAS(name) __attribute__((alias(name), visibility("default")))
 
+// One collective under both of its names. `call` is what weft makes of the arguments.
+#define WEFT_DEFINE(name, parameters, arguments, call)                            \
+  WEFT_ENTRY int PMPI_##name parameters {                                         \
+    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name); \
+    auto taken = call;                                                            \
+    const auto done = weft::pmpi::take(taken);                                    \
+    return done ? *done : host arguments;                                         \
+  }                                                                               \
+  extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
+
+using weft::plan::Collective;
+using weft::pmpi::Blocks;
 using weft::pmpi::host_function;
 using weft::pmpi::World;
 
@@ -37,35 +52,27 @@ WEFT_ENTRY int PMPI_Finalize() {
   return host();
 }
 
-WEFT_ENTRY int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  static const auto host = host_function<decltype(PMPI_Alltoall)>("PMPI_Alltoall");
-  const auto done =
-      weft::pmpi::run({sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm});
-  if (done) return *done;
-  return host(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-
 extern "C" {
 int MPI_Init(int* argc, char*** argv) WEFT_ALIAS("PMPI_Init");
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided)
     WEFT_ALIAS("PMPI_Init_thread");
 int MPI_Finalize() WEFT_ALIAS("PMPI_Finalize");
-int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                 int recvcount, MPI_Datatype recvtype, MPI_Comm comm) WEFT_ALIAS("PMPI_Alltoall");
 }
 
+WEFT_DEFINE(Barrier, (MPI_Comm comm), (comm), weft::pmpi::Barrier(comm))
+
+#define WEFT_COLLECTIVE WEFT_DEFINE
+#define WEFT_COUNT int
+#define WEFT_DISPLACEMENT int
+#include "mpi/pmpi/collectives.inc"
+#undef WEFT_COLLECTIVE
+#undef WEFT_COUNT
+#undef WEFT_DISPLACEMENT
+
 #if MPI_VERSION >= 4
-WEFT_ENTRY int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                               void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                               MPI_Comm comm) {
-  static const auto host = host_function<decltype(PMPI_Alltoall_c)>("PMPI_Alltoall_c");
-  const auto done =
-      weft::pmpi::run({sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm});
-  if (done) return *done;
-  return host(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-}
-extern "C" int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
-                              MPI_Comm comm) WEFT_ALIAS("PMPI_Alltoall_c");
+#define WEFT_COLLECTIVE(name, parameters, arguments, call) \
+  WEFT_DEFINE(name##_c, parameters, arguments, call)
+#define WEFT_COUNT MPI_Count
+#define WEFT_DISPLACEMENT MPI_Aint
+#include "mpi/pmpi/collectives.inc"
 #endif

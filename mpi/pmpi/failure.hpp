@@ -12,6 +12,15 @@ namespace weft::pmpi {
 
 inline constexpr int kUsageExitCode = 2;
 
+/// The host MPI refused a call of ours: its error code, for the program.
+struct HostError {
+  int code = MPI_SUCCESS;
+};
+
+inline void require_success(int code) {
+  if (code != MPI_SUCCESS) throw HostError{code};
+}
+
 /// "weft: LINE" on standard error, in one write so that ranks do not interleave.
 void print_line(std::string_view line);
 

@@ -1,7 +1,6 @@
 #include "mpi/pmpi/host.hpp"
 
 #include <dlfcn.h>
-#include <mpi.h>
 #include <unistd.h>
 
 #include <array>

@@ -1,9 +1,19 @@
 // The host MPI: the program's own, underneath this add-on.
 #pragma once
 
+#include <mpi.h>
+
 #include <string>
 
 namespace weft::pmpi {
+
+/// MPI forbids that a call sends from the buffer that it receives into. Open MPI takes that as in
+/// place, without a word; MPICH refuses it where both are told in the same way.
+#ifdef OPEN_MPI
+inline constexpr bool kRefusesEqualBuffers = false;
+#else
+inline constexpr bool kRefusesEqualBuffers = true;
+#endif
 
 /// The host's function of that name ("PMPI_Alltoall"), past the one that this add-on defines.
 /// Ends the process with one line when there is none: the call has nowhere to go.

@@ -18,13 +18,11 @@ using nlohmann::json;
 std::string_view reason(Passed passed) {
   switch (passed) {
     case Passed::disabled:
-      return "WEFT_DISABLE is set";
+      return "WEFT_DISABLE names it";
     case Passed::arguments:
       return "arguments that the host MPI is to judge";
     case Passed::no_bytes:
       return "nothing to exchange";
-    case Passed::large_blocks:
-      return "blocks of 2 GiB or more";
     case Passed::one_rank:
       return "a communicator of one rank";
     case Passed::intercommunicator:
@@ -103,10 +101,15 @@ std::string Tally::serialize() const {
                                      {"wire_bytes", entry.wire_bytes},
                                      {"seconds", entry.seconds}});
   }
-  for (std::size_t i = 0; i < kPassedReasons; ++i) {
-    const std::uint64_t calls = passed_[i].load(std::memory_order_relaxed);
-    if (calls == 0) continue;
-    result["passed"].push_back({{"why", reason(static_cast<Passed>(i))}, {"calls", calls}});
+  for (const plan::Collective collective : plan::all_collectives()) {
+    const auto& passed = passed_[static_cast<std::size_t>(collective)];
+    for (std::size_t i = 0; i < kPassedReasons; ++i) {
+      const std::uint64_t calls = passed[i].load(std::memory_order_relaxed);
+      if (calls == 0) continue;
+      result["passed"].push_back({{"collective", to_string(collective)},
+                                  {"why", reason(static_cast<Passed>(i))},
+                                  {"calls", calls}});
+    }
   }
   // A note may hold bytes of a path or a variable that are not UTF-8.
   return result.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -152,7 +155,7 @@ void merge_rank(json& all, const json& one) {
     raise<double>(*same, entry, "seconds");
   }
   for (const json& entry : one.at("passed")) {
-    json* same = find_or_add(all["passed"], entry, {"why"});
+    json* same = find_or_add(all["passed"], entry, {"collective", "why"});
     if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
   }
   for (const char* key : {"devices", "views", "notes"}) merge_list(all[key], one.at(key));
@@ -171,19 +174,19 @@ std::string table(const json& all) {
                                  all["nodes"].get<int>(), all["machine"].get<std::string>(),
                                  all["host"].get<std::string>());
   if (!all["collectives"].empty()) {
-    text += fmt::format("  {:<12}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10}\n", "collective", "algorithm",
+    text += fmt::format("  {:<16}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10}\n", "collective", "algorithm",
                         "calls", "bytes", "messages", "device bytes", "seconds");
   }
   for (const json& entry : all["collectives"]) {
-    text += fmt::format("  {:<12}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10.3f}\n",
+    text += fmt::format("  {:<16}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10.3f}\n",
                         entry["collective"].get<std::string>(),
                         entry["algorithm"].get<std::string>(), entry["calls"].get<std::uint64_t>(),
                         entry["bytes"].get<std::uint64_t>(), entry["messages"].get<std::uint64_t>(),
                         entry["wire_bytes"].get<std::uint64_t>(), entry["seconds"].get<double>());
   }
   for (const json& entry : all["passed"]) {
-    text += fmt::format("  passed through: {} ({})\n", entry["calls"].get<std::uint64_t>(),
-                        entry["why"].get<std::string>());
+    text += fmt::format("  passed through: {} {} ({})\n", entry["collective"].get<std::string>(),
+                        entry["calls"].get<std::uint64_t>(), entry["why"].get<std::string>());
   }
   text += fmt::format(
       "  device: {}; inside a node: {}; most on one rank: {} connections, {} reconnections, {} "

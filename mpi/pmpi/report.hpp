@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plan/problem.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::pmpi {
@@ -21,14 +22,13 @@ enum class Passed {
   disabled,
   arguments,
   no_bytes,
-  large_blocks,
   one_rank,
   intercommunicator,
   foreign_ranks,
   too_many,
   setup_failed,
 };
-inline constexpr std::size_t kPassedReasons = 9;
+inline constexpr std::size_t kPassedReasons = 8;
 std::string_view reason(Passed passed);
 
 /// Where the report goes: nowhere, or as a table or JSON to standard error or a file.
@@ -44,8 +44,9 @@ struct ReportTarget {
 /// This rank's part of the report. Safe from many threads.
 class Tally {
  public:
-  void count_passed(Passed why) noexcept {
-    passed_[static_cast<std::size_t>(why)].fetch_add(1, std::memory_order_relaxed);
+  void count_passed(plan::Collective collective, Passed why) noexcept {
+    passed_[static_cast<std::size_t>(collective)][static_cast<std::size_t>(why)].fetch_add(
+        1, std::memory_order_relaxed);
   }
   void add_note(std::string note);
   /// What a communicator did, when it goes.
@@ -54,7 +55,9 @@ class Tally {
   std::string serialize() const;
 
  private:
-  std::array<std::atomic<std::uint64_t>, kPassedReasons> passed_ = {};
+  static constexpr std::size_t kCollectives = 32;  // no fewer than there are
+
+  std::array<std::array<std::atomic<std::uint64_t>, kPassedReasons>, kCollectives> passed_ = {};
   mutable std::mutex mutex_;
   std::vector<Statistics::Entry> entries_;
   std::set<std::string> devices_, views_, notes_;

@@ -1,7 +1,5 @@
 #include "mpi/pmpi/settings.hpp"
 
-#include <array>
-
 #include <nlohmann/json.hpp>
 
 #include "base/env.hpp"
@@ -13,23 +11,30 @@
 namespace weft::pmpi {
 
 using nlohmann::json;
+using plan::CollectiveSet;
 
 namespace {
 
-// Plans are made by each rank for itself: they fit together only when these are the same.
-constexpr std::array kShared = {"WEFT_NODES", "WEFT_ALLTOALL"};
+CollectiveSet disabled_by(const std::string& text) {
+  return CollectiveSet::parse("WEFT_DISABLE", text.empty() ? "0" : text);
+}
+
+CollectiveSet disabled_here() {
+  return disabled_by(env::text("WEFT_DISABLE").value_or(""));
+}
 
 std::string facts_of_this_rank() {
-  json facts = {{"host", hierarchy::host_identity()}, {"disabled", false}, {"error", ""}};
-  for (const char* name : kShared) facts[name] = env::text(name).value_or("");
-  facts["WEFT_REPORT"] = env::text("WEFT_REPORT").value_or("");
+  json facts = {{"host", hierarchy::host_identity()}, {"error", ""}};
+  for (const std::string& name : comm::Settings::shared_variables()) {
+    facts[name] = env::text(name.c_str()).value_or("");
+  }
+  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE"})
+    facts[name] = env::text(name).value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
-    const bool disabled = env::flag("WEFT_DISABLE").value_or(false);
-    facts["disabled"] = disabled;
     // What is disabled may be set to anything.
-    if (!disabled) comm::Settings::from_environment();
+    if (disabled_here() != CollectiveSet::all()) comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }
@@ -68,18 +73,19 @@ Agreement agree(Bootstrap& bootstrap) {
   std::vector<json> ranks;
   for (const std::string& facts : bootstrap.allgather(facts_of_this_rank()))
     ranks.push_back(json::parse(facts));
-  bool disabled = false;
-  for (const json& facts : ranks) disabled = disabled || facts.at("disabled").get<bool>();
   require_no_error(ranks);
-  if (disabled) {
-    return {.disabled = true,
-            .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
-            .machine = hierarchy::Machine::uniform(1, bootstrap.size())};
+  Agreement agreement{.disabled = {},
+                      .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
+                      .machine = hierarchy::Machine::uniform(1, bootstrap.size())};
+  for (const json& facts : ranks) {
+    agreement.disabled |= disabled_by(facts.at("WEFT_DISABLE").get<std::string>());
   }
-  for (const char* name : kShared) require_same(ranks, name);
-  return {.disabled = false,
-          .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
-          .machine = machine_of(ranks)};
+  if (agreement.disabled == CollectiveSet::all()) return agreement;
+  for (const std::string& name : comm::Settings::shared_variables()) {
+    require_same(ranks, name.c_str());
+  }
+  agreement.machine = machine_of(ranks);
+  return agreement;
 }
 
 }  // namespace weft::pmpi

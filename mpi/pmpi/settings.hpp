@@ -6,13 +6,14 @@
 
 #include "hierarchy/machine.hpp"
 #include "mpi/pmpi/report.hpp"
+#include "plan/collective_set.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::pmpi {
 
 struct Agreement {
-  bool disabled = false;  // WEFT_DISABLE on any rank
-  ReportTarget report;    // as rank 0 asks
+  plan::CollectiveSet disabled;  // WEFT_DISABLE of all ranks together
+  ReportTarget report;           // as rank 0 asks
   hierarchy::Machine machine;
 };
 

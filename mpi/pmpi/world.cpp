@@ -45,11 +45,13 @@ World::World() : bootstrap_(mpi_bootstrap(MPI_COMM_WORLD)) {
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &group_);
   layouts_ = std::make_unique<Layouts>(self_);
+  operations_ = std::make_unique<Operations>(self_, *layouts_);
   communicators_ = std::make_unique<Communicators>(*this);
 }
 
 World::~World() {
   communicators_.reset();
+  operations_.reset();
   layouts_.reset();
   bootstrap_.reset();
   PMPI_Group_free(&group_);

@@ -10,7 +10,9 @@
 
 #include "hierarchy/machine.hpp"
 #include "mpi/pmpi/datatype.hpp"
+#include "mpi/pmpi/operations.hpp"
 #include "mpi/pmpi/report.hpp"
+#include "plan/collective_set.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::pmpi {
@@ -31,12 +33,13 @@ class World {
 
   ~World();
 
-  /// WEFT_DISABLE is set, on some rank: everything goes to the host.
-  bool disabled() const { return disabled_; }
+  /// WEFT_DISABLE names it, on some rank: it goes to the host.
+  bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
   /// The node of each of `ranks` ranks, which are those of `group`, numbered as they first appear.
   /// Empty when the group has ranks outside this world.
   std::vector<int> nodes_of(MPI_Group group) const;
   const Layouts& layouts() const { return *layouts_; }
+  const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }
   Tally& tally() { return tally_; }
 
@@ -47,11 +50,12 @@ class World {
   MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
   MPI_Group group_ = MPI_GROUP_NULL;
   std::unique_ptr<Bootstrap> bootstrap_;  // on a duplicate of MPI_COMM_WORLD
-  bool disabled_ = false;
+  plan::CollectiveSet disabled_;
   ReportTarget report_;
   std::unique_ptr<hierarchy::Machine> machine_;
   Tally tally_;
   std::unique_ptr<Layouts> layouts_;
+  std::unique_ptr<Operations> operations_;
   std::unique_ptr<Communicators> communicators_;
 };
 

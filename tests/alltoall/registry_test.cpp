@@ -30,6 +30,9 @@ TEST(Registry, NamesAreCanonical) {
   EXPECT_EQ(Algorithm::parse("sa:between=isend,direct=0").name(), "sa");
   EXPECT_EQ(Algorithm::parse("sa:between=isend"), Algorithm::parse("sa"));
   EXPECT_EQ(Algorithm::parse("bruck:radix=2").name(), "bruck");
+  EXPECT_EQ(Algorithm::parse("sa:window=3,aggregate=64K,cores=2").name(),
+            "sa:cores=2,aggregate=65536,window=3");
+  EXPECT_EQ(Algorithm::parse("fat-tree:arity=8").name(), "fat-tree");
   EXPECT_EQ(Algorithm::parse("rd:radix=8,between=bruck,direct=yes").name(),
             "rd:direct=1,between=bruck,radix=8");
   EXPECT_FALSE(Algorithm::parse("sa") == Algorithm::parse("rd"));
@@ -40,26 +43,44 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
     return error_of([&] { Algorithm::parse(text); });
   };
   EXPECT_EQ(error("fast"),
-            "algorithm 'fast': not one of isend, bruck, pairwise-xor, pairwise-ring, sa, rd, "
-            "leader");
+            "algorithm 'fast': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, "
+            "sa, rd, leader");
   EXPECT_EQ(error(""),
-            "algorithm '': not one of isend, bruck, pairwise-xor, pairwise-ring, sa, rd, leader");
+            "algorithm '': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, "
+            "leader");
   EXPECT_EQ(error("bruck:leaders=2"),
             "algorithm 'bruck:leaders=2': parameter 'leaders' is not one of its own (radix)");
   EXPECT_EQ(error("isend:radix=2"),
-            "algorithm 'isend:radix=2': parameter 'radix' is not one of its own (it has none)");
-  EXPECT_EQ(error("sa:leaders=2"),
-            "algorithm 'sa:leaders=2': parameter 'leaders' is not one of its own (direct, between, "
-            "radix with between=bruck)");
+            "algorithm 'isend:radix=2': parameter 'radix' is not one of its own (window)");
   EXPECT_EQ(
-      error("leader:k=2"),
-      "algorithm 'leader:k=2': parameter 'k' is not one of its own (leaders, direct, between, "
-      "radix with between=bruck)");
-  EXPECT_EQ(error("sa:radix=4"), "algorithm 'sa:radix=4': a radix is for bruck alone");
-  EXPECT_EQ(error("sa:radix=2"), "algorithm 'sa:radix=2': a radix is for bruck alone");
+      error("pairwise-xor:radix=2"),
+      "algorithm 'pairwise-xor:radix=2': parameter 'radix' is not one of its own (it has none)");
+  EXPECT_EQ(error("sa:leaders=2"),
+            "algorithm 'sa:leaders=2': parameter 'leaders' is not one of its own (cores, direct, "
+            "aggregate, between, radix with between=bruck, window with between=isend, arity with "
+            "between=fat-tree)");
+  EXPECT_EQ(error("leader:k=2"),
+            "algorithm 'leader:k=2': parameter 'k' is not one of its own (leaders, direct, "
+            "aggregate, between, radix with between=bruck, window with between=isend, arity with "
+            "between=fat-tree)");
+  EXPECT_EQ(error("sa:radix=4"), "algorithm 'sa:radix=4': radix is for bruck alone");
+  EXPECT_EQ(error("sa:radix=2"), "algorithm 'sa:radix=2': radix is for bruck alone");
+  EXPECT_EQ(error("sa:between=bruck,window=2"),
+            "algorithm 'sa:between=bruck,window=2': window is for isend alone");
+  EXPECT_EQ(error("sa:arity=2"), "algorithm 'sa:arity=2': arity is for fat-tree alone");
+  EXPECT_EQ(error("isend:window=0"),
+            "algorithm 'isend:window=0': window=0: not a whole number from 1 to 2147483647");
+  EXPECT_EQ(error("rd:cores=0"),
+            "algorithm 'rd:cores=0': cores=0: not a whole number from 1 to 2147483647");
+  EXPECT_EQ(
+      error("sa:aggregate=8G"),
+      "algorithm 'sa:aggregate=8G': aggregate=8G: not a size from 0 to 4294967296 bytes (K, M "
+      "and G are powers of 1024)");
+  EXPECT_EQ(error("leader:cores=2").substr(0, 49),
+            "algorithm 'leader:cores=2': parameter 'cores' is ");
   EXPECT_EQ(error("sa:between=rd"),
             "algorithm 'sa:between=rd': between=rd: not one of isend, bruck, pairwise-xor, "
-            "pairwise-ring");
+            "pairwise-ring, fat-tree");
   EXPECT_EQ(error("bruck:radix=1"),
             "algorithm 'bruck:radix=1': radix=1: not a whole number from 2 to 2147483647");
   EXPECT_EQ(error("leader:leaders=0"),

@@ -29,7 +29,35 @@ TEST(Check, ProvesEveryVariantOnASmallRange) {
     }
     EXPECT_EQ(told.at(key), sum) << key;
   }
-  EXPECT_EQ(told.at("algorithms").size(), 7u);
+  EXPECT_EQ(told.at("algorithms").size(), 8u);
+}
+
+TEST(Check, ProvesAlltoallvWithEveryKindOfCountsAndInPlace) {
+  for (const bool in_place : {false, true}) {
+    std::vector<std::string> arguments = {"check",          "alltoallv", "--algorithm",
+                                          "sa:aggregate=8", "--machine", "1+3",
+                                          "--bytes",        "0,9",       "--json"};
+    if (in_place) arguments.emplace_back("--in-place");
+    const auto told = json::parse(run_tool(arguments).out);
+    EXPECT_TRUE(told.at("holds").get<bool>());
+    EXPECT_EQ(told.at("problems"), 2 * 4);
+  }
+  const auto every = json::parse(run_tool({"check", "alltoallv", "--ranks", "1..4", "--json"}).out);
+  EXPECT_TRUE(every.at("holds").get<bool>());
+  EXPECT_EQ(every.at("algorithms").size(), 7u);  // all but bruck
+}
+
+TEST(Check, TellsHowToSeeAFailureOfAlltoallvAgain) {
+  // Plans for random counts are none for skewed ones.
+  const std::string plans = run_tool({"plan", "alltoallv", "--algorithm", "sa", "--machine", "1+3",
+                                      "--bytes", "64", "--text"})
+                                .out;
+  const std::vector<std::string> check = {"check",   "alltoallv", "--machine", "1+3",
+                                          "--bytes", "64",        "--file",    "-"};
+  EXPECT_EQ(run_tool(check, {.input = plans}).code, 0);
+  auto skewed = check;
+  skewed.insert(skewed.end(), {"--counts", "skew"});
+  EXPECT_EQ(run_tool(skewed, {.input = plans}).code, 1);
 }
 
 TEST(Check, CountsWhatItProvedForPeople) {

@@ -57,8 +57,29 @@ TEST(Info, ShowsTheSoftwareDevice) {
   EXPECT_GT(port.at("lid"), 0);
   EXPECT_GE(port.at("mtu_bytes"), 256);
   EXPECT_GE(port.at("gids").size(), 1u);
-  EXPECT_NE(told.at("device").at("name").get<std::string>().find("software device"),
-            std::string::npos);
+  ASSERT_EQ(told.at("rails").size(), 1u);
+  EXPECT_EQ(told.at("rails")[0].at("name"), "weft_soft0 port 1 (software device)");
+}
+
+TEST(Info, ShowsTheRailsThatWouldBeUsed) {
+  const std::string device = "weft_soft2,weft_soft0";
+  const auto told = info({.environment = {{"WEFT_SOFT_DEVICES", "3"}, {"WEFT_DEVICE", device}}});
+  ASSERT_EQ(told.at("rails").size(), 2u);
+  for (const auto& [number, name] : {std::pair(0, "weft_soft2"), std::pair(1, "weft_soft0")}) {
+    const auto& rail = told.at("rails")[number];
+    EXPECT_EQ(rail.at("name").get<std::string>().find(name), 0u) << rail;
+    EXPECT_EQ(rail.at("numa_node"), nullptr);
+    EXPECT_EQ(rail.at("numa_distance"), 10);
+    EXPECT_NE(rail.at("address").get<std::string>().find("LID"), std::string::npos);
+  }
+  const Ended text =
+      run_tool({"info"}, {.environment = {{"WEFT_SOFT_DEVICES", "2"}, {"WEFT_DEVICE", "soft"}}});
+  EXPECT_NE(text.out.find("weft_soft1 port 1 (software device)\n"), std::string::npos) << text.out;
+}
+
+TEST(Info, SaysWhetherRegistrationsAreKept) {
+  const auto told = info().at("registrations");
+  EXPECT_NE(told.at("kept").get<bool>(), !told.at("why").get<std::string>().empty()) << told;
 }
 
 TEST(Info, ShowsHowTheSoftwareDeviceMovesBytes) {
@@ -110,7 +131,7 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
        "WEFT_EAGER=lots: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
       {"WEFT_ALLTOALL", "magic",
        "WEFT_ALLTOALL=magic: algorithm 'magic': not one of isend, bruck, pairwise-xor, "
-       "pairwise-ring, sa, rd, leader"},
+       "pairwise-ring, fat-tree, sa, rd, leader"},
   };
   for (const auto& [name, value, line] : kWrong) {
     const Ended ended = run_tool({"info", "--json"}, {.environment = {{name, value}}});
@@ -120,7 +141,7 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
   }
   const Ended device = run_tool({"info"}, {.environment = {{"WEFT_DEVICE", "mlx9_9"}}});
   EXPECT_EQ(device.code, 2);
-  EXPECT_TRUE(device.err.starts_with("weft: WEFT_DEVICE=mlx9_9: there is no such device;"))
+  EXPECT_TRUE(device.err.starts_with("weft: WEFT_DEVICE=mlx9_9: there is no device mlx9_9;"))
       << device.err;
 }
 

@@ -35,7 +35,7 @@ void exchange_and_compare(Communicator& comm, std::size_t block, int call, bool 
   const auto untouched = input;
   if (in_place) {
     std::copy(input.begin(), input.end(), output.begin() + kGuard);
-    comm.alltoall_in_place(output.data() + kGuard, block);
+    comm.alltoall(output.data() + kGuard, output.data() + kGuard, block);
   } else {
     comm.alltoall(input.data(), output.data() + kGuard, block);
   }
@@ -56,7 +56,7 @@ Options on(const char* machine, std::string algorithm = "") {
   const auto parsed = hierarchy::Machine::parse(machine);
   Options options;
   options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
-  options.alltoall = std::move(algorithm);
+  if (!algorithm.empty()) options.algorithms["alltoall"] = std::move(algorithm);
   return options;
 }
 
@@ -121,7 +121,7 @@ TEST(Alltoall, RanksThatDisagreeAllGetTheSameError) {
   const auto errors = run_ranks(3, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     Communicator comm(std::move(bootstrap), on("1x3"));
     std::vector<std::byte> buffer(96);
-    comm.alltoall_in_place(buffer.data(), rank == 2 ? 16 : 32);
+    comm.alltoall(buffer.data(), buffer.data(), rank == 2 ? 16 : 32);
   });
   for (const std::string& error : errors) {
     EXPECT_EQ(error,

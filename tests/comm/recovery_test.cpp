@@ -1,48 +1,18 @@
 // Connections that break in the middle of alltoalls: the answers are right all the same, or every
 // rank says why not, in time.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
 #include "processes.hpp"
-#include "verbs/library.hpp"
+#include "trouble.hpp"
 
 namespace weft {
 namespace {
 
+using test::exchange;
+using test::inject;
+
 constexpr int kRanks = 4;
-const std::vector<std::size_t> kCounts = {1, 100, 3000, 40000};
-
-/// From here on the software device of this process has these faults.
-void inject(const std::string& faults) {
-  void* device = ::dlopen(verbs::soft_device_path().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (device == nullptr) throw Error("the software device is not loaded");
-  auto* call = reinterpret_cast<int (*)(const char*)>(::dlsym(device, "weft_soft_inject"));
-  if (call == nullptr || call(faults.c_str()) != 0) throw Error("not injected: " + faults);
-}
-
-/// Alltoalls of several sizes with contents of their own, all of it checked; "" or what was wrong.
-std::string exchange(Communicator& comm, int round) {
-  const int ranks = comm.size();
-  const auto value = [&](int from, int to, std::size_t i) {
-    return static_cast<int>(i) + 7919 * (from * ranks + to) + 104729 * round;
-  };
-  for (const std::size_t count : kCounts) {
-    std::vector<int> input(static_cast<std::size_t>(ranks) * count);
-    std::vector<int> output(input.size(), -1);
-    for (std::size_t i = 0; i < input.size(); ++i) {
-      input[i] = value(comm.rank(), static_cast<int>(i / count), i % count);
-    }
-    comm.alltoall<int>(input, output);
-    for (std::size_t i = 0; i < output.size(); ++i) {
-      const int from = static_cast<int>(i / count);
-      if (output[i] == value(from, comm.rank(), i % count)) continue;
-      return fmt::format("round {}, {} elements: element {} from rank {} is wrong", round, count,
-                         i % count, from);
-    }
-  }
-  return "";
-}
 
 struct Weather {
   const char* name;
@@ -53,10 +23,10 @@ void PrintTo(const Weather& weather, std::ostream* out) {
   *out << weather.name;
 }
 
-class Recovery : public testing::TestWithParam<std::tuple<Weather, const char*>> {};
+class Recovery : public testing::TestWithParam<std::tuple<Weather, const char*, const char*>> {};
 
 TEST_P(Recovery, BringsEveryMessageOnce) {
-  const auto& [weather, placement] = GetParam();
+  const auto& [weather, placement, rails] = GetParam();
   const auto body = [&weather = weather](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     // Connections and plans are made first: a rank that waits in the bootstrap answers nobody.
@@ -71,6 +41,7 @@ TEST_P(Recovery, BringsEveryMessageOnce) {
   const auto ended = test::run_processes(kRanks,
                                          {{"WEFT_NODES", "2"},
                                           {"WEFT_PLACEMENT", placement},
+                                          {"WEFT_SOFT_DEVICES", rails},
                                           {"WEFT_RC_TIMEOUT", "8"},
                                           {"WEFT_RC_RETRY", "1"},
                                           {"WEFT_RECOVERY", "40"}},
@@ -89,9 +60,10 @@ INSTANTIATE_TEST_SUITE_P(
                                      Weather{"Flushes", "qp-error:chance=0.02", 20},
                                      Weather{"LostAnswers", "lost-answer:chance=0.02", 20},
                                      Weather{"PortDown", "port-down:at=9,for=100ms", 5}),
-                     testing::Values("polled", "immediate")),
+                     testing::Values("polled", "immediate"), testing::Values("1", "2", "3")),
     [](const auto& one) {
-      return std::string(std::get<0>(one.param).name) + std::get<1>(one.param);
+      return std::string(std::get<0>(one.param).name) + std::get<1>(one.param) + "On" +
+             std::get<2>(one.param);
     });
 
 TEST(RecoveryThatFails, EndsEveryRankWithTheReason) {

@@ -111,6 +111,20 @@ class Installed(unittest.TestCase):
         self.assert_runs(os.path.join(tree, "user_c"), device=False)
         self.assert_runs(os.path.join(tree, "user_cpp"), device=True)
 
+    def test_the_software_device_takes_faults(self):
+        """In plain C, linked to it."""
+        source = os.path.join(self.scratch, "faults.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <errno.h>\n#include <weft/soft/extensions.h>\n"
+                       "int main(void) {\n"
+                       "  if (weft_soft_inject(\"delay:by=1us\") != 0) return 1;\n"
+                       "  return weft_soft_inject(\"nonsense\") == EINVAL ? 0 : 2;\n}\n")
+        program = os.path.join(self.scratch, "faults")
+        device = self.path("lib/weft/libweft-verbs-soft.so")
+        run("cc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{self.path('include')}", source,
+            device, f"-Wl,-rpath,{self.path('lib/weft')}", "-o", program)
+        run(program, env=clean_environment())
+
     def test_pkg_config(self):
         env = os.environ | {"PKG_CONFIG_PATH": self.path("lib/pkgconfig")}
         flags = run("pkg-config", "--cflags", "--libs", "weft", env=env).split()

@@ -24,9 +24,9 @@ ROOMS = {
     "verbs": ["base"],
     "verbs/soft": ["base"],
     "engine": ["plan", "verbs"],
-    "comm": ["hierarchy", "alltoall", "engine"],
+    "comm": ["hierarchy", "alltoall", "gather", "reduce", "engine"],
     "mpi": ["comm"],
-    "cli": ["comm", "gather", "reduce", "sim", "nic_profiles"],
+    "cli": ["comm", "sim", "nic_profiles"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

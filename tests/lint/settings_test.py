@@ -21,6 +21,10 @@ class Settings(unittest.TestCase):
         for path in include_direction.sources(ROOT):
             if include_direction.room_of(path) in include_direction.ROOMS:
                 in_code |= set(re.findall(r'\w\(\s*"(WEFT_\w+)"\s*[,)]', read(path)))
+        # One for each collective, whose names make theirs.
+        collectives = re.findall(r'\{Collective::\w+, "(\w+)"\}', read("plan/problem.cpp"))
+        self.assertGreater(len(collectives), 10)
+        in_code |= {"WEFT_" + name.upper() for name in collectives}
         rows = re.findall(r"^\| (`WEFT_[^|]*) \|", read("README.md"), re.MULTILINE)
         in_table = [name for row in rows for name in re.findall(r"WEFT_\w+", row)]
         self.assertGreater(len(in_code), 10)

@@ -20,7 +20,15 @@ def parse_arguments():
     parser.add_argument("--device", action="store_true", help="blocks must cross the device")
     parser.add_argument("--passed", action="append", default=[], metavar="WHY",
                         help="the report must say that calls were passed through, and why")
+    parser.add_argument("--note", action="append", default=[], metavar="TEXT",
+                        help="the report must have a note that says so")
+    parser.add_argument("--no-note", action="append", default=[], metavar="TEXT",
+                        help="the report must have no such note")
     parser.add_argument("--all-passed", action="store_true", help="weft must have taken no call")
+    parser.add_argument("--all-taken", action="store_true",
+                        help="weft must have taken calls of every collective")
+    parser.add_argument("--not-taken", metavar="NAMES",
+                        help="weft must have taken no calls of these collectives, and some others")
     parser.add_argument("--like-plain", action="store_true",
                         help="run it plain, too: both must print the same")
     parser.add_argument("--refused", metavar="TEXT",
@@ -74,6 +82,19 @@ def judge_refusal(arguments, code, errors):
         yield f"{len(lines)} ranks of {arguments.ranks} said 'weft: {arguments.refused}...'"
 
 
+COLLECTIVES = {"alltoall", "broadcast", "scatter", "gather", "allgather", "barrier", "reduce",
+               "allreduce", "reduce_scatter", "scan", "exscan"}
+
+
+def judge_collectives(arguments, report):
+    taken = {entry["collective"] for entry in report["collectives"] if entry["calls"] != 0}
+    if arguments.all_taken and taken != COLLECTIVES:
+        yield f"weft took no call of: {sorted(COLLECTIVES - taken)}"
+    for name in arguments.not_taken.split(",") if arguments.not_taken else []:
+        if name in taken:
+            yield f"weft took calls of {name}"
+
+
 def judge_report(arguments, path):
     if not os.path.exists(path):
         yield "no report was written"
@@ -87,8 +108,15 @@ def judge_report(arguments, path):
         yield f"weft took {calls} calls"
     if not arguments.all_passed and calls == 0:
         yield "weft took no call"
+    yield from judge_collectives(arguments, report)
     if arguments.device and crossed == 0:
         yield "nothing crossed the device"
+    for text in arguments.note:
+        if not any(text in note for note in report["notes"]):
+            yield f"no note says: {text}"
+    for text in arguments.no_note:
+        if any(text in note for note in report["notes"]):
+            yield f"a note says: {text}"
     for why in arguments.passed:
         if not any(why in entry["why"] for entry in report["passed"]):
             yield f"no call was passed through for: {why}"

@@ -50,6 +50,45 @@ static void nothing(void) {
   MPI_Type_free(&empty);
 }
 
+static void nothing_to_combine(void) {
+  const int none[64] = {0};
+  int untouched = 42;
+  expect(MPI_Bcast(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "no broadcast");
+  expect(MPI_Gatherv(NULL, 0, MPI_INT, NULL, none, none, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS,
+         "no gather");
+  expect(MPI_Allgatherv(NULL, 0, MPI_INT, NULL, none, none, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS,
+         "no allgather");
+  expect(
+      MPI_Allreduce(MPI_IN_PLACE, &untouched, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS,
+      "no sum");
+  expect(MPI_Reduce_scatter(MPI_IN_PLACE, &untouched, none, MPI_INT, MPI_SUM, MPI_COMM_WORLD) ==
+             MPI_SUCCESS,
+         "no sums");
+  expect(untouched == 42, "nothing to combine wrote something");
+}
+
+static void first_of_two(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  memcpy(inout, in, (size_t)*count * sizeof(int));
+}
+
+/* An operation's handle that is freed is used again, for one that does something else. */
+static void reused_operation_handles(void) {
+  for (int turn = 0; turn < 6; ++turn) {
+    MPI_Op op;
+    int mine = rank + 1, result = 0;
+    if (turn % 2 == 0) {
+      MPI_Op_create(first_of_two, 0, &op);
+      MPI_Allreduce(&mine, &result, 1, MPI_INT, op, MPI_COMM_WORLD);
+      expect(result == 1, "turn %d of a reused operation: %d", turn, result);
+      MPI_Op_free(&op);
+    } else {
+      MPI_Allreduce(&mine, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+      expect(result == size, "turn %d of a predefined operation: %d", turn, result);
+    }
+  }
+}
+
 /* The datatype says where the data lies; the buffer is MPI_BOTTOM. */
 static void absolute_addresses(void) {
   int *send = malloc(sizeof(int) * (size_t)size), *receive = malloc(sizeof(int) * (size_t)size);
@@ -76,6 +115,24 @@ static void absolute_addresses(void) {
   free(receive);
 }
 
+/* Of an inter-communicator: a root's group sends, or takes, and has no root but MPI_ROOT. */
+static void intercommunicator_with_root(MPI_Comm inter, int side, int remote) {
+  int own = 0, number = side == 0 ? 41 : -1, sum = 0, none = 0;
+  MPI_Comm_rank(inter, &own);
+  const int root = side == 1 ? 0 : own == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  if (side == 0 && own == 0) number = 42;
+  MPI_Bcast(&number, 1, MPI_INT, root, inter);
+  expect(side == 0 || number == 42, "an inter-communicator's broadcast: %d", number);
+  int* all = calloc((size_t)remote, sizeof *all);
+  MPI_Gather(&own, 1, MPI_INT, root == MPI_ROOT ? all : &none, 1, MPI_INT, root, inter);
+  for (int i = 0; i < remote && root == MPI_ROOT; ++i)
+    expect(all[i] == i, "an inter-communicator's gather: %d from %d", all[i], i);
+  MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, inter);
+  expect(sum == remote * (remote - 1) / 2, "an inter-communicator's sum: %d", sum);
+  MPI_Barrier(inter);
+  free(all);
+}
+
 static void intercommunicator(void) {
   if (size < 2) return;
   MPI_Comm half, inter;
@@ -90,6 +147,7 @@ static void intercommunicator(void) {
   MPI_Alltoall(send, 1, MPI_INT, receive, 1, MPI_INT, inter);
   for (int i = 0; i < remote; ++i) wrong += receive[i] != (1 - side) * 10000 + i * 100 + own;
   expect(wrong == 0, "an inter-communicator: %d wrong", wrong);
+  intercommunicator_with_root(inter, side, remote);
   MPI_Comm merged;
   MPI_Intercomm_merge(inter, side, &merged);
   expect_ints_arrive(merged, 3, "a merged communicator");
@@ -221,6 +279,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   pair_types();
   nothing();
+  nothing_to_combine();
+  reused_operation_handles();
   absolute_addresses();
   expect_ints_arrive(MPI_COMM_SELF, 5, "MPI_COMM_SELF");
   intercommunicator();

@@ -29,6 +29,11 @@ TEST(Contract, OfNoBytesExpectsNothing) {
 TEST(Contract, CoversJustTheOutputOfEachCollective) {
   for (const Collective collective : all_collectives()) {
     Problem problem{collective, 5, 8, 8, 3, 8};
+    if (collective == Collective::alltoallv) {
+      std::vector<Block> row;
+      for (std::uint64_t peer = 0; peer < 5; ++peer) row.push_back({peer * 8, 8});
+      problem.sends = problem.receives = std::vector<std::vector<Block>>(5, row);
+    }
     for (int rank = 0; rank < problem.ranks; ++rank) {
       std::uint64_t bytes = 0;
       for (const Expectation& expected : contract(problem, rank)) {
@@ -71,7 +76,7 @@ TEST(Problem, NamesCollectives) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "collective 'alltoal': there are alltoall, broadcast, scatter, gather, allgather, "
-                 "barrier, reduce, allreduce, reduce_scatter, scan, exscan");
+                 "barrier, reduce, allreduce, reduce_scatter, scan, exscan, alltoallv");
   }
 }
 

@@ -16,6 +16,7 @@
 #include "tests/plan/draft.hpp"
 #include "tests/plan/oracle.hpp"
 #include "tests/plan/reduction_cases.hpp"
+#include "tests/plan/vector_cases.hpp"
 
 namespace weft::plan::testing {
 namespace {
@@ -257,9 +258,11 @@ TEST(Mutation, TheVerifierTakesPlansBrokenInManyPlaces) {
   EXPECT_GT(rejected, 700);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Mutations, ::testing::Values(random_case, random_reduction),
+INSTANTIATE_TEST_SUITE_P(Of, Mutations,
+                         ::testing::Values(random_case, random_reduction, random_alltoallv),
                          [](const auto& instance) {
-                           return instance.param == random_case ? "Alltoalls" : "Reductions";
+                           if (instance.param == random_case) return "Alltoalls";
+                           return instance.param == random_reduction ? "Reductions" : "Alltoallvs";
                          });
 
 }  // namespace

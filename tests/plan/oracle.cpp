@@ -216,7 +216,8 @@ class Execution {
     std::vector<Word> words;
     for (const int origin : expected.origins) {
       const auto source = layout_.addresses(
-          Slice::contiguous(Space::input, origin, expected.origin_offset, expected.bytes));
+          Slice::contiguous(plans_.problem.in_place ? Space::output : Space::input, origin,
+                            expected.origin_offset, expected.bytes));
       const bool first = words.empty();
       for (std::size_t i = 0; i < source.size(); ++i) {
         const Word word = before_[source[i].index];

@@ -364,6 +364,22 @@ TEST(Cost, MultiObjectSchemes) {
   }
 }
 
+// Signals are all that it takes: one step of them, two copies and P - 1 reductions each.
+TEST(Cost, EveryoneForItself) {
+  constexpr std::uint64_t n = 48;
+  for (int places = 2; places <= 9; ++places) {
+    const auto sheet = sheet_of(Collective::allreduce, "everyone", Machine::uniform(1, places), n);
+    EXPECT_EQ(sheet.rounds, 0u);
+    EXPECT_EQ(sheet.local_rounds, 1u);
+    for (const auto& cost : sheet.by_rank) {
+      EXPECT_EQ(cost.signals, number(places - 1));
+      EXPECT_EQ(cost.copied_bytes, 2 * n);
+      EXPECT_EQ(cost.reduced_bytes, number(places - 1) * n);
+      EXPECT_EQ(cost.stage_bytes, 64u);
+    }
+  }
+}
+
 TEST(Cost, Leaders) {
   constexpr int nodes = 4;
   constexpr int places = 4;

@@ -182,6 +182,34 @@ class Outage(OnRig):
             self.assertLess(int(ms), 30_000)
 
 
+class Rails(OnRig):
+    def ranks(self, *words):
+        return shlex.join(["ranks", self.program("tests/rig/rig_outage"), *words])
+
+    def sent(self, result):
+        """Bytes that a rank gave to a rail."""
+        found = re.findall(r"^rank (\d): (rxe\d:1) sent (\d+) bytes$", result.output, re.M)
+        return {(int(rank), rail): int(sent) for rank, rail, sent in found}
+
+    def test_both_carry_and_one_is_cut(self):
+        """Large blocks go by both. A rail whose interface goes down leaves all to the other."""
+        whole = self.ranks("10", "300000", "sa")
+        cut = self.ranks("20", "300000", "sa", "--cut", "5", "1", "rail1")
+        result = self.run_job(f"{whole} && echo ---; {cut}", [1, 1],
+                              {"WEFT_DEVICE": "rxe0,rxe1", "WEFT_RC_TIMEOUT": "16",
+                               "WEFT_RC_RETRY": "2", "WEFT_RECOVERY": "60"}, rails=2)
+        self.assertEqual(result.status, 0)
+        self.assertEqual(len(re.findall("20 rounds", result.output)), 2)
+        first, second = result.output.split("---\n")
+        for output, least in ((first, 0.4), (second, 0.05)):
+            result.output = output
+            sent = self.sent(result)
+            for rank in (0, 1):
+                share = sent[rank, "rxe1:1"] / (sent[rank, "rxe0:1"] + sent[rank, "rxe1:1"])
+                self.assertGreater(share, least)
+                self.assertLess(share, 0.6 if output is first else 0.35)
+
+
 class Itself(OnRig):
     def rig(self, *words):
         return subprocess.run([RIG, "run", "--work", WORK, *words], text=True, check=False,

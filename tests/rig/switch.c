@@ -2,10 +2,10 @@
 //
 //   switch FD...    a datagram socket for each guest, in order, as QEMU's `-netdev dgram` takes one
 //
-// Guest k has the address 52:54:00:00:00:k. A frame whose destination has no room is held, and
-// nothing more is read from its source until it has gone: nothing is lost, unless a guest takes
-// nothing for kPatience_ms. QEMU's own ways to join more than two guests lose frames, and a lost
-// RoCE frame costs a timeout.
+// Guest k has the addresses 52:54:00:00:r:k, one for each of its rails r. A frame whose destination
+// has no room is held, and nothing more is read from its source until it has gone: nothing is lost,
+// unless a guest takes nothing for kPatience_ms. QEMU's own ways to join more than two guests lose
+// frames, and a lost RoCE frame costs a timeout.
 //
 // UDP datagrams to port 4790, whatever their address, are for the switch:
 //   mark NAME        prints what crossed since the last mark, one line of JSON, and counts anew
@@ -141,7 +141,7 @@ static bool drops_now(bool roce) {
 /// Takes the frame that was read from a guest: obeys, drops or marks it for its destinations.
 static void take(int from) {
   struct guest* guest = &guests[from];
-  static const uint8_t prefix[5] = {0x52, 0x54, 0, 0, 0};
+  static const uint8_t prefix[4] = {0x52, 0x54, 0, 0};
   const uint8_t* payload = NULL;
   guest->waiting = 0;
   if (guest->bytes < 14) return;

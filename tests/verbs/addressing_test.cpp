@@ -144,12 +144,13 @@ class Variable {
 
 TEST(PortSettings, AreReadOrRefusedByName) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"WEFT_DEVICE", "mlx5_0:"},   {"WEFT_DEVICE", "mlx5_0:0"},  {"WEFT_DEVICE", ":1"},
-      {"WEFT_DEVICE", "mlx5_0:1x"}, {"WEFT_GID_INDEX", "-1"},     {"WEFT_GID_TYPE", "roce"},
-      {"WEFT_GID_FAMILY", "4"},     {"WEFT_PKEY", "8001"},        {"WEFT_PKEY", "0x8000"},
-      {"WEFT_PKEY", "0x0"},         {"WEFT_PKEY", "0x1ffff"},     {"WEFT_MTU", "1500"},
-      {"WEFT_MTU", "8192"},         {"WEFT_SERVICE_LEVEL", "16"}, {"WEFT_TRAFFIC_CLASS", "256"},
-      {"WEFT_RC_TIMEOUT", "0"},     {"WEFT_RC_TIMEOUT", "32"},    {"WEFT_RC_RETRY", "8"},
+      {"WEFT_DEVICE", "mlx5_0:"},   {"WEFT_DEVICE", "mlx5_0:0"},   {"WEFT_DEVICE", ":1"},
+      {"WEFT_DEVICE", "mlx5_0:1x"}, {"WEFT_DEVICE", "mlx5_0,"},    {"WEFT_DEVICE", "a:1,,b"},
+      {"WEFT_GID_INDEX", "-1"},     {"WEFT_GID_TYPE", "roce"},     {"WEFT_GID_FAMILY", "4"},
+      {"WEFT_PKEY", "8001"},        {"WEFT_PKEY", "0x8000"},       {"WEFT_PKEY", "0x0"},
+      {"WEFT_PKEY", "0x1ffff"},     {"WEFT_MTU", "1500"},          {"WEFT_MTU", "8192"},
+      {"WEFT_SERVICE_LEVEL", "16"}, {"WEFT_TRAFFIC_CLASS", "256"}, {"WEFT_RC_TIMEOUT", "0"},
+      {"WEFT_RC_TIMEOUT", "32"},    {"WEFT_RC_RETRY", "8"},
   };
   for (const auto& [name, value] : wrong) {
     const Variable set(name, value);
@@ -161,13 +162,12 @@ TEST(PortSettings, AreReadOrRefusedByName) {
           << error.what();
     }
   }
-  const Variable device("WEFT_DEVICE", "mlx5_0:2");
+  const Variable device("WEFT_DEVICE", "mlx5_0:2,mlx5_1");
   const Variable key("WEFT_PKEY", "0x8001");
   const Variable type("WEFT_GID_TYPE", "roce-v1");
   const Variable mtu("WEFT_MTU", "1024");
   const PortSettings settings = PortSettings::from_environment();
-  EXPECT_EQ(settings.device, "mlx5_0");
-  EXPECT_EQ(settings.port, 2);
+  EXPECT_EQ(settings.ports, (std::vector<PortName>{{"mlx5_0", 2}, {"mlx5_1", 0}}));
   EXPECT_EQ(settings.partition, 0x8001);
   EXPECT_EQ(settings.gid_type, GidType::roce_v1);
   EXPECT_EQ(settings.mtu_bytes, 1024);

@@ -16,16 +16,18 @@
 namespace weft::verbs {
 namespace {
 
-/// One end of a wire whose commits and puts take effect later, in order, when let go. It can break
-/// and come back: some of what was under way has arrived then, the rest never will.
+/// One end of a wire whose commits and puts take effect later, when let go: in order on each of its
+/// ways, of which commits take the first. It can break and come back: some of what was under way
+/// has arrived then, the rest never will.
 class SlowWire final : public Wire {
  public:
-  SlowWire(std::mt19937& random, bool puts) : random_(random), puts_allowed_(puts) {
+  SlowWire(std::mt19937& random, bool puts, std::size_t ways)
+      : random_(random), puts_allowed_(puts), later_(ways) {
     memory_.resize(2 * kInboxBytes / sizeof(Line));
     inbox_ = reinterpret_cast<std::byte*>(memory_.data());
     bounce_memory_.resize(2 * kBounceBytes);
-    bounce_out_ = {bounce_memory_.data(), 77, 77};
-    bounce_in_ = {bounce_memory_.data() + kBounceBytes, 77, 77};
+    bounce_out_ = {bounce_memory_.data(), 77};
+    bounce_in_ = {bounce_memory_.data() + kBounceBytes, 77};
     outbox_ = inbox_ + kInboxBytes;
   }
   void join(SlowWire& peer) { peer_ = &peer; }
@@ -35,7 +37,7 @@ class SlowWire final : public Wire {
     if (down_ || resumable_ || random_() % 4 == 0) return Status::again;
     std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
     std::vector<std::byte> copy(outbox_ + offset, outbox_ + offset + bytes);
-    later_.emplace_back([this, offset, copy = std::move(copy)](bool whole) {
+    later_.front().emplace_back([this, offset, copy = std::move(copy)](bool whole) {
       // The last word comes last.
       const std::size_t part = whole ? copy.size() : random_() % (copy.size() - 7);
       std::memcpy(peer_->inbox_ + offset, copy.data(), part);
@@ -44,22 +46,31 @@ class SlowWire final : public Wire {
   }
   bool can_put() const noexcept override { return puts_allowed_; }
   bool needs_keys() const noexcept override { return true; }
+  RemoteKeys remote_keys(std::uint32_t key) const noexcept override { return {key, key + 1}; }
   const Bounce* bounce_out() noexcept override { return &bounce_out_; }
   const Bounce* bounce_in() noexcept override { return &bounce_in_; }
-  Status put(std::uint64_t remote, std::uint32_t key, const std::byte* local,
+  Status put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
              std::uint32_t local_key, std::size_t bytes) noexcept override {
     if (broken_) return Status::failed;
     if (down_ || resumable_ || random_() % 4 == 0) return Status::again;
-    EXPECT_EQ(key, 77u);
+    EXPECT_EQ(keys, remote_keys(77));
     EXPECT_EQ(local_key, 77u);
-    const std::uint64_t number = ++puts_;
-    later_.emplace_back([this, remote, local, bytes, number](bool whole) {
+    ++puts_;
+    ++under_way_;
+    later_[random_() % later_.size()].emplace_back([this, remote, local, bytes](bool whole) {
       const std::size_t part = whole ? bytes : random_() % (bytes + 1);
       std::memcpy(reinterpret_cast<std::byte*>(remote), local, part);
-      if (whole) placed_ = number;
+      if (!whole) return;
+      --under_way_;
+      if (later_.size() == 1 || under_way_ == 0) placed_ = puts_ - under_way_;
     });
     return Status::ok;
   }
+  bool lands_in_order() const noexcept override {
+    return std::all_of(later_.begin() + 1, later_.end(),
+                       [](const auto& way) { return way.empty(); });
+  }
+  std::size_t ways() const noexcept override { return later_.size(); }
   Status poll() noexcept override {
     if (broken_) return Status::failed;
     if (down_) {
@@ -69,15 +80,18 @@ class SlowWire final : public Wire {
     }
     // The news of a put's end may come long after the peer has seen it.
     if (random_() % 3 == 0) puts_done_ = placed_;
-    while (!later_.empty() && random_() % 3 != 0) {
-      later_.front()(true);
-      later_.pop_front();
+    for (auto& way : later_) {
+      while (!way.empty() && random_() % 3 != 0) {
+        way.front()(true);
+        way.pop_front();
+      }
     }
     return Status::ok;
   }
   Seen resume() noexcept override {
     resumable_ = false;
     puts_done_ = placed_ = puts_;
+    under_way_ = 0;
     return peer_seen_;
   }
   const char* failure() const noexcept override { return broken_ ? "cut" : ""; }
@@ -98,12 +112,14 @@ class SlowWire final : public Wire {
   std::mt19937& random_;
   /// What arrives still does so, in order; news of it does not.
   void lose() {
-    for (std::size_t arrives = random_() % (later_.size() + 1); arrives != 0; --arrives) {
-      later_.front()(true);
-      later_.pop_front();
+    for (auto& way : later_) {
+      for (std::size_t arrives = random_() % (way.size() + 1); arrives != 0; --arrives) {
+        way.front()(true);
+        way.pop_front();
+      }
+      if (!way.empty()) way.front()(false);
+      way.clear();
     }
-    if (!later_.empty()) later_.front()(false);
-    later_.clear();
     down_ = true;
     resumable_ = false;
   }
@@ -113,17 +129,22 @@ class SlowWire final : public Wire {
   bool down_ = false;
   Seen peer_seen_;
   std::uint64_t placed_ = 0;
+  std::uint64_t under_way_ = 0;  // puts
   SlowWire* peer_ = nullptr;
   std::vector<Line> memory_;
   std::vector<std::byte> bounce_memory_;
   Bounce bounce_out_;
   Bounce bounce_in_;
-  std::deque<std::function<void(bool whole)>> later_;
+  std::vector<std::deque<std::function<void(bool whole)>>> later_;  // by way
 };
 
 struct Pair {
-  explicit Pair(unsigned seed, bool puts = true, std::uint64_t limit = 3000)
-      : random(seed), a(random, puts), b(random, puts), from_a(a, limit), from_b(b, limit) {
+  explicit Pair(unsigned seed, bool puts = true, std::size_t ways = 1)
+      : random(seed),
+        a(random, puts, ways),
+        b(random, puts, ways),
+        from_a(a, 3000),
+        from_b(b, 3000) {
     a.join(b);
     b.join(a);
   }
@@ -257,6 +278,16 @@ RC_GTEST_PROP(Channel, DeliversEveryMessageInOrderInBothDirections, (unsigned se
 
 RC_GTEST_PROP(Channel, DeliversEveryMessageOnceOverAWireThatBreaks, (unsigned seed, bool puts)) {
   Pair pair(seed, puts);
+  exchange(pair, 200);
+}
+
+RC_GTEST_PROP(Channel, DeliversEveryMessageOverWaysThatOvertakeEachOther, (unsigned seed)) {
+  Pair pair(seed, true, *rc::gen::inRange<std::size_t>(2, kMaxRails + 1));
+  exchange(pair, 0);
+}
+
+RC_GTEST_PROP(Channel, DeliversEveryMessageOnceOverWaysThatBreak, (unsigned seed)) {
+  Pair pair(seed, true, *rc::gen::inRange<std::size_t>(2, kMaxRails + 1));
   exchange(pair, 200);
 }
 

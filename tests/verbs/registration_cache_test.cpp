@@ -15,7 +15,7 @@ namespace {
 
 PortSettings soft() {
   PortSettings settings;
-  settings.device = "soft";
+  settings.ports = {{"soft", 0}};
   return settings;
 }
 

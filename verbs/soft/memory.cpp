@@ -44,6 +44,11 @@ std::uint32_t publish(Process& process, std::uint32_t index, const Registration&
   if (state == RangeState::unmapped) throw VerbError(EFAULT);
   MrEntry& entry = process.segment().mr(index);
   process.file().commit(kMrTable + index * sizeof(MrEntry), sizeof(MrEntry));
+  if (process.registered_bytes.fetch_add(region.length) + region.length >
+      settings().max_registered) {
+    process.registered_bytes.fetch_sub(region.length);
+    throw VerbError(ENOMEM);
+  }
   const std::uint32_t epoch = entry.epoch.load() + 1;
   entry.pd = region.pd;
   entry.access = region.access;
@@ -66,6 +71,7 @@ void retire(Process& process, std::uint32_t index) noexcept {
   entry.key.store(0, std::memory_order_release);
   process.quiesce();
   if (entry.shared != 0) process.withdraw_region(index);
+  process.registered_bytes.fetch_sub(entry.length);
   entry.epoch.fetch_add(1, std::memory_order_release);
 }
 

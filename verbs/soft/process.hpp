@@ -48,6 +48,7 @@ class Process {
 
   IndexPool qp_indices, cq_indices, srq_indices, mr_indices;
   std::atomic<std::uint32_t> next_pd{1};
+  std::atomic<std::uint64_t> registered_bytes{0};  // by all regions that there are
   std::atomic<std::uint64_t> qps_made{0};
   Faults faults;
 

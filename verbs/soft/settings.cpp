@@ -40,6 +40,9 @@ Parsed parse() {
     if (const auto bytes = env::bytes("WEFT_SOFT_MAX_MR_SIZE", 4096, std::uint64_t{1} << 62)) {
       parsed.settings.max_mr_size = *bytes;
     }
+    if (const auto bytes = env::bytes("WEFT_SOFT_MAX_REGISTERED", 4096, std::uint64_t{1} << 62)) {
+      parsed.settings.max_registered = *bytes;
+    }
     if (const auto faults = env::text("WEFT_SOFT_FAULTS")) {
       parsed.settings.faults = parse_faults("WEFT_SOFT_FAULTS", *faults);
     }

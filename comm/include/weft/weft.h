@@ -53,6 +53,82 @@ WEFT_C_API int weft_comm_size(const weft_comm* comm);
    place, otherwise they do not overlap. */
 WEFT_C_API int weft_alltoall(const void* input, void* output, size_t block_bytes, weft_comm* comm);
 
+/* What an element is, and what a reduction does: as in base/operation.hpp. */
+typedef enum weft_type {
+  WEFT_INT8,
+  WEFT_INT16,
+  WEFT_INT32,
+  WEFT_INT64,
+  WEFT_UINT8,
+  WEFT_UINT16,
+  WEFT_UINT32,
+  WEFT_UINT64,
+  WEFT_FLOAT16,
+  WEFT_BFLOAT16,
+  WEFT_FLOAT32,
+  WEFT_FLOAT64,
+  WEFT_FLOAT_EXTENDED,
+  WEFT_COMPLEX64,
+  WEFT_COMPLEX128,
+  WEFT_COMPLEX_EXTENDED,
+  WEFT_INT16_INT32,
+  WEFT_INT32_INT32,
+  WEFT_INT64_INT32,
+  WEFT_FLOAT32_INT32,
+  WEFT_FLOAT64_INT32,
+  WEFT_FLOAT_EXTENDED_INT32,
+  WEFT_FLOAT32_FLOAT32,
+  WEFT_FLOAT64_FLOAT64
+} weft_type;
+
+typedef enum weft_operator {
+  WEFT_SUM,
+  WEFT_PRODUCT,
+  WEFT_MINIMUM,
+  WEFT_MAXIMUM,
+  WEFT_LOGICAL_AND,
+  WEFT_LOGICAL_OR,
+  WEFT_LOGICAL_XOR,
+  WEFT_BITWISE_AND,
+  WEFT_BITWISE_OR,
+  WEFT_BITWISE_XOR,
+  WEFT_MINIMUM_WITH_PLACE,
+  WEFT_MAXIMUM_WITH_PLACE
+} weft_operator;
+
+/* What a reduction does with two elements. */
+typedef struct weft_operation weft_operation;
+/* One of those above; null where it is not defined on such elements. Never freed. */
+WEFT_C_API const weft_operation* weft_predefined(weft_operator op, weft_type type);
+/* One of the caller's own, to be freed by weft_operation_free: dst[i] = left[i] op right[i] for
+   `elements` elements of `element_bytes` bytes; dst is left, or right, or apart from both. It must
+   be associative, and commutes unless `commutative` is 0. `context` is handed to each call. */
+typedef void weft_combine(const void* context, void* dst, const void* left, const void* right,
+                          size_t elements);
+WEFT_C_API int weft_operation_create(size_t element_bytes, int commutative, weft_combine* combine,
+                                     const void* context, weft_operation** operation);
+WEFT_C_API void weft_operation_free(weft_operation* operation);
+
+/* Collective, with MPI's meaning; in place where weft.hpp says that buffers may be the same.
+   `count` elements; reduce_scatter: of each block. */
+WEFT_C_API int weft_barrier(weft_comm* comm);
+WEFT_C_API int weft_broadcast(void* buffer, size_t bytes, int root, weft_comm* comm);
+WEFT_C_API int weft_scatter(const void* input, void* output, size_t block_bytes, int root,
+                            weft_comm* comm);
+WEFT_C_API int weft_gather(const void* input, void* output, size_t block_bytes, int root,
+                           weft_comm* comm);
+WEFT_C_API int weft_allgather(const void* input, void* output, size_t block_bytes, weft_comm* comm);
+WEFT_C_API int weft_reduce(const void* input, void* output, size_t count,
+                           const weft_operation* operation, int root, weft_comm* comm);
+WEFT_C_API int weft_allreduce(const void* input, void* output, size_t count,
+                              const weft_operation* operation, weft_comm* comm);
+WEFT_C_API int weft_reduce_scatter(const void* input, void* output, size_t count,
+                                   const weft_operation* operation, weft_comm* comm);
+WEFT_C_API int weft_scan(const void* input, void* output, size_t count,
+                         const weft_operation* operation, weft_comm* comm);
+WEFT_C_API int weft_exscan(const void* input, void* output, size_t count,
+                           const weft_operation* operation, weft_comm* comm);
+
 /* What went wrong in this thread's last call that failed. Valid until its next call. */
 WEFT_C_API const char* weft_error(void);
 WEFT_C_API const char* weft_version(void);

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,9 +60,12 @@ WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
-  /// The algorithm of every alltoall, as `weft plan` takes it. WEFT_ALLTOALL; default: chosen by
-  /// size.
-  std::string alltoall;
+  /// Algorithms by collective, both as `weft plan` names them: {"alltoall", "sa:between=bruck"}.
+  /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size.
+  std::map<std::string, std::string> algorithms;
+  /// Reductions give bitwise the same on every placement of the same ranks. WEFT_DETERMINISTIC;
+  /// default: no.
+  bool deterministic = false;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.
@@ -73,7 +77,7 @@ struct Part {
 /// What a communicator has done so far, on this rank.
 struct Statistics {
   struct Entry {
-    std::string collective;  // "alltoall"
+    std::string collective;  // "alltoall", as `weft plan` names it
     std::string algorithm;   // "sa:between=bruck"
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;       // of this rank's inputs
@@ -81,8 +85,14 @@ struct Statistics {
     std::uint64_t wire_bytes = 0;  // their payload
     double seconds = 0;
   };
+  struct Rail {
+    std::string name;               // "mlx5_0:1": a device's port
+    std::uint64_t connections = 0;  // queue pairs that exist
+    std::uint64_t sent_bytes = 0;   // that they were given, what was sent again included
+  };
   std::vector<Entry> entries;
-  std::uint64_t connections = 0;        // queue pairs that exist
+  std::vector<Rail> rails;              // none: none was needed
+  std::uint64_t connections = 0;        // queue pairs that exist, on all rails
   std::uint64_t reconnections = 0;      // of queue pairs after errors
   std::uint64_t stage_bytes = 0;        // shared memory of this rank
   std::uint64_t channel_bytes = 0;      // registered memory of the connections
@@ -91,6 +101,30 @@ struct Statistics {
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
   std::string view;  // how local peers' buffers are read: "same process", "cma", "staged"
   std::vector<std::string> notes;  // slower paths that were taken, and why
+};
+
+/// A collective of a communicator with its buffers, made by Communicator::alltoall_init() and so
+/// on. Use it from the thread that uses the communicator, which outlives it.
+class WEFT_API Request {
+ public:
+  Request(Request&&) noexcept;
+  Request& operator=(Request&&) noexcept;
+  /// Waits for what was started.
+  ~Request();
+
+  /// Begins it. The buffers are weft's until its end. UsageError when it is under way already.
+  /// Several requests may be under way; any call on the communicator moves all of them on.
+  void start();
+  /// Whether what was started has ended; moves it on. Without a start: true.
+  bool test();
+  /// Returns when what was started has ended.
+  void wait();
+
+ private:
+  friend class Communicator;
+  struct WEFT_HIDDEN Impl;
+  explicit WEFT_HIDDEN Request(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 /// Ranks that run collectives together. Use it from one thread at a time; different communicators
@@ -109,10 +143,8 @@ class WEFT_API Communicator {
   std::span<const int> node_of_rank() const noexcept;
 
   /// Block j of `input` becomes block rank() of rank j's `output`. Both have size() blocks of
-  /// block_bytes and do not overlap. All ranks give the same block_bytes.
+  /// block_bytes; they are the same buffer, or do not overlap. All ranks give the same block_bytes.
   void alltoall(const void* input, void* output, std::size_t block_bytes);
-  /// The same with the input taken from `buffer` before it is overwritten.
-  void alltoall_in_place(void* buffer, std::size_t block_bytes);
 
   /// The same for trivially copyable elements; sizes must be equal and divisible by size().
   template <class T>
@@ -120,6 +152,13 @@ class WEFT_API Communicator {
     static_assert(std::is_trivially_copyable_v<T>);
     alltoall(input.data(), output.data(), block_bytes(input.size_bytes(), output.size_bytes()));
   }
+
+  /// The same with blocks of any sizes: sends[j] of `input` becomes receives[i] of rank j's
+  /// `output`, where i is this rank; both ends give it the same bytes. In place, with input ==
+  /// output on every rank, `sends` is ignored: what goes to j lies where what comes from j is to
+  /// be. Only the first call on a communicator is collective beyond what it moves.
+  void alltoallv(const void* input, std::span<const Part> sends, void* output,
+                 std::span<const Part> receives);
 
   // The other collectives mean what MPI's mean. All ranks give the same sizes, roots, parts and
   // operations. A *block* is block_bytes bytes; "blocks of all" are size() of them, one after
@@ -168,11 +207,42 @@ class WEFT_API Communicator {
   /// Of ranks 0 to r - 1; rank 0's output stays as it is.
   void exscan(const void* input, void* output, std::size_t elements, const Operation& operation);
 
-  /// The algorithm that an alltoall of this size takes here.
-  std::string algorithm_for(std::size_t block_bytes) const;
+  // The same collectives, to be started later and any number of times: persistent, and, started at
+  // once, nonblocking. All ranks make and start their requests in the same order. Making one is
+  // collective where the first call would be.
+  Request barrier_init();
+  Request alltoall_init(const void* input, void* output, std::size_t block_bytes);
+  Request alltoallv_init(const void* input, std::span<const Part> sends, void* output,
+                         std::span<const Part> receives);
+  Request broadcast_init(void* buffer, std::size_t bytes, int root);
+  Request scatter_init(const void* input, void* output, std::size_t block_bytes, int root);
+  Request gather_init(const void* input, void* output, std::size_t block_bytes, int root);
+  Request allgather_init(const void* input, void* output, std::size_t block_bytes);
+  Request scatter_init(const void* input, std::span<const Part> parts, void* output,
+                       std::size_t bytes, int root);
+  Request gather_init(const void* input, std::size_t bytes, void* output,
+                      std::span<const Part> parts, int root);
+  Request allgather_init(const void* input, void* output, std::span<const Part> parts);
+  Request reduce_init(const void* input, void* output, std::size_t elements,
+                      const Operation& operation, int root);
+  Request allreduce_init(const void* input, void* output, std::size_t elements,
+                         const Operation& operation);
+  Request reduce_scatter_init(const void* input, void* output, std::size_t elements,
+                              const Operation& operation);
+  Request reduce_scatter_init(const void* input, void* output,
+                              std::span<const std::size_t> elements, const Operation& operation);
+  Request scan_init(const void* input, void* output, std::size_t elements,
+                    const Operation& operation);
+  Request exscan_init(const void* input, void* output, std::size_t elements,
+                      const Operation& operation);
+
+  /// The algorithm that a collective ("alltoall", "allreduce", ..) takes here, for blocks or
+  /// vectors of this size.
+  std::string algorithm_for(std::string_view collective, std::size_t bytes) const;
   Statistics statistics() const;
 
  private:
+  friend class Request;
   std::size_t block_bytes(std::size_t input_bytes, std::size_t output_bytes) const;
   class WEFT_HIDDEN Impl;
   std::unique_ptr<Impl> impl_;

@@ -173,8 +173,9 @@ void wrong_key(verbs::Endpoint& endpoint, int rank) {
   Arena arena(endpoint);
   std::byte* memory = arena.take(64);
   if (rank == 0) {
-    end.wire.put(reinterpret_cast<std::uint64_t>(memory), arena.rkey() ^ 0x5a5a00, memory,
-                 arena.lkey(), 64);
+    auto keys = end.wire.remote_keys(arena.rkey());
+    keys[0] ^= 0x5a5a00;
+    end.wire.put(reinterpret_cast<std::uint64_t>(memory), keys, memory, arena.lkey(), 64);
     const std::string why = failure_of(end);
     require(why.find("access error") != why.npos, "said: " + why);
     MPI_Barrier(MPI_COMM_WORLD);

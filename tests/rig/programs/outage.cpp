@@ -1,9 +1,10 @@
 // Alltoalls in a row while something is taken away. Ranks are joined by TCP (WEFT_RANK and so on).
 //
-//   outage COUNT BYTES SCHEME [--drop ROUND FRAMES MS] [--die ROUND RANK]
+//   outage COUNT BYTES SCHEME [--drop ROUND FRAMES MS] [--die ROUND RANK] [--cut ROUND RANK LINK]
 //
 // --drop: in that round the switch lets so many more RoCE frames pass, then drops all for MS.
 // --die: in that round the kernel under that rank panics while the others are in the collective.
+// --cut: in that round the rank takes a network interface of its node down, for good.
 // Each rank prints one line: "rank 2: 50 rounds, longest 1203 ms", or "rank 2: in round 7 after
 // 3100 ms: WHY" and exits with 1.
 #include <algorithm>
@@ -28,6 +29,9 @@ struct Settings {
   std::string drop;  // command to the switch
   int die_round = -1;
   int die_rank = -1;
+  int cut_round = -1;
+  int cut_rank = -1;
+  std::string cut;  // command that does it
 };
 
 Settings parse(int argc, char** argv) {
@@ -45,6 +49,11 @@ Settings parse(int argc, char** argv) {
       settings.die_round = std::atoi(argv[i + 1]);
       settings.die_rank = std::atoi(argv[i + 2]);
       i += 2;
+    } else if (std::string_view(argv[i]) == "--cut" && i + 3 < argc) {
+      settings.cut_round = std::atoi(argv[i + 1]);
+      settings.cut_rank = std::atoi(argv[i + 2]);
+      settings.cut = std::string("ip link set down dev ") + argv[i + 3];
+      i += 3;
     } else {
       throw weft::UsageError(std::string("not understood: ") + argv[i]);
     }
@@ -76,6 +85,11 @@ int run(const Settings& settings, weft::Communicator& world) {
     const auto input = weft::rig::blocks_to_all(rank, world.size(), settings.bytes, mixed);
     if (round == settings.drop_round && rank == 0) weft::rig::tell_wire(settings.drop);
     if (round == settings.die_round && rank == settings.die_rank) panic();
+    if (round == settings.cut_round && rank == settings.cut_rank &&
+        std::system(settings.cut.c_str()) != 0) {
+      std::printf("rank %d: failed: %s\n", rank, settings.cut.c_str());
+      return 1;
+    }
     const auto begin = std::chrono::steady_clock::now();
     try {
       world.alltoall(input.data(), output.data(), settings.bytes);
@@ -92,6 +106,10 @@ int run(const Settings& settings, weft::Communicator& world) {
     }
   }
   std::printf("rank %d: %d rounds, longest %lld ms\n", rank, settings.count, longest_ms);
+  for (const auto& rail : world.statistics().rails) {
+    std::printf("rank %d: %s sent %llu bytes\n", rank, rail.name.c_str(),
+                static_cast<unsigned long long>(rail.sent_bytes));
+  }
   return 0;
 }
 
@@ -101,7 +119,7 @@ int main(int argc, char** argv) {
   try {
     const Settings settings = parse(argc, argv);
     weft::Options options;
-    options.alltoall = settings.scheme;
+    options.algorithms["alltoall"] = settings.scheme;
     weft::Communicator world(weft::tcp_bootstrap(), options);
     return run(settings, world);
   } catch (const std::exception& error) {

@@ -74,7 +74,7 @@ int run_all() {
   std::uint64_t round = 0;
   for (const char* scheme : kSchemes) {
     weft::Options options;
-    options.alltoall = scheme;
+    options.algorithms["alltoall"] = scheme;
     weft::Communicator world(std::make_unique<weft::MpiBootstrap>(MPI_COMM_WORLD), options);
     for (const std::size_t bytes : kSizes) {
       const auto failed = sum(run(world, scheme, bytes, ++round) ? 0 : 1);

@@ -30,6 +30,7 @@ class Job:
     inner: bool = False  # all nodes in one guest, in counted time
     host_mpi: str = "tcp"
     mtu: int = 9000
+    rails: int = 1  # rxe devices of a node; not with inner
     may_end: tuple = ()  # guests that may end before the job does
 
     @property
@@ -112,7 +113,8 @@ def fill(job, parts, folder):
     os.mkdir(os.path.join(folder, "out"))
     settings = {
         "RIG_RANKS": " ".join(str(number) for number in job.ranks),
-        "RIG_INNER": "1" if job.inner else "0", "RIG_MTU": str(job.mtu), "RIG_FOLDER": os.getcwd(),
+        "RIG_INNER": "1" if job.inner else "0", "RIG_RAILS": str(job.rails),
+        "RIG_MTU": str(job.mtu), "RIG_FOLDER": os.getcwd(),
         # In counted time a sleep is as long as the emulator's whole wait for the next event.
         "RIG_NAP": "" if job.inner else parts.nap,
         "RIG_PRELOAD": job.preload, "RIG_HOST_MPI": job.host_mpi,

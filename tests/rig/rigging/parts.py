@@ -21,7 +21,7 @@ TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "
          "depmod": "kmod", "dpkg-deb": "dpkg", "cc": "gcc", "rdma": "iproute2",
          "mpirun.openmpi": "openmpi-bin"}
 MODULES = ["virtio_pci", "virtio_net", "virtio_rng", "9p", "9pnet_virtio", "crc32_generic",
-           "rdma_rxe", "ib_uverbs", "rdma_ucm", "veth", "bridge", "sch_netem"]
+           "rdma_rxe", "ib_uverbs", "rdma_ucm", "veth", "bridge", "macvlan", "sch_netem"]
 
 
 @dataclass

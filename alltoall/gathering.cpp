@@ -1,0 +1,131 @@
+#include "alltoall/gathering.hpp"
+
+#include <algorithm>
+
+namespace weft::alltoall {
+
+using plan::After;
+using plan::OpId;
+using plan::Slice;
+using plan::Space;
+
+namespace {
+
+bool are_alike(std::span<const Slice> slices) {
+  return std::ranges::all_of(
+      slices, [&](const Slice& slice) { return slice.bytes() == slices.front().bytes(); });
+}
+
+}  // namespace
+
+void Gathering::run(hierarchy::InsideNode& inside) {
+  const auto written =
+      inside.collect({.any = [this](int from, int to) { return any(from, to); },
+                      .copy = [this](int from, int to, After after,
+                                     std::vector<OpId>& done) { copy(from, to, after, done); }});
+  ready_.insert(ready_.end(), written.begin(), written.end());
+}
+
+bool Gathering::any(int from, int to) const {
+  for (const Post& post : layout_.posts()) {
+    const Member& own = post.member();
+    if (own.rank != to || !post.gathers || !is_one_of(own.senders, from)) continue;
+    for (std::size_t i = 0; i < post.out.size(); ++i) {
+      if (post.out[i].bytes == 0) continue;
+      for (const int target : (*post.lane)[i].receivers) {
+        if (layout_.out_bytes(from, target) > 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Lines of one size join into few copies. Others go one by one, so that a message need not wait
+/// for all of them, nor, in place, what replaces them.
+void Gathering::copy(int from, int to, After after, std::vector<OpId>& done) {
+  targets_.clear();
+  sources_.clear();
+  lines_.clear();
+  for (const Post& post : layout_.posts()) {
+    const Member& own = post.member();
+    if (own.rank == to && post.gathers && is_one_of(own.senders, from)) add_lines(post, from);
+  }
+  const bool own = to == builder_.rank();
+  if (blocks_.in_place() || (own && !are_alike(targets_))) {
+    copy_lines(own, after, done);
+  } else {
+    copy_joined(own, after, done);
+  }
+}
+
+/// What `from` has for each message of a post: its line there.
+void Gathering::add_lines(const Post& post, int from) {
+  const Member& own = post.member();
+  for (std::size_t i = 0; i < post.out.size(); ++i) {
+    if (post.out[i].bytes == 0) continue;
+    const auto receivers = (*post.lane)[i].receivers;
+    std::uint64_t offset = post.out[i].offset;
+    for (const int source : own.senders) {
+      if (source == from) break;
+      for (const int target : receivers) offset += layout_.out_bytes(source, target);
+    }
+    const std::size_t first = sources_.size();
+    std::uint64_t bytes = 0;
+    for (const int target : receivers) {
+      if (layout_.out_bytes(from, target) == 0) continue;
+      sources_.push_back(blocks_.source(from, target));
+      bytes += sources_.back().bytes();
+    }
+    if (bytes == 0) continue;
+    targets_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
+    lines_.push_back({&post, i, sources_.size() - first});
+  }
+}
+
+void Gathering::copy_joined(bool own, After after, std::vector<OpId>& done) {
+  const auto first = static_cast<std::ptrdiff_t>(done.size());
+  builder_.copy(targets_, sources_, after, done);
+  if (own) ready_.insert(ready_.end(), done.begin() + first, done.end());
+}
+
+void Gathering::copy_lines(bool own, After after, std::vector<OpId>& done) {
+  std::span<const Slice> sources = sources_;
+  std::vector<OpId> copies;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const Line& line = lines_[i];
+    copies.clear();
+    builder_.copy({&targets_[i], 1}, sources.first(line.sources), after, copies);
+    sources = sources.subspan(line.sources);
+    done.insert(done.end(), copies.begin(), copies.end());
+    if (own) make_ready(line, copies);
+    if (!blocks_.in_place()) continue;
+    for (const int target : (*line.post->lane)[line.message].receivers) {
+      copied_out_[target] = copies;
+    }
+  }
+}
+
+void Gathering::make_ready(const Line& line, std::span<const OpId> copies) {
+  const auto post = static_cast<std::size_t>(line.post - layout_.posts().data());
+  if (ready_of_.size() <= post) ready_of_.resize(layout_.posts().size());
+  if (ready_of_[post].empty()) ready_of_[post].resize(line.post->lane->size());
+  auto& ops = ready_of_[post][line.message];
+  ops.insert(ops.end(), copies.begin(), copies.end());
+}
+
+void Gathering::add_ready(const Post& post, int to, std::vector<OpId>& ops) const {
+  ops.insert(ops.end(), ready_.begin(), ready_.end());
+  const auto number = static_cast<std::size_t>(&post - layout_.posts().data());
+  if (number >= ready_of_.size() || ready_of_[number].empty()) return;
+  const auto& own = ready_of_[number][static_cast<std::size_t>(to)];
+  ops.insert(ops.end(), own.begin(), own.end());
+}
+
+void Gathering::add_vacated(std::span<const int> sources, std::vector<OpId>& ops) const {
+  if (!blocks_.in_place()) return;
+  for (const int source : sources) {
+    ops.insert(ops.end(), copied_out_[source].begin(), copied_out_[source].end());
+  }
+}
+
+}  // namespace weft::alltoall

@@ -1,0 +1,32 @@
+// Lanes: how a scheme shares out the pairs of two nodes among their ranks.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "hierarchy/machine.hpp"
+
+namespace weft::alltoall {
+
+/// A rank that speaks for others of its node in one lane. To another member it sends one message
+/// with the blocks of all its senders for all that one's receivers: by source, then by
+/// destination.
+struct Member {
+  int rank = -1;
+  int node = 0;
+  std::span<const int> senders;    // whose blocks it sends, ascending; may be none
+  std::span<const int> receivers;  // for whom it receives, likewise
+};
+
+/// Members of several nodes, the same list in the same order on every rank. Those of one node have
+/// nothing for one another. All lanes of a scheme together have each pair of ranks of two nodes
+/// once.
+using Lane = std::vector<Member>;
+
+/// Whether `rank` is among ascending `ranks`.
+inline bool is_one_of(std::span<const int> ranks, int rank) {
+  return std::ranges::binary_search(ranks, rank);
+}
+
+}  // namespace weft::alltoall

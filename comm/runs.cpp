@@ -1,0 +1,145 @@
+// Running tasks: at once, or as requests.
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "comm/impl.hpp"
+
+namespace weft {
+
+using plan::Collective;
+using plan::Problem;
+
+namespace {
+
+/// All ranks know it then: of a scatter or gather whose blocks differ only its root knows.
+bool moves_nothing(const comm::Task& task) {
+  const Problem& problem = task.problem;
+  if (problem.collective == Collective::barrier || task.irregular) return false;
+  if (problem.collective == Collective::alltoallv) return false;
+  const auto is_empty = [](const plan::Block& block) { return block.bytes == 0; };
+  return problem.layout.empty() ? problem.block_bytes == 0
+                                : std::ranges::all_of(problem.layout, is_empty);
+}
+
+}  // namespace
+
+const std::byte* Communicator::Impl::input_of(const comm::Task& task, std::uint64_t bytes,
+                                              std::vector<std::byte>& aside) {
+  if (!task.in_place || bytes == 0) return task.input;
+  if (aside.size() < bytes) aside.resize(bytes);
+  std::memcpy(aside.data(), task.input, bytes);
+  return aside.data();
+}
+
+template <class Each>
+void Communicator::Impl::for_each_slice(const Call& call, const comm::Task& task,
+                                        const std::byte* input, Each each) {
+  Statistics::Entry& entry = statistics_.entries[call.entry];
+  std::uint64_t at = 0;
+  do {
+    const bool last = call.problem.block_bytes - at < call.slice_bytes && call.rest.has_value();
+    const engine::Prepared& prepared = last ? *call.rest : *call.slice;
+    // Offsets from null pointers, of ranks that have no such buffer, stay null.
+    each(prepared,
+         engine::Buffers{input == nullptr ? nullptr : input + at,
+                         task.output == nullptr ? nullptr : task.output + at, &task.operation});
+    entry.messages += prepared.messages;
+    entry.wire_bytes += prepared.wire_bytes;
+    at += call.slice_bytes;
+  } while (at < call.problem.block_bytes && call.slice_bytes != 0);
+  ++entry.calls;
+  entry.bytes += call.input_bytes;
+}
+
+void Communicator::Impl::run(const comm::Task& task) {
+  if (moves_nothing(task)) return;
+  const Call& call = *call_for(task);
+  if (!broken_.empty()) throw PeerError(broken_);
+  const std::uint64_t begin = comm::Stopwatch::ticks();
+  const std::byte* input = input_of(task, call.input_bytes, aside_);
+  for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
+    if (executor_->run(prepared, buffers)) return;
+    broken_ = executor_->failure();
+    throw PeerError(broken_);
+  });
+  ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
+}
+
+std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {
+  auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}});
+  if (!moves_nothing(task)) request->call = call_for(task);
+  return request;
+}
+
+void Communicator::Impl::start(Request::Impl& request) {
+  if (!broken_.empty()) throw PeerError(broken_);
+  if (request.call == nullptr) return;
+  const Call& call = *request.call;
+  const std::byte* input = input_of(request.task, call.input_bytes, request.aside);
+  for_each_slice(call, request.task, input,
+                 [&](const auto& prepared, const engine::Buffers& buffers) {
+                   engine::Execution* execution = executor_->start(prepared, buffers);
+                   if (execution != nullptr) request.under_way.push_back(execution);
+                   require_no_failure();
+                 });
+}
+
+void Communicator::Impl::require_no_failure() {
+  if (executor_->failure().empty()) return;
+  broken_ = executor_->failure();
+  throw PeerError(broken_);
+}
+
+bool Communicator::Impl::test(Request::Impl& request) {
+  executor_->progress();
+  std::erase_if(request.under_way,
+                [this](engine::Execution* execution) { return executor_->take(*execution); });
+  require_no_failure();
+  return request.under_way.empty();
+}
+
+void Communicator::Impl::wait(Request::Impl& request) {
+  for (engine::Execution* execution : request.under_way) {
+    if (!executor_->wait(*execution)) break;
+  }
+  request.under_way.clear();
+  require_no_failure();
+}
+
+Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Request::Request(Request&&) noexcept = default;
+
+Request& Request::operator=(Request&& other) noexcept {
+  if (this != &other) {
+    Request ended(std::move(*this));
+    impl_ = std::move(other.impl_);
+  }
+  return *this;
+}
+
+Request::~Request() {
+  try {
+    if (impl_ != nullptr) wait();
+  } catch (const std::exception&) {
+    // The communicator keeps the failure: its next call says it.
+  }
+}
+
+void Request::start() {
+  if (!impl_->under_way.empty()) {
+    throw_usage("a {} request was started that is under way",
+                to_string(impl_->task.problem.collective));
+  }
+  impl_->home.start(*impl_);
+}
+
+bool Request::test() {
+  return impl_->under_way.empty() || impl_->home.test(*impl_);
+}
+
+void Request::wait() {
+  if (!impl_->under_way.empty()) impl_->home.wait(*impl_);
+}
+
+}  // namespace weft

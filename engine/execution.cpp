@@ -1,0 +1,267 @@
+#include "engine/execution.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "engine/executor.hpp"
+
+namespace weft::engine {
+
+using plan::OpKind;
+using verbs::Status;
+
+namespace {
+
+// Of what a peer has, brought here for a reduction at once: a part of the nearest cache.
+constexpr std::size_t kOperandBytes = 32 << 10;
+
+}  // namespace
+
+void Room::grow_for(const Program& program) {
+  steps = std::max(steps, program.steps().size());
+  transfers = std::max<std::size_t>(transfers, program.transfers());
+  peers = std::max(peers, program.peers().size());
+  places = std::max(places, static_cast<std::size_t>(program.places()));
+  bases = std::max<std::size_t>(bases, program.bases());
+  reduces |= program.reduces();
+}
+
+void Execution::make(const Room& room) {
+  bases_.resize(room.bases);
+  lkeys_.resize(room.bases);
+  rkeys_.resize(room.bases);
+  pending_.resize(room.steps);
+  ready_.resize(room.steps);
+  waiting_.resize(room.steps);
+  moving_.resize(room.transfers);
+  transfers_.resize(room.transfers);
+  active_.resize(room.peers);
+  activity_.resize(room.peers);
+  counts_.resize(room.places);
+  if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
+  room_ = room;
+}
+
+void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
+                       bool is_run, std::span<const Counts> counts) noexcept {
+  const Program& program = prepared.program;
+  prepared_ = &prepared;
+  buffers_ = buffers;
+  number_ = number;
+  is_run_ = is_run;
+  entered_ = false;
+  ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
+  left_ = static_cast<std::uint32_t>(program.steps().size());
+  if (left_ != 0) {
+    std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
+  }
+  std::fill_n(activity_.begin(), program.peers().size(), 0u);
+  std::ranges::copy(counts, counts_.begin());
+  crossings_.clear();
+}
+
+void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
+                      const verbs::Registration& registration) noexcept {
+  const Program& program = prepared_->program;
+  scratch_slot_ = scratch_slot;
+  entered_ = true;
+  bases_[0] = const_cast<std::byte*>(buffers_.input);  // plans never write inputs
+  bases_[1] = buffers_.output;
+  bases_[2] = scratch;
+  set_keys(2, registration.lkey(), registration.rkey());
+  if (stages != nullptr) {
+    for (int place = 0; place < program.places(); ++place) {
+      const std::uint32_t base = program.stage_base(place);
+      bases_[base] = stages->half(place, number_);
+      set_keys(base, stages->lkey(place), stages->rkey(place));
+    }
+  }
+  for (int place = 0; place < program.places(); ++place) {
+    for (std::uint32_t ordinal = 1; ordinal <= program.letters_in()[place]; ++ordinal) {
+      bases_[program.letter_base(place, ordinal)] =
+          home_.node_->letter(place, counts_[place].letters_in + ordinal);
+    }
+  }
+  for (const std::uint32_t id : program.initial()) {
+    // What follows a step of an earlier execution is let go by that one.
+    if (pending_[id] == 0) ready_[ready_end_++] = id;
+  }
+}
+
+void Execution::let_follow(std::uint32_t last, Execution& later, std::uint32_t first) {
+  if (pending_[last] == kNone) return;
+  crossings_.push_back({last, &later, first});
+  ++later.pending_[first];
+}
+
+void Execution::release(std::uint32_t id) noexcept {
+  if (--pending_[id] == 0 && entered_) ready_[ready_end_++] = id;
+}
+
+void Execution::finish(std::uint32_t id) noexcept {
+  --left_;
+  const Program& program = prepared_->program;
+  for (const std::uint32_t next : program.successors(program.steps()[id])) release(next);
+}
+
+void Execution::advance() noexcept {
+  while (ready_begin_ != ready_end_) start(ready_[ready_begin_++]);
+}
+
+void Execution::start(std::uint32_t id) noexcept {
+  const Step& step = prepared_->program.steps()[id];
+  pending_[id] = kNone;
+  switch (step.kind) {
+    case OpKind::copy:
+      if (copy(step)) finish(id);
+      break;
+    case OpKind::reduce:
+      if (reduce(step)) finish(id);
+      break;
+    case OpKind::signal:
+      if (step.letter) {
+        home_.node_->send_letter(static_cast<int>(step.peer),
+                                 counts_[step.peer].letters_out + step.ordinal,
+                                 layout(step.src, false));
+      } else {
+        home_.node_->signal(static_cast<int>(step.peer));
+      }
+      finish(id);
+      break;
+    case OpKind::wait:
+      if (has_come(step)) {
+        finish(id);
+      } else {
+        waiting_[waiting_count_++] = id;
+      }
+      break;
+    case OpKind::send:
+    case OpKind::recv:
+      transfer(step, id);
+      break;
+  }
+  if (step.next != kNone) release(step.next);
+  for (std::size_t i = 0; i < crossings_.size(); ++i) {
+    if (crossings_[i].last == id) crossings_[i].later->release(crossings_[i].first);
+  }
+}
+
+bool Execution::has_come(const Step& step) const noexcept {
+  const auto place = static_cast<int>(step.peer);
+  if (step.letter) {
+    return home_.node_->has_letter(place, counts_[step.peer].letters_in + step.ordinal);
+  }
+  return home_.node_->signals_from(place) >= counts_[step.peer].waits + step.ordinal;
+}
+
+void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
+  verbs::Transfer& transfer = transfers_[step.ordinal];
+  verbs::Channel& channel = *prepared_->channels[step.peer];
+  const bool sends = step.kind == OpKind::send;
+  transfer.layout = layout(sends ? step.src : step.dst, !sends);
+  if (sends) {
+    channel.send(transfer);
+    // Small messages leave at once; this also looks for what the peer has sent.
+    if (channel.progress() == Status::failed) {
+      home_.fail(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
+      return;
+    }
+    if (transfer.done) {
+      finish(id);
+      return;
+    }
+  } else {
+    channel.recv(transfer);
+  }
+  moving_[moving_count_++] = id;
+  if (activity_[step.peer]++ == 0) {
+    active_[active_count_++] = step.peer;
+    if (!home_.links_.is_local(prepared_->ranks[step.peer])) ++remote_active_;
+  }
+}
+
+bool Execution::progress() noexcept {
+  const bool waits = progress_waits();
+  return progress_channels() || waits;
+}
+
+bool Execution::progress_waits() noexcept {
+  const auto& steps = prepared_->program.steps();
+  bool moved = false;
+  for (std::size_t i = 0; i < waiting_count_;) {
+    const std::uint32_t id = waiting_[i];
+    if (!has_come(steps[id])) {
+      ++i;
+      continue;
+    }
+    waiting_[i] = waiting_[--waiting_count_];
+    finish(id);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Execution::progress_channels() noexcept {
+  if (moving_count_ == 0) return false;
+  for (std::size_t i = 0; i < active_count_; ++i) {
+    verbs::Channel& channel = *prepared_->channels[active_[i]];
+    if (channel.progress() == Status::failed) {
+      const char* said = channel.peer_abort();
+      home_.fail(said != nullptr
+                     ? std::string(said)
+                     : fmt::format("rank {}: {}", prepared_->ranks[active_[i]], channel.failure()));
+      return true;
+    }
+  }
+  const auto& steps = prepared_->program.steps();
+  bool moved = false;
+  for (std::size_t i = 0; i < moving_count_;) {
+    const std::uint32_t id = moving_[i];
+    if (!transfers_[steps[id].ordinal].done) {
+      ++i;
+      continue;
+    }
+    moving_[i] = moving_[--moving_count_];
+    end_activity(steps[id].peer);
+    finish(id);
+    moved = true;
+  }
+  return moved;
+}
+
+void Execution::end_activity(std::uint32_t peer) noexcept {
+  if (--activity_[peer] != 0) return;
+  const auto end = active_.begin() + static_cast<std::ptrdiff_t>(active_count_);
+  *std::find(active_.begin(), end, peer) = active_[active_count_ - 1];
+  --active_count_;
+  if (!home_.links_.is_local(prepared_->ranks[peer])) --remote_active_;
+}
+
+void Execution::probe_peers() noexcept {
+  for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
+}
+
+int Execution::awaited_place() const noexcept {
+  if (moving_count_ != 0 || waiting_count_ == 0) return -1;
+  return static_cast<int>(prepared_->program.steps()[waiting_[0]].peer);
+}
+
+std::string Execution::where() const {
+  std::string text;
+  const auto& steps = prepared_->program.steps();
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
+    text += fmt::format(", op {} waits for rank {}", waiting_[i],
+                        home_.node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
+  }
+  for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
+    const Step& step = steps[moving_[i]];
+    text += fmt::format(", op {} {} rank {}", moving_[i],
+                        step.kind == OpKind::send ? "sends to" : "receives from",
+                        prepared_->ranks[step.peer]);
+  }
+  return text;
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,155 @@
+// One execution of a program: which of its steps are done, under way, and still to come.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/operation.hpp"
+#include "engine/program.hpp"
+#include "engine/stages.hpp"
+#include "verbs/channel.hpp"
+
+namespace weft::engine {
+
+class Executor;
+struct Prepared;
+
+/// What a call gives to its execution.
+struct Buffers {
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  const Operation* operation = nullptr;  // of its reductions, if it has any
+};
+
+/// The most that any program needs of an execution.
+struct Room {
+  std::size_t steps = 0;
+  std::size_t transfers = 0;
+  std::size_t peers = 0;
+  std::size_t places = 0;
+  std::size_t bases = 0;
+  bool reduces = false;
+
+  void grow_for(const Program& program);
+  bool operator==(const Room&) const = default;
+};
+
+/// Between this rank and another of its node.
+struct Counts {
+  std::uint64_t waits = 0;        // for signals, not letters, of the other
+  std::uint64_t letters_in = 0;   // of the other
+  std::uint64_t letters_out = 0;  // to the other
+
+  void add(const Program& program, std::size_t place) noexcept {
+    waits += program.waits()[place];
+    letters_in += program.letters_in()[place];
+    letters_out += program.letters_out()[place];
+  }
+};
+
+/// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
+///
+/// Several may be under way. Towards one peer their sends, recvs and signals start in the order of
+/// the calls, as those of one program start in list order: both ends match them in that order. So
+/// the first of a later execution follows the last of an earlier one (a *crossing*).
+class Execution {
+ public:
+  explicit Execution(Executor& home) : home_(home) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// So that the rest allocates nothing.
+  void make(const Room& room);
+  bool has(const Room& room) const noexcept { return room_ == room; }
+
+  /// Takes up a program: the `number`-th execution of this rank. What of `counts` there has been
+  /// belongs to earlier ones. `is_run`: its caller waits for its end.
+  void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
+              std::span<const Counts> counts) noexcept;
+  /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
+  /// of this one has.
+  void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
+  /// Begins: what it may touch is free for it. Null stages: it uses none.
+  void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
+             const verbs::Registration& registration) noexcept;
+  /// Starts what is ready, until nothing is.
+  void advance() noexcept;
+  /// Takes note of what has come. Whether anything has.
+  bool progress() noexcept;
+
+  bool is_done() const noexcept { return left_ == 0; }
+  bool has_entered() const noexcept { return entered_; }
+  bool is_run() const noexcept { return is_run_; }
+  std::uint64_t number() const noexcept { return number_; }
+  std::size_t scratch_slot() const noexcept { return scratch_slot_; }
+  const Prepared& prepared() const noexcept { return *prepared_; }
+  const Buffers& buffers() const noexcept { return buffers_; }
+  void set_keys(std::uint32_t base, std::uint32_t lkey, std::uint32_t rkey) noexcept {
+    lkeys_[base] = lkey;
+    rkeys_[base] = rkey;
+  }
+
+  /// Transfers with ranks of other nodes under way.
+  std::size_t remote_active() const noexcept { return remote_active_; }
+  /// The place whose signal alone is waited for; -1: there is more than that.
+  int awaited_place() const noexcept;
+  void probe_peers() noexcept;
+  /// ", op 3 waits for rank 2, ..": what it stands at.
+  std::string where() const;
+
+ private:
+  struct Crossing {
+    std::uint32_t last;
+    Execution* later;
+    std::uint32_t first;
+  };
+
+  void start(std::uint32_t id) noexcept;
+  void finish(std::uint32_t id) noexcept;
+  void release(std::uint32_t id) noexcept;
+  bool has_come(const Step& step) const noexcept;
+  bool progress_waits() noexcept;
+  bool progress_channels() noexcept;
+  void end_activity(std::uint32_t peer) noexcept;
+
+  // execution_move.cpp
+  bool copy(const Step& step) noexcept;
+  bool reduce(const Step& step) noexcept;
+  void transfer(const Step& step, std::uint32_t id) noexcept;
+  verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
+  void find_peer_buffer(const Operand& operand) noexcept;
+  bool is_peer_buffer(const Operand& operand) const noexcept;
+  int owner_of(const Operand& operand) const noexcept;
+
+  Executor& home_;
+  Room room_;
+  const Prepared* prepared_ = nullptr;
+  Buffers buffers_;
+  std::uint64_t number_ = 0;
+  std::size_t scratch_slot_ = 0;
+  bool is_run_ = true;
+  bool entered_ = false;
+
+  std::vector<std::byte*> bases_;
+  std::vector<std::uint32_t> lkeys_;
+  std::vector<std::uint32_t> rkeys_;
+  std::vector<std::uint32_t> pending_;  // by step: what it waits for; kNone once it has started
+  std::vector<std::uint32_t> ready_;    // every step enters once
+  std::vector<std::uint32_t> waiting_;  // waits whose signal has not come
+  std::vector<std::uint32_t> moving_;   // sends and recvs under way
+  std::vector<verbs::Transfer> transfers_;
+  std::vector<std::uint32_t> active_;    // peers with transfers under way
+  std::vector<std::uint32_t> activity_;  // by peer: how many
+  std::vector<Counts> counts_;           // by place: of earlier executions
+  std::vector<Crossing> crossings_;
+  std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
+  std::size_t ready_begin_ = 0;
+  std::size_t ready_end_ = 0;
+  std::size_t waiting_count_ = 0;
+  std::size_t moving_count_ = 0;
+  std::size_t active_count_ = 0;
+  std::size_t remote_active_ = 0;
+  std::uint32_t left_ = 0;
+};
+
+}  // namespace weft::engine

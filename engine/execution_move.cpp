@@ -1,0 +1,84 @@
+// An execution's steps that take no waiting: copies and reductions, also from and to the buffers
+// of ranks of this node, where they lie.
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "engine/copy.hpp"
+#include "engine/executor.hpp"
+#include "engine/reduce.hpp"
+
+namespace weft::engine {
+
+using verbs::Layout;
+
+Layout Execution::layout(const Operand& operand, bool remote_key) const noexcept {
+  return {bases_[operand.base] + operand.offset, operand.block_bytes, operand.count, operand.stride,
+          remote_key ? rkeys_[operand.base] : lkeys_[operand.base]};
+}
+
+bool Execution::is_peer_buffer(const Operand& operand) const noexcept {
+  return operand.base >= prepared_->program.input_base(0);
+}
+
+int Execution::owner_of(const Operand& operand) const noexcept {
+  const Program& program = prepared_->program;
+  return static_cast<int>((operand.base - program.input_base(0)) %
+                          static_cast<std::uint32_t>(program.places()));
+}
+
+/// The peer has published where its buffers are, and an op that this one follows came after that.
+void Execution::find_peer_buffer(const Operand& operand) noexcept {
+  const int place = owner_of(operand);
+  const bool input = operand.base < prepared_->program.output_base(0);
+  bases_[operand.base] = reinterpret_cast<std::byte*>(
+      input ? home_.node_->input_of(place, number_) : home_.node_->output_of(place, number_));
+}
+
+bool Execution::copy(const Step& step) noexcept {
+  const bool reads = is_peer_buffer(step.src);
+  const bool writes = is_peer_buffer(step.dst);
+  if (reads) find_peer_buffer(step.src);
+  if (writes) find_peer_buffer(step.dst);
+  const Layout dst = layout(step.dst, false);
+  const Layout src = layout(step.src, false);
+  if ((!reads && !writes) || home_.node_->view() == View::same_process) {
+    engine::copy(dst, src);
+    return true;
+  }
+  const bool good = reads ? read_from(home_.node_->process_of(owner_of(step.src)), dst, src)
+                          : write_to(home_.node_->process_of(owner_of(step.dst)), src, dst);
+  if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
+  return good;
+}
+
+bool Execution::reduce(const Step& step) noexcept {
+  const bool reads = is_peer_buffer(step.src);
+  if (reads) find_peer_buffer(step.src);
+  Fetch fetch;
+  struct Source {
+    Execution* execution;
+    pid_t process;
+  } source{this, 0};
+  if (reads && home_.node_->view() != View::same_process) {
+    // Out of another process: a piece at a time, that stays in the cache on its way.
+    source.process = home_.node_->process_of(owner_of(step.src));
+    if (operand_.size() < buffers_.operation->element_bytes)
+      operand_.resize(buffers_.operation->element_bytes);
+    fetch.context = &source;
+    fetch.piece = operand_.size();
+    fetch.call = [](void* context, const std::byte* theirs, std::uint64_t bytes) {
+      const auto& from = *static_cast<Source*>(context);
+      std::byte* ours = from.execution->operand_.data();
+      const Layout there{const_cast<std::byte*>(theirs), bytes, 1, bytes, 0};
+      const bool good = read_from(from.process, {ours, bytes, 1, bytes, 0}, there);
+      return good ? static_cast<const std::byte*>(ours) : nullptr;
+    };
+  }
+  const bool good = engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false),
+                                   layout(step.src, false), fetch);
+  if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
+  return good;
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,42 @@
+// Letters: signals that bring the bytes that they are about.
+//
+// Inside a node a rank writes a few bytes to its stage and signals; the other side waits for the
+// signal, then reads the bytes: two cache lines, one after the other, on their way between two
+// cores. Where the bytes are few, the signal carries them along in its own line instead. Both sides
+// find out which signals do that from the plans of the ranks of the node, by themselves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace weft::engine {
+
+/// Bytes that a letter holds at most.
+inline constexpr std::uint64_t kLetterBytes = 248;
+/// Of one execution, from one rank to another.
+inline constexpr std::uint32_t kLettersPerExecution = 2;
+
+/// What becomes of one op of a rank.
+struct LetterOp {
+  enum class Part : std::uint8_t {
+    send,  ///< a signal that takes bytes along
+    wait,  ///< the wait for it
+    read,  ///< a copy or reduce whose source is what came
+  };
+  plan::OpId op = 0;
+  Part part = Part::send;
+  int place = 0;              ///< of the other rank
+  std::uint32_t ordinal = 0;  ///< from 1: of this execution's letters between the two
+  plan::Slice bytes;          ///< of the sender's stage
+};
+
+/// The letters of the rank at `place`, by op id. `plans[p]` is the plan of the rank at place p of
+/// its node. A signal takes along what the only op that reads the signaller's stage right after
+/// the matching wait reads, if nothing but what comes before the signal ever writes there.
+std::vector<LetterOp> find_letters(std::span<const plan::Plan> plans, int place);
+
+}  // namespace weft::engine

@@ -1,0 +1,69 @@
+// What the ranks of one node know of an alltoall.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
+#include "plan/slice.hpp"
+
+namespace weft::hierarchy {
+
+/// The blocks that the ranks of one node send and receive, of an alltoall or alltoallv.
+///
+/// Counts are published inside a node and nowhere else, so the plan of a rank may depend on those
+/// of its own node's ranks alone. This is the only way in which the algorithms of alltoall see a
+/// problem: to ask for what a rank of another node sends or receives is a UsageError.
+class LocalBlocks {
+ public:
+  using Rows = std::vector<std::span<const plan::Block>>;
+
+  /// The rows of `node`; those of other nodes are not looked at and may be empty. UsageError where
+  /// a row of `node` does not have a block for each rank. The arguments must live longer.
+  LocalBlocks(const plan::Problem& problem, const Machine& machine, int node);
+  /// An alltoallv: what each rank of `node` sends to every rank and receives from every rank, by
+  /// place. In place `sends` is empty. The same errors.
+  LocalBlocks(const Machine& machine, int node, Rows sends, Rows receives, bool in_place);
+
+  int ranks() const { return machine_->ranks(); }
+  int node() const { return node_; }
+  bool in_place() const { return in_place_; }
+  /// The size of all blocks where that is one number, which every rank knows (alltoall).
+  std::optional<std::uint64_t> constant_bytes() const { return constant_bytes_; }
+
+  std::uint64_t sent_bytes(int local, int to) const { return sent(local, to).bytes; }
+  std::uint64_t received_bytes(int local, int from) const { return received(local, from).bytes; }
+  /// Where the block of `local` for `to` lies: in its input, in place in its output.
+  plan::Slice source(int local, int to) const;
+  /// Where the block of `from` for `local` must end.
+  plan::Slice target(int local, int from) const;
+
+  std::uint64_t input_bytes(int local) const;
+  std::uint64_t output_bytes(int local) const;
+
+ private:
+  void check() const;
+  plan::Block sent(int local, int to) const {
+    return block(in_place_ ? receives_ : sends_, local, to);
+  }
+  plan::Block received(int local, int from) const { return block(receives_, local, from); }
+  plan::Block block(const Rows& rows, int local, int other) const {
+    if (machine_->node_of(local) != node_) refuse(local);
+    if (constant_bytes_) return {static_cast<std::uint64_t>(other) * stride_, *constant_bytes_};
+    return rows[static_cast<std::size_t>(machine_->place_of(local))]
+               [static_cast<std::size_t>(other)];
+  }
+  [[noreturn]] void refuse(int rank) const;
+
+  const Machine* machine_;
+  int node_;
+  bool in_place_;
+  std::optional<std::uint64_t> constant_bytes_;
+  std::uint64_t stride_ = 0;
+  Rows sends_;
+  Rows receives_;
+};
+
+}  // namespace weft::hierarchy

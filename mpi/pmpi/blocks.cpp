@@ -1,0 +1,95 @@
+#include "mpi/pmpi/blocks.hpp"
+
+namespace weft::pmpi {
+
+bool Blocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts) {
+  blocks_ = blocks;
+  layout_ = layouts.of(type_);
+  if (!layout_.valid) return false;
+  if (irregular_) {
+    if (!look_up_irregular(parts)) return false;
+  } else {
+    if (count_ < 0) return false;
+    total_bytes_ =
+        static_cast<std::size_t>(count_ * layout_.size_bytes) * static_cast<std::size_t>(blocks);
+  }
+  direct_ = layout_.contiguous && (!irregular_ || lie_in_a_row());
+  return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
+}
+
+bool Blocks::look_up_irregular(std::vector<Part>& parts) {
+  if (counts_.is_null() || displacements_.is_null()) return false;
+  parts.resize(static_cast<std::size_t>(blocks_));
+  parts_ = &parts;
+  for (int block = 0; block < blocks_; ++block) {
+    if (counts_[block] < 0) return false;
+    const auto bytes = static_cast<std::size_t>(counts_[block] * layout_.size_bytes);
+    parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
+    total_bytes_ += bytes;
+  }
+  return true;
+}
+
+bool Blocks::lie_in_a_row() const {
+  const std::byte* first = first_memory();
+  for (int block = 0; block < blocks_; ++block) {
+    if (bytes(block) != 0 && memory(block) != first + offset(block)) return false;
+  }
+  return true;
+}
+
+std::byte* Blocks::memory(int block) const {
+  const MPI_Count elements = irregular_ ? displacements_[block] : block * count_;
+  return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
+}
+
+std::byte* Blocks::first_memory() const {
+  for (int block = 0; block < blocks_; ++block) {
+    if (bytes(block) != 0) return memory(block);
+  }
+  return static_cast<std::byte*>(buffer_);
+}
+
+std::size_t Blocks::bytes(int block) const {
+  return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].bytes
+                    : static_cast<std::size_t>(count_ * layout_.size_bytes);
+}
+
+std::size_t Blocks::offset(int block) const {
+  return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].offset
+                    : bytes(0) * static_cast<std::size_t>(block);
+}
+
+bool Blocks::names_like(int block, const Blocks& other) const {
+  return type_ == other.type_ && count(block) == other.count(0) && memory(block) == other.memory(0);
+}
+
+const std::byte* Blocks::input(const Layouts& layouts, Buffer& packed) const {
+  if (direct_) return first_memory();
+  std::byte* result = packed.reserve(total_bytes_);
+  if (irregular_) {
+    for (int block = 0; block < blocks_; ++block) pack(layouts, block, result);
+  } else {
+    layouts.pack(buffer_, blocks_ * count_, layout_, result);
+  }
+  return result;
+}
+
+std::byte* Blocks::output(Buffer& packed) const {
+  return direct_ ? first_memory() : packed.reserve(total_bytes_);
+}
+
+void Blocks::deliver(const Layouts& layouts, const std::byte* output) const {
+  if (direct_) return;
+  if (!irregular_) return layouts.unpack(output, buffer_, blocks_ * count_, layout_);
+  for (int block = 0; block < blocks_; ++block) {
+    layouts.unpack(output + offset(block), memory(block), counts_[block], layout_);
+  }
+}
+
+void Blocks::pack(const Layouts& layouts, int block, std::byte* packed) const {
+  if (direct_) return;
+  layouts.pack(memory(block), count(block), layout_, packed + offset(block));
+}
+
+}  // namespace weft::pmpi

@@ -1,0 +1,98 @@
+// Buffers as calls name them: blocks of elements of a datatype, one for each rank or just one.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "mpi/pmpi/communicators.hpp"
+#include "mpi/pmpi/datatype.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::pmpi {
+
+/// An array of counts or displacements, as wide as the program's binding has them.
+class Integers {
+ public:
+  template <class Integer>
+  Integers(const Integer* values)  // NOLINT(google-explicit-constructor)
+      : values_(values), read_([](const void* from, int i) -> MPI_Count {
+          return static_cast<const Integer*>(from)[i];
+        }) {}
+
+  bool is_null() const { return values_ == nullptr; }
+  MPI_Count operator[](int i) const { return read_(values_, i); }
+
+ private:
+  const void* values_;
+  MPI_Count (*read_)(const void*, int);
+};
+
+/// Blocks of elements in the program's memory. Weft takes their bytes one after another, in rank
+/// order and without gaps: that is how they lie, or they are packed.
+class Blocks {
+ public:
+  /// So many blocks of `count` elements in a row as look_up() says.
+  Blocks(const void* buffer, MPI_Count count, MPI_Datatype type)
+      : buffer_(const_cast<void*>(buffer)), type_(type), count_(count) {}
+  /// Block i has counts[i] elements and begins displacements[i] elements behind `buffer`.
+  Blocks(const void* buffer, Integers counts, Integers displacements, MPI_Datatype type)
+      : buffer_(const_cast<void*>(buffer)),
+        type_(type),
+        irregular_(true),
+        counts_(counts),
+        displacements_(displacements) {}
+
+  /// Looks the datatype up and reads the counts. False: the host refuses these arguments. `parts`
+  /// is memory for what is irregular, and lives as long as this.
+  bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
+
+  // What stands in the program's arguments.
+  bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
+  bool is_irregular() const { return irregular_; }
+  /// Whether block `block` of these and `other`, a block alone, are the same elements, told in the
+  /// same way.
+  bool names_like(int block, const Blocks& other) const;
+
+  // From here on after look_up().
+  std::size_t bytes(int block) const;
+  std::size_t total_bytes() const { return total_bytes_; }
+  /// Where each block lies among the bytes in a row. Irregular blocks only.
+  std::span<const Part> parts() const { return *parts_; }
+  /// Where block `block` begins among the bytes in a row.
+  std::size_t offset(int block) const;
+  bool is_packed() const { return !direct_; }
+
+  /// The bytes in a row: where they lie, or packed into `packed`.
+  const std::byte* input(const Layouts& layouts, Buffer& packed) const;
+  /// Where to put the bytes in a row; deliver() brings them home.
+  std::byte* output(Buffer& packed) const;
+  void deliver(const Layouts& layouts, const std::byte* output) const;
+  /// Packs one block to its place in `packed`, unless `packed` is where it lies.
+  void pack(const Layouts& layouts, int block, std::byte* packed) const;
+
+ private:
+  bool look_up_irregular(std::vector<Part>& parts);
+  bool lie_in_a_row() const;
+  MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
+  /// Where a block begins in the program's memory.
+  std::byte* memory(int block) const;
+  std::byte* first_memory() const;
+
+  void* buffer_;
+  MPI_Datatype type_;
+  bool irregular_ = false;
+  MPI_Count count_ = 0;
+  Integers counts_ = static_cast<const int*>(nullptr);
+  Integers displacements_ = static_cast<const int*>(nullptr);
+
+  int blocks_ = 0;
+  Layout layout_;
+  std::size_t total_bytes_ = 0;
+  const std::vector<Part>* parts_ = nullptr;
+  bool direct_ = false;
+};
+
+}  // namespace weft::pmpi

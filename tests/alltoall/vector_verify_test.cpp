@@ -1,0 +1,203 @@
+// Alltoallv, and both collectives in place: every scheme with every parameter, proved.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+
+#include "base/error.hpp"
+#include "tests/alltoall/counts.hpp"
+#include "tests/alltoall/support.hpp"
+
+namespace weft::alltoall {
+namespace {
+
+using hierarchy::LocalBlocks;
+using hierarchy::Machine;
+using plan::Collective;
+using plan::Problem;
+
+Algorithm with_aggregate(const Algorithm& algorithm, const std::string& setting) {
+  if (algorithm.is_flat() || setting.empty()) return algorithm;
+  const std::string name = algorithm.name();
+  const bool bare = name.find(':') == name.npos;
+  return Algorithm::parse(name + (bare ? ":" + setting.substr(1) : setting));
+}
+
+/// Proves every variant; the number of problems.
+int prove_variants(const Problem& problem, const Machine& machine, const std::string& setting) {
+  int cases = 0;
+  for (const Algorithm& plain : variants(machine.ranks(), problem.collective)) {
+    const Algorithm algorithm = with_aggregate(plain, setting);
+    const std::string flaws = flaws_of(algorithm, problem, machine);
+    if (!flaws.empty()) RC_FAIL(flaws);
+    ++cases;
+  }
+  return cases;
+}
+
+// Together over 20,000 cases.
+TEST(EveryVariantOfAlltoallv, IsRightOnAnyMachineWithAnyCounts) {
+  int cases = 0;
+  check_property(
+      [&] {
+        const Machine machine = any_machine(14);
+        const Problem problem = any_alltoallv(machine.ranks(), false);
+        cases += prove_variants(problem, machine, any_aggregate());
+      },
+      180);
+  EXPECT_GE(cases, 10'000);
+}
+
+TEST(EveryVariantOfAlltoallv, IsRightInPlace) {
+  int cases = 0;
+  check_property(
+      [&] {
+        const Machine machine = any_machine(14);
+        const Problem problem = any_alltoallv(machine.ranks(), true);
+        cases += prove_variants(problem, machine, any_aggregate());
+      },
+      180);
+  EXPECT_GE(cases, 10'000);
+}
+
+TEST(EveryVariantOfAlltoall, IsRightInPlace) {
+  int cases = 0;
+  check_property(
+      [&] {
+        const Machine machine = any_machine(14);
+        Problem problem = any_problem(machine.ranks());
+        problem.in_place = true;
+        cases += prove_variants(problem, machine, any_aggregate());
+      },
+      40);
+  EXPECT_GE(cases, 4'000);
+}
+
+TEST(EveryVariantOfAlltoallv, IsRightOnMachinesOfUpTo200RanksOn40Nodes) {
+  check_property(
+      [] {
+        const Machine machine = any_wide_machine(200, 40);
+        const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+        const Problem problem = any_alltoallv(machine.ranks(), in_place);
+        const auto all = variants(machine.ranks(), problem.collective);
+        const auto chosen = *rc::gen::inRange<std::size_t>(0, all.size()).as("variant");
+        const std::string flaws =
+            flaws_of(with_aggregate(all[chosen], any_aggregate()), problem, machine);
+        if (!flaws.empty()) RC_FAIL(flaws);
+      },
+      100);
+}
+
+TEST(EveryVariantOfAlltoallv, TakesOneRankThatSendsGigabytes) {
+  const Machine machine = Machine::parse("2+3+1");
+  for (const bool in_place : {false, true}) {
+    // In place blocks go in segments, each an op: fewer bytes.
+    const std::uint64_t most = in_place ? 20 << 20 : std::uint64_t{3} << 30;
+    const auto sizes = [most](int from, int) { return from == 0 ? most : 1; };
+    const auto problem = make_alltoallv(6, sizes, Placing::dense, Placing::dense, in_place);
+    for (const char* name : {"isend", "sa", "sa:aggregate=1M", "rd:aggregate=1M", "leader"}) {
+      EXPECT_EQ(flaws_of(Algorithm::parse(name), problem, machine), "") << in_place;
+    }
+  }
+}
+
+/// What a rank cannot know is spoiled: the counts and places of ranks of other nodes.
+Problem spoiled(Problem problem, const Machine& machine, int node, bool empty) {
+  for (auto* rows : {&problem.sends, &problem.receives}) {
+    for (std::size_t rank = 0; rank < rows->size(); ++rank) {
+      if (machine.node_of(static_cast<int>(rank)) == node) continue;
+      auto& row = (*rows)[rank];
+      if (empty) row.clear();
+      for (plan::Block& block : row) block = {block.offset * 7 + 3, block.bytes ^ 0x5a5a};
+    }
+  }
+  return problem;
+}
+
+RC_GTEST_PROP(Knowledge, APlanDependsOnTheCountsOfItsOwnNodeAlone, ()) {
+  const Machine machine = any_machine(10);
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  const Problem problem = any_alltoallv(machine.ranks(), in_place);
+  const std::string setting = any_aggregate();
+  std::vector<std::array<Problem, 2>> unknown;  // by node
+  for (int node = 0; node < machine.nodes(); ++node) {
+    unknown.push_back(
+        {spoiled(problem, machine, node, false), spoiled(problem, machine, node, true)});
+  }
+  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+    const Algorithm algorithm = with_aggregate(plain, setting);
+    for (int rank = 0; rank < machine.ranks(); ++rank) {
+      const auto plan = algorithm.plan(problem, machine, rank);
+      for (const Problem& other : unknown[machine.node_of(rank)]) {
+        RC_ASSERT(algorithm.plan(other, machine, rank) == plan);
+      }
+    }
+  }
+}
+
+TEST(Knowledge, LocalBlocksTellNothingOfOtherNodes) {
+  const Machine machine = Machine::parse("2x2");
+  const auto problem = make_alltoallv(
+      4, [](int, int) { return std::uint64_t{8}; }, Placing::dense, Placing::dense, false);
+  const LocalBlocks blocks(problem, machine, 0);
+  EXPECT_EQ(blocks.sent_bytes(1, 3), 8u);
+  EXPECT_THROW(static_cast<void>(blocks.sent_bytes(2, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(blocks.received_bytes(3, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(blocks.source(2, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(blocks.target(2, 0)), UsageError);
+}
+
+TEST(Knowledge, RowsThatAreMissingAreNamed) {
+  const Machine machine = Machine::parse("2x2");
+  Problem problem = make_alltoallv(
+      4, [](int, int) { return std::uint64_t{8}; }, Placing::dense, Placing::dense, false);
+  problem.receives[1].pop_back();
+  try {
+    Algorithm::parse("sa").plan(problem, machine, 0);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "alltoallv of 4 ranks: a row of 3 blocks in the receives of node 0");
+  }
+}
+
+RC_GTEST_PROP(EveryVariantOfAlltoallv, IsTheAlltoallWhereCountsAreEqual, ()) {
+  const Machine machine = any_machine(12);
+  const std::uint64_t bytes = *rc::gen::element<std::uint64_t>(1, 8, 100).as("bytes");
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  const std::string setting = any_aggregate();
+  const auto vector = make_alltoallv(
+      machine.ranks(), [bytes](int, int) { return bytes; }, Placing::dense, Placing::dense,
+      in_place);
+  Problem constant = Problem::alltoall(machine.ranks(), bytes);
+  constant.in_place = in_place;
+  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+    const Algorithm algorithm = with_aggregate(plain, setting);
+    RC_ASSERT(plans_of(algorithm, vector, machine) == plans_of(algorithm, constant, machine));
+  }
+}
+
+RC_GTEST_PROP(EveryVariantOfAlltoallv, DoesNothingWhereAllCountsAreZero, ()) {
+  const Machine machine = any_machine(12);
+  const auto problem = make_alltoallv(
+      machine.ranks(), [](int, int) { return std::uint64_t{0}; }, Placing::dense, Placing::dense,
+      *rc::gen::arbitrary<bool>().as("in place"));
+  for (const Algorithm& algorithm : variants(machine.ranks(), Collective::alltoallv)) {
+    for (const auto& plan : plans_of(algorithm, problem, machine)) RC_ASSERT(plan.ops().empty());
+  }
+}
+
+TEST(EveryVariantOfAlltoallv, PassesNothingOn) {
+  const auto problem = make_alltoallv(
+      4, [](int, int) { return std::uint64_t{8}; }, Placing::dense, Placing::dense, false);
+  try {
+    Algorithm::parse("sa:between=bruck").plan(problem, Machine::parse("2x2"), 0);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "algorithm 'sa:between=bruck': not for alltoallv, as bruck passes on blocks of "
+                 "other ranks, whose sizes a rank does not know");
+  }
+}
+
+}  // namespace
+}  // namespace weft::alltoall

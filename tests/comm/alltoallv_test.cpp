@@ -1,0 +1,154 @@
+// alltoallv through the public API, ranks as threads: every algorithm, zero and large blocks, in
+// place, call after call with other sizes; guard bytes stay as they were.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "alltoall/registry.hpp"
+#include "hierarchy/machine.hpp"
+#include "tests/comm/run_ranks.hpp"
+
+namespace weft {
+namespace {
+
+using test::none;
+using test::run_ranks;
+
+constexpr std::byte kGuard{0xa5};
+
+std::byte value(int from, int to, std::size_t at, unsigned call) {
+  return static_cast<std::byte>(from * 131 + to * 31 + static_cast<int>(at) * 7 +
+                                static_cast<int>(call) * 17);
+}
+
+/// The bytes from each rank to each in one call: many of none, few of many.
+std::vector<std::vector<std::size_t>> sizes_of(int ranks, unsigned call, bool in_place) {
+  std::mt19937 random(call * 7919 + 1);
+  std::vector<std::vector<std::size_t>> sizes(ranks, std::vector<std::size_t>(ranks));
+  const bool skewed = random() % 4 == 0;
+  for (int from = 0; from < ranks; ++from) {
+    for (int to = 0; to < ranks; ++to) {
+      const auto kind = random() % 8;
+      std::size_t bytes = kind < 2 ? 0 : kind < 7 ? random() % 300 : random() % 40000;
+      if (skewed && from != 0) bytes = 0;
+      sizes[from][to] = bytes;
+    }
+  }
+  // In place both ways of a pair have one size.
+  for (int from = 0; in_place && from < ranks; ++from) {
+    for (int to = 0; to < from; ++to) sizes[from][to] = sizes[to][from];
+  }
+  return sizes;
+}
+
+/// Blocks with gaps, in an order that is not that of the ranks; and where the last one ends.
+std::vector<Part> lay_out(const std::vector<std::size_t>& bytes, unsigned seed, std::size_t& end) {
+  std::mt19937 random(seed);
+  std::vector<std::size_t> order(bytes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::shuffle(order, random);
+  std::vector<Part> parts(bytes.size());
+  end = random() % 8;
+  for (const std::size_t i : order) {
+    parts[i] = {end, bytes[i]};
+    end += bytes[i] + random() % 16;
+  }
+  return parts;
+}
+
+void exchange_and_compare(Communicator& comm, unsigned call, bool in_place) {
+  const int ranks = comm.size();
+  const int rank = comm.rank();
+  const auto sizes = sizes_of(ranks, call, in_place);
+  std::vector<std::size_t> sent = sizes[rank];
+  std::vector<std::size_t> received;
+  for (int from = 0; from < ranks; ++from) received.push_back(sizes[from][rank]);
+  std::size_t input_end = 0;
+  std::size_t output_end = 0;
+  const auto own = static_cast<unsigned>(rank);
+  const auto sends = lay_out(sent, call * 100 + own, input_end);
+  const auto receives = lay_out(received, call * 100 + own + 50, output_end);
+  std::vector<std::byte> input(input_end);
+  std::vector<std::byte> output(output_end + 64, kGuard);
+  auto right = output;
+  for (int other = 0; other < ranks; ++other) {
+    std::byte* from =
+        in_place ? output.data() + receives[other].offset : input.data() + sends[other].offset;
+    for (std::size_t at = 0; at < sent[other]; ++at) from[at] = value(rank, other, at, call);
+    for (std::size_t at = 0; at < received[other]; ++at) {
+      right[receives[other].offset + at] = value(other, rank, at, call);
+    }
+  }
+  const auto untouched = input;
+  if (in_place) {
+    comm.alltoallv(output.data(), {}, output.data(), receives);
+  } else {
+    comm.alltoallv(input.data(), sends, output.data(), receives);
+  }
+  ASSERT_EQ(input, untouched);
+  const auto wrong = std::mismatch(output.begin(), output.end(), right.begin()).first;
+  ASSERT_EQ(wrong, output.end()) << "rank " << rank << ", call " << call << ", first wrong at "
+                                 << wrong - output.begin();
+}
+
+Options on(const char* machine, const std::string& algorithm = "") {
+  const auto parsed = hierarchy::Machine::parse(machine);
+  Options options;
+  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  if (!algorithm.empty()) options.algorithms["alltoallv"] = algorithm;
+  return options;
+}
+
+class Alltoallv : public testing::TestWithParam<const char*> {};
+
+TEST_P(Alltoallv, OfAnySizesArrivesByTheChosenAlgorithm) {
+  const char* machine = GetParam();
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on(machine));
+    for (unsigned call = 0; call < 60; ++call) {
+      exchange_and_compare(comm, call / 2, call % 3 == 0);  // now and then the same again
+      if (call % 10 == 0) comm.barrier();
+    }
+  });
+  ASSERT_EQ(errors, none(ranks));
+}
+
+TEST_P(Alltoallv, OfAnySizesArrivesByEveryAlgorithm) {
+  const char* machine = GetParam();
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  for (const auto& algorithm : alltoall::variants(ranks, plan::Collective::alltoallv)) {
+    const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
+      Communicator comm(std::move(bootstrap), on(machine, algorithm.name()));
+      for (unsigned call = 0; call < 4; ++call) exchange_and_compare(comm, call, call % 2 == 1);
+    });
+    ASSERT_EQ(errors, none(ranks)) << algorithm.name() << " on " << machine;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Alltoallv,
+                         testing::Values("1x1", "1x3", "2x1", "2x2", "1+3+1", "0,1,0,1,2"));
+
+TEST(AlltoallvRequest, KeepsItsSizes) {
+  constexpr int kRanks = 3;
+  const auto errors = run_ranks(kRanks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1+2"));
+    std::vector<int> in(kRanks), out(kRanks);
+    const std::vector<Part> parts = {{0, 4}, {4, 4}, {8, 4}};
+    Request request = comm.alltoallv_init(in.data(), parts, out.data(), parts);
+    exchange_and_compare(comm, 3, false);  // other sizes in between
+    for (int round = 0; round < 5; ++round) {
+      for (int to = 0; to < kRanks; ++to) in[to] = rank * 100 + to * 10 + round;
+      request.start();
+      request.wait();
+      for (int from = 0; from < kRanks; ++from) {
+        ASSERT_EQ(out[from], from * 100 + rank * 10 + round);
+      }
+    }
+  });
+  ASSERT_EQ(errors, none(kRanks));
+}
+
+}  // namespace
+}  // namespace weft

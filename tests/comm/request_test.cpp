@@ -1,0 +1,203 @@
+// Requests: collectives that are started, several at a time, and end whenever they are waited for.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "hierarchy/machine.hpp"
+#include "tests/comm/run_ranks.hpp"
+
+namespace weft {
+namespace {
+
+using test::none;
+using test::run_ranks;
+using Words = std::vector<std::uint32_t>;
+
+Operation sum() {
+  Operation operation;
+  operation.element_bytes = sizeof(std::uint32_t);
+  operation.associative = true;
+  operation.combine = [](const void*, std::byte* dst, const std::byte* left, const std::byte* right,
+                         std::size_t elements) {
+    for (std::size_t i = 0; i < elements; ++i) {
+      reinterpret_cast<std::uint32_t*>(dst)[i] = reinterpret_cast<const std::uint32_t*>(left)[i] +
+                                                 reinterpret_cast<const std::uint32_t*>(right)[i];
+    }
+  };
+  return operation;
+}
+
+Options on(const char* machine) {
+  const auto parsed = hierarchy::Machine::parse(machine);
+  Options options;
+  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  return options;
+}
+
+/// A collective on words, with its answer. Some are in place.
+struct Job {
+  virtual ~Job() = default;
+  virtual Request make(Communicator& comm) = 0;
+  virtual void fill(const Communicator& comm, std::uint32_t round) = 0;
+  virtual void check(const Communicator& comm, std::uint32_t round) const = 0;
+};
+
+class AlltoallJob : public Job {
+ public:
+  AlltoallJob(const Communicator& comm, std::size_t words, bool in_place)
+      : words_(words),
+        in_place_(in_place),
+        in_(words * static_cast<std::size_t>(comm.size())),
+        out_(in_.size()) {}
+  Request make(Communicator& comm) override {
+    return comm.alltoall_init(in_place_ ? out_.data() : in_.data(), out_.data(), words_ * 4);
+  }
+  void fill(const Communicator& comm, std::uint32_t round) override {
+    Words& input = in_place_ ? out_ : in_;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      input[i] = value(comm.rank(), static_cast<int>(i / words_), i % words_, round);
+    }
+  }
+  void check(const Communicator& comm, std::uint32_t round) const override {
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      ASSERT_EQ(out_[i], value(static_cast<int>(i / words_), comm.rank(), i % words_, round))
+          << "rank " << comm.rank() << ", word " << i << ", round " << round;
+    }
+  }
+
+ private:
+  static std::uint32_t value(int from, int to, std::size_t at, std::uint32_t round) {
+    return static_cast<std::uint32_t>(from * 1000003 + to * 10007) +
+           static_cast<std::uint32_t>(at) + round * 77;
+  }
+  std::size_t words_;
+  bool in_place_;
+  Words in_, out_;
+};
+
+class AllreduceJob : public Job {
+ public:
+  AllreduceJob(std::size_t words, bool in_place) : in_place_(in_place), in_(words), out_(words) {}
+  Request make(Communicator& comm) override {
+    return comm.allreduce_init(in_place_ ? out_.data() : in_.data(), out_.data(), out_.size(),
+                               sum());
+  }
+  void fill(const Communicator& comm, std::uint32_t round) override {
+    Words& input = in_place_ ? out_ : in_;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      input[i] =
+          static_cast<std::uint32_t>(i) * static_cast<std::uint32_t>(comm.rank() + 1) + round;
+    }
+  }
+  void check(const Communicator& comm, std::uint32_t round) const override {
+    const auto ranks = static_cast<std::uint32_t>(comm.size());
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      ASSERT_EQ(out_[i], static_cast<std::uint32_t>(i) * (ranks * (ranks + 1) / 2) + ranks * round)
+          << "rank " << comm.rank() << ", word " << i << ", round " << round;
+    }
+  }
+
+ private:
+  bool in_place_;
+  Words in_, out_;
+};
+
+class BroadcastJob : public Job {
+ public:
+  BroadcastJob(std::size_t words, int root) : root_(root), buffer_(words) {}
+  Request make(Communicator& comm) override {
+    return comm.broadcast_init(buffer_.data(), buffer_.size() * 4, root_);
+  }
+  void fill(const Communicator& comm, std::uint32_t round) override {
+    for (std::size_t i = 0; i < buffer_.size(); ++i) {
+      buffer_[i] = comm.rank() == root_ ? static_cast<std::uint32_t>(i) ^ round : 0xdeadbeef;
+    }
+  }
+  void check(const Communicator& comm, std::uint32_t round) const override {
+    for (std::size_t i = 0; i < buffer_.size(); ++i) {
+      ASSERT_EQ(buffer_[i], static_cast<std::uint32_t>(i) ^ round)
+          << "rank " << comm.rank() << ", word " << i << ", round " << round;
+    }
+  }
+
+ private:
+  int root_;
+  Words buffer_;
+};
+
+class Requests : public testing::TestWithParam<const char*> {};
+
+/// Every rank starts the same in the same order, and tests and waits in an order of its own.
+TEST_P(Requests, SeveralUnderWayGiveTheRightAnswers) {
+  const char* machine = GetParam();
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  const auto errors = run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on(machine));
+    std::vector<std::unique_ptr<Job>> jobs;
+    for (const std::size_t words : {2u, 300u, 20000u}) {
+      jobs.push_back(std::make_unique<AlltoallJob>(comm, words, words == 300));
+      jobs.push_back(std::make_unique<AllreduceJob>(words, words == 2));
+      jobs.push_back(std::make_unique<BroadcastJob>(words, ranks - 1));
+    }
+    std::vector<Request> requests;
+    for (const auto& job : jobs) requests.push_back(job->make(comm));
+    std::mt19937 shared(5);
+    std::mt19937 own(static_cast<unsigned>(rank));
+    for (std::uint32_t round = 0; round < 40; ++round) {
+      std::vector<std::size_t> order;
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (shared() % 2 == 0) order.push_back(i);
+      }
+      std::ranges::shuffle(order, shared);
+      for (const std::size_t i : order) {
+        jobs[i]->fill(comm, round);
+        requests[i].start();
+        // Sometimes everyone runs something in between.
+        if (shared() % 4 == 0) comm.barrier();
+        if (shared() % 8 == 0) {
+          AllreduceJob between(50, false);
+          between.fill(comm, round);
+          Request request = between.make(comm);
+          request.start();
+          request.wait();
+          between.check(comm, round);
+        }
+      }
+      std::ranges::shuffle(order, own);
+      for (const std::size_t i : order) {
+        for (auto tries = own() % 20; tries > 0 && !requests[i].test(); --tries) {
+        }
+        if (own() % 4 == 0) {
+          while (!requests[i].test()) std::this_thread::yield();
+        }
+        requests[i].wait();
+        EXPECT_TRUE(requests[i].test());
+        jobs[i]->check(comm, round);
+      }
+    }
+  });
+  ASSERT_EQ(errors, none(ranks));
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Requests,
+                         testing::Values("1x1", "1x2", "1x4", "2x1", "2x2", "1+3+1", "0,1,1,0"));
+
+TEST(Request, IsRefusedWhileUnderWay) {
+  const auto errors = run_ranks(2, [](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1x2"));
+    AllreduceJob job(8, false);
+    Request request = job.make(comm);
+    EXPECT_TRUE(request.test());
+    job.fill(comm, 1);
+    request.start();
+    EXPECT_THROW(request.start(), UsageError);  // whether its end has come is seen by test() alone
+    request.wait();
+    job.check(comm, 1);
+  });
+  EXPECT_EQ(errors, none(2));
+}
+
+}  // namespace
+}  // namespace weft
