@@ -180,11 +180,10 @@ class Fitter {
     const double cores_ns = std::max(core_ns(bytes), adapter().poll_ns);
     const double rate = fetched && adapter().queue_bytes_per_ns > 0 ? adapter().queue_bytes_per_ns
                                                                     : adapter().bytes_per_ns;
-    if (from_one && fetched && *one > kTold * std::max({*from_one, cores_ns, size / rate})) {
+    if (from_one && *one > kTold * std::max({*from_one, cores_ns, size / rate})) {
       set(adapter().queue_gap_ns, *one, "adapter.queue_gap_ns");
     }
-    const double others_ns =
-        std::max({cores_ns, fetched ? adapter().queue_gap_ns : 0, size / rate}) / most;
+    const double others_ns = std::max({cores_ns, adapter().queue_gap_ns, size / rate}) / most;
     const double crowd = adapter().senders.at(most);
     const double wire_ns = size / (adapter().bytes_per_ns * crowd);
     if (adapter().message_gap_ns == 0 && *all > kTold * std::max(others_ns, wire_ns)) {

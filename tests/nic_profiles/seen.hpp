@@ -61,13 +61,13 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   const double sending_ns = a.post_ns + a.poll_ns / 2;
   const double crowd = a.senders.at(cores);
   // Cores of either side, and connections, work side by side; the adapter does not.
-  const double slowest_ns = std::max(
-      {sending_ns + (stores ? 8 / stored_rate : 0), a.poll_ns, stores ? 0 : a.queue_gap_ns});
+  const double core_ns = sending_ns + (stores ? 8 / stored_rate : 0);
+  const double slowest_ns = std::max({core_ns, a.poll_ns, a.queue_gap_ns});
   const double gap_ns = a.message_gap_ns / crowd;
   if (gap_ns > kHides * std::max(slowest_ns / cores, 8 / (a.bytes_per_ns * crowd))) {
     add("message_gap_ns", [](const auto& h) { return h.adapter.message_gap_ns; });
   }
-  if (!stores && a.queue_gap_ns > kHides * std::max({sending_ns, a.poll_ns, a.message_gap_ns})) {
+  if (a.queue_gap_ns > kHides * std::max({core_ns, a.poll_ns, a.message_gap_ns})) {
     add("queue_gap_ns", [](const auto& h) { return h.adapter.queue_gap_ns; });
   }
   const auto way = [](const sim::Hardware& h) { return h.adapter.latency_ns + h.fabric.hop_ns; };
