@@ -22,6 +22,7 @@ struct Options {
   Text collective, bytes, root, element, operation, counts, nic, uneven, trace, jitter, seed;
   std::vector<std::string> algorithms;
   MachineOptions machine;
+  bool in_place = false;
   bool breakdown = false;
   bool json = false;
 };
@@ -71,8 +72,10 @@ plan::Problem read_problem(const Options& options, plan::Collective collective, 
     }
   }
   if (options.operation) set_operation(problem, *options.operation);
-  if (collective == plan::Collective::alltoallv)
+  problem.in_place = options.in_place;
+  if (collective == plan::Collective::alltoallv) {
     set_counts(problem, options.counts.value_or("equal"));
+  }
   return problem;
 }
 
@@ -86,6 +89,9 @@ void check_options(const Options& options, plan::Collective collective) {
   only("--element", options.element, is_reduction(collective));
   only("--operation", options.operation, is_reduction(collective));
   only("--counts", options.counts, collective == plan::Collective::alltoallv);
+  if (options.in_place && !is_alltoall(collective)) {
+    throw_usage("--in-place: {} takes none", to_string(collective));
+  }
   only("--bytes", options.bytes, collective != plan::Collective::barrier);
 }
 
@@ -268,7 +274,11 @@ void add_options(CLI::App& command, Options& options) {
   text("--element", options.element, "Size of an element of reductions [1]", "B");
   text("--operation", options.operation,
        "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
-  text("--counts", options.counts, "Of alltoallv: equal, random, sparse, skew [equal]", "KIND");
+  text("--counts", options.counts,
+       "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]",
+       "KIND");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
+      ->disable_flag_override();
   text("--jitter", options.jitter, "Each message comes up to so many nanoseconds later [0]", "NS");
   text("--seed", options.seed, "Of the jitter [1]", "S");
   text("--trace", options.trace, "Write who did what when: .json for Perfetto, or .svg", "FILE");
