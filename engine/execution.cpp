@@ -45,20 +45,23 @@ void Execution::make(const Room& room) {
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
                        bool is_run, std::span<const Counts> counts) noexcept {
-  const Program& program = prepared.program;
   prepared_ = &prepared;
   buffers_ = buffers;
   number_ = number;
   is_run_ = is_run;
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
-  left_ = static_cast<std::uint32_t>(program.steps().size());
+  left_ = static_cast<std::uint32_t>(prepared.program.steps().size());
+  std::ranges::copy(counts, counts_.begin());
+  crossings_.clear();
+}
+
+void Execution::queue() noexcept {
+  const Program& program = prepared_->program;
   if (left_ != 0) {
     std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
   }
   std::fill_n(activity_.begin(), program.peers().size(), 0u);
-  std::ranges::copy(counts, counts_.begin());
-  crossings_.clear();
 }
 
 void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
@@ -83,10 +86,60 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
           home_.node_->letter(place, counts_[place].letters_in + ordinal);
     }
   }
-  for (const std::uint32_t id : program.initial()) {
+}
+
+void Execution::release_initial() noexcept {
+  for (const std::uint32_t id : prepared_->program.initial()) {
     // What follows a step of an earlier execution is let go by that one.
     if (pending_[id] == 0) ready_[ready_end_++] = id;
   }
+}
+
+void Execution::run_through(std::uint32_t looks) noexcept {
+  // List order is an order that the plan allows; whoever waits too long in it is queued, as others
+  // may wait for what comes later in the list.
+  const auto steps = prepared_->program.steps();
+  std::uint32_t id = 0;
+  while (id < steps.size() && run_now(steps[id], looks)) ++id;
+  if (id < steps.size()) return resume_at(id);
+  left_ = 0;
+}
+
+bool Execution::run_now(const Step& step, std::uint32_t& looks) noexcept {
+  switch (step.kind) {
+    case OpKind::copy:
+      return copy(step);
+    case OpKind::reduce:
+      return reduce(step);
+    case OpKind::signal:
+      signal(step);
+      return true;
+    case OpKind::wait:
+      for (; looks != 0; --looks) {
+        if (has_come(step)) return true;
+      }
+      return has_come(step);
+    case OpKind::send:
+    case OpKind::recv:
+      break;
+  }
+  return false;
+}
+
+/// All steps before `first` are done, and none after it.
+void Execution::resume_at(std::uint32_t first) noexcept {
+  const Program& program = prepared_->program;
+  queue();
+  for (std::uint32_t id = 0; id < first; ++id) {
+    const Step& step = program.steps()[id];
+    pending_[id] = kNone;
+    for (const std::uint32_t next : program.successors(step)) --pending_[next];
+    if (step.next != kNone) --pending_[step.next];
+  }
+  for (std::uint32_t id = first; id < left_; ++id) {
+    if (pending_[id] == 0) ready_[ready_end_++] = id;
+  }
+  left_ -= first;
 }
 
 void Execution::let_follow(std::uint32_t last, Execution& later, std::uint32_t first) {
@@ -120,13 +173,7 @@ void Execution::start(std::uint32_t id) noexcept {
       if (reduce(step)) finish(id);
       break;
     case OpKind::signal:
-      if (step.letter) {
-        home_.node_->send_letter(static_cast<int>(step.peer),
-                                 counts_[step.peer].letters_out + step.ordinal,
-                                 layout(step.src, false));
-      } else {
-        home_.node_->signal(static_cast<int>(step.peer));
-      }
+      signal(step);
       finish(id);
       break;
     case OpKind::wait:
@@ -144,6 +191,16 @@ void Execution::start(std::uint32_t id) noexcept {
   if (step.next != kNone) release(step.next);
   for (std::size_t i = 0; i < crossings_.size(); ++i) {
     if (crossings_[i].last == id) crossings_[i].later->release(crossings_[i].first);
+  }
+}
+
+void Execution::signal(const Step& step) noexcept {
+  const auto place = static_cast<int>(step.peer);
+  if (step.letter) {
+    home_.node_->send_letter(place, counts_[step.peer].letters_out + step.ordinal,
+                             layout(step.src, false));
+  } else {
+    home_.node_->signal(place);
   }
 }
 

@@ -8,6 +8,13 @@ namespace weft::engine {
 
 using plan::OpKind;
 
+namespace {
+
+// A neighbour that comes at about the same time is seen within so many looks.
+constexpr std::uint32_t kLooks = 256;
+
+}  // namespace
+
 Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
     : rank_(rank),
@@ -64,9 +71,15 @@ Prepared Executor::prepare(Program program) {
   return prepared;
 }
 
-/// The newest execution, not entered yet. Allocates nothing where there is a spare one.
-Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers,
-                            bool is_run) noexcept {
+/// The newest execution, neither queued nor entered yet. Allocates nothing where there is a spare
+/// one.
+Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
+  if (links_.is_troubled()) links_.tend();
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Execution>(*this));
+    done_.reserve(done_.size() + under_way_.size() + 1);
+  }
+  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   const Program& program = prepared.program;
   Execution& execution = *spare_.back();
   under_way_.push_back(std::move(spare_.back()));
@@ -170,6 +183,7 @@ bool Executor::progress() noexcept {
     if (!execution->has_entered()) {
       if (!may_enter(*execution)) break;
       if (!enter(*execution)) return true;
+      execution->release_initial();
       moved = true;
     }
     execution->advance();
@@ -193,6 +207,11 @@ void Executor::retire_done() noexcept {
     done_.push_back(std::move(*at));
     at = under_way_.erase(at);
   }
+  end_turn();
+}
+
+/// Something is done and no longer under way.
+void Executor::end_turn() noexcept {
   if (node_ != nullptr) {
     node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
   }
@@ -203,22 +222,35 @@ void Executor::retire_done() noexcept {
 }
 
 Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (links_.is_troubled()) links_.tend();
   if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
-  if (spare_.empty()) {
-    spare_.push_back(std::make_unique<Execution>(*this));
-    done_.reserve(done_.size() + under_way_.size() + 1);
-  }
-  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   Execution& execution = assign(prepared, buffers, is_run);
+  execution.queue();
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;
+}
+
+/// Alone, as far as that goes without queues; null when it is done.
+Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffers) {
+  Execution& execution = assign(prepared, buffers, true);
+  if (!may_enter(execution)) {
+    execution.queue();
+    return &execution;
+  }
+  if (!enter(execution)) return &execution;
+  execution.run_through(crowded_ ? 0 : kLooks);
+  if (!execution.is_done() || !failure_.empty()) return &execution;
+  spare_.push_back(std::move(under_way_.back()));
+  under_way_.pop_back();
+  end_turn();
+  return nullptr;
 }
 
 bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
   if (!failure_.empty()) return false;
   try {
-    return wait(begin(prepared, buffers, true));
+    if (!under_way_.empty()) return wait(begin(prepared, buffers, true));
+    Execution* rest = run_through(prepared, buffers);
+    return rest == nullptr || wait(*rest);
   } catch (const std::exception& error) {
     fail(error.what());
     return false;

@@ -77,13 +77,15 @@ class Executor {
  private:
   friend class Execution;
 
+  Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
-  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run) noexcept;
+  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
   void order_behind_earlier(Execution& later);
   bool may_enter(const Execution& execution) const noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
   void retire_done() noexcept;
+  void end_turn() noexcept;
 
   // executor_wait.cpp
   /// One turn of waiting; false when there is nothing more to wait for.
