@@ -216,10 +216,19 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
   verbs::Transfer& transfer = transfers_[step.ordinal];
   verbs::Channel& channel = *prepared_->channels[step.peer];
   const bool sends = step.kind == OpKind::send;
-  transfer.layout = layout(sends ? step.src : step.dst, !sends);
-  if (sends) {
-    channel.send(transfer);
-    // Small messages leave at once; this also looks for what the peer has sent.
+  const Operand& operand = sends ? step.src : step.dst;
+  transfer.layout = layout(operand, !sends);
+  const bool registers =
+      operand.base < 2 && prepared_->registering[operand.base] == Registering::pieces &&
+      channel.is_rendezvous(operand.bytes()) && !home_.links_.is_local(prepared_->ranks[step.peer]);
+  if (registers) {
+    const auto keys = home_.register_memory(transfer.layout.base, operand.bytes());
+    transfer.layout.key = sends ? keys.lkey : keys.rkey;
+  }
+  sends ? channel.send(transfer) : channel.recv(transfer);
+  // Small messages leave at once; this also looks for what the peer has sent. And what has been
+  // registered is used before the next is.
+  if (sends || registers) {
     if (channel.progress() == Status::failed) {
       home_.fail(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
       return;
@@ -228,8 +237,6 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
       finish(id);
       return;
     }
-  } else {
-    channel.recv(transfer);
   }
   moving_[moving_count_++] = id;
   if (activity_[step.peer]++ == 0) {

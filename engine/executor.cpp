@@ -12,6 +12,9 @@ namespace {
 
 // A neighbour that comes at about the same time is seen within so many looks.
 constexpr std::uint32_t kLooks = 256;
+// A message that takes as long as this is worth a registration of its own. Of smaller ones there
+// may be many, and one registration of the buffer serves them all.
+constexpr std::uint64_t kRegisteredPiece = 4 << 20;
 
 }  // namespace
 
@@ -43,7 +46,7 @@ void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
 }
 
 Prepared Executor::prepare(Program program) {
-  Prepared prepared{std::move(program), {}, {}, false, false, 0, 0};
+  Prepared prepared{std::move(program), {}, {}, {}, 0, 0};
   const Program& made = prepared.program;
   for (const int peer : made.peers()) {
     prepared.ranks.push_back(peer);
@@ -57,9 +60,15 @@ Prepared Executor::prepare(Program program) {
       ++prepared.messages;
       prepared.wire_bytes += operand.bytes();
     }
-    if (!local && prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
-      prepared.registers_input |= operand.base == 0;
-      prepared.registers_output |= operand.base == 1;
+    if (!local && operand.base < 2 &&
+        prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
+      Registering& known = prepared.registering[operand.base];
+      const bool piece = operand.count == 1 && operand.bytes() >= kRegisteredPiece;
+      if (!piece || known == Registering::whole) {
+        known = Registering::whole;
+      } else {
+        known = Registering::pieces;
+      }
     }
   }
   room_.grow_for(made);
@@ -158,22 +167,27 @@ bool Executor::enter(Execution& execution) noexcept {
 /// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
 bool Executor::register_buffers(Execution& execution) noexcept {
   const Prepared& prepared = execution.prepared();
-  if (!prepared.registers_input && !prepared.registers_output) return true;
-  registered_ = true;
+  const Buffers& buffers = execution.buffers();
   const auto enter = [&](std::uint32_t base, const std::byte* memory, std::uint64_t bytes) {
-    verbs::RegistrationCache::Keys keys;
-    links_.registrations()->acquire(memory, bytes, keys);
+    if (prepared.registering[base] != Registering::whole) return;
+    const auto keys = register_memory(memory, bytes);
     execution.set_keys(base, keys.lkey, keys.rkey);
   };
+  enter(0, buffers.input, prepared.program.input_bytes());
+  enter(1, buffers.output, prepared.program.output_bytes());
+  return failure_.empty();
+}
+
+verbs::RegistrationCache::Keys Executor::register_memory(const std::byte* memory,
+                                                         std::uint64_t bytes) noexcept {
+  verbs::RegistrationCache::Keys keys;
+  registered_ = true;
   try {
-    const Buffers& buffers = execution.buffers();
-    if (prepared.registers_input) enter(0, buffers.input, prepared.program.input_bytes());
-    if (prepared.registers_output) enter(1, buffers.output, prepared.program.output_bytes());
-    return true;
+    links_.registrations()->acquire(memory, bytes, keys);
   } catch (const std::exception& error) {
     fail(error.what());
-    return false;
   }
+  return keys;
 }
 
 bool Executor::progress() noexcept {
