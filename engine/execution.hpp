@@ -119,6 +119,7 @@ class Execution {
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
+  bool is_in_heap(const Operand& operand, verbs::Layout& layout) noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
@@ -128,6 +129,7 @@ class Execution {
   std::uint64_t number_ = 0;
   std::size_t scratch_slot_ = 0;
   bool is_run_ = true;
+  bool past_caches_ = false;  // what the ranks of the node read and write does not fit into caches
   bool entered_ = false;
 
   std::vector<std::byte*> bases_;
