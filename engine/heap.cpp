@@ -40,23 +40,21 @@ void* counted(void* block) noexcept {
   return block;
 }
 
-/// [memory, memory + bytes) and a header behind it, at a multiple of what the allocator wants.
-/// Null with errno.
+/// At a multiple of what the allocator wants. Null with errno.
 std::byte* map(int descriptor, std::size_t bytes) {
-  const std::size_t all = bytes + kHeaderBytes;
-  void* reserved = ::mmap(nullptr, all + kSegmentBytes, PROT_NONE,
+  void* reserved = ::mmap(nullptr, bytes + kSegmentBytes, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return nullptr;
   auto* low = static_cast<std::byte*>(reserved);
   auto* begin = reinterpret_cast<std::byte*>(
       round_up(reinterpret_cast<std::uintptr_t>(low), std::uintptr_t{kSegmentBytes}));
-  std::byte* const high = low + all + kSegmentBytes;
+  std::byte* const high = low + bytes + kSegmentBytes;
   if (begin != low) ::munmap(low, static_cast<std::size_t>(begin - low));
-  ::munmap(begin + all, static_cast<std::size_t>(high - begin - all));
-  if (::mmap(begin, all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor,
-             0) == MAP_FAILED) {
+  ::munmap(begin + bytes, static_cast<std::size_t>(high - begin) - bytes);
+  if (::mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+             descriptor, 0) == MAP_FAILED) {
     const int error = errno;
-    ::munmap(begin, all);
+    ::munmap(begin, bytes);
     errno = error;
     return nullptr;
   }
@@ -73,7 +71,7 @@ std::string make(std::uint64_t asked) {
   if (!limit.why_none.empty()) return limit.why_none;
   File memory_file(::memfd_create("weft-heap", MFD_CLOEXEC));
   if (!memory_file) return SystemError("memfd_create(weft-heap)", errno).what();
-  if (::ftruncate(memory_file.get(), static_cast<off_t>(limit.bytes + kHeaderBytes)) != 0) {
+  if (::ftruncate(memory_file.get(), static_cast<off_t>(limit.bytes)) != 0) {
     return SystemError(fmt::format("ftruncate(weft-heap, {} bytes)", limit.bytes), errno).what();
   }
   std::byte* memory = map(memory_file.get(), limit.bytes);
@@ -85,7 +83,7 @@ std::string make(std::uint64_t asked) {
     why_not = "no memory for handlers of fork";
   }
   if (!why_not.empty()) {
-    ::munmap(memory, limit.bytes + kHeaderBytes);
+    ::munmap(memory, limit.bytes);
     return why_not;
   }
   file = memory_file.release();
@@ -174,13 +172,6 @@ std::uint64_t refused() noexcept {
 
 int descriptor() noexcept {
   return is_serving() ? file : -1;
-}
-
-void distrust() noexcept {
-  if (!is_serving()) return;
-  auto* header = reinterpret_cast<Header*>(range.begin.load(std::memory_order_relaxed) +
-                                           range.bytes.load(std::memory_order_relaxed));
-  header->distrusted.store(1, std::memory_order_seq_cst);
 }
 
 }  // namespace weft::engine::heap

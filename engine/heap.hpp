@@ -56,14 +56,5 @@ std::uint64_t refused() noexcept;
 
 /// For peers, who find the file through this process; -1 when there is none.
 int descriptor() noexcept;
-/// Peers must not trust what they see of it any more: the program has mapped something else over
-/// a part of it. They copy by other means from then on.
-void distrust() noexcept;
-
-/// What a range carries behind its end for the peers.
-struct Header {
-  std::atomic<std::uint32_t> distrusted;
-};
-inline constexpr std::size_t kHeaderBytes = 4096;
 
 }  // namespace weft::engine::heap

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,21 @@ std::byte* copy = nullptr;
 std::size_t copy_bytes = 0;
 bool is_whole = false;
 bool is_child = false;
+
+// The system's own calls: libraries that want to know of mappings (UCX) put theirs in the place of
+// libc's, which may take locks, and one of which forgets where mremap is to move memory to.
+void* map_private(void* at, std::size_t size, int flags) {
+  constexpr int kAlways = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  return reinterpret_cast<void*>(
+      ::syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE, kAlways | flags, -1, 0));
+}
+void* move_to(void* at, void* from, std::size_t size) {
+  return reinterpret_cast<void*>(
+      ::syscall(SYS_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, at));
+}
+void unmap(void* at, std::size_t size) {
+  ::syscall(SYS_munmap, at, size);
+}
 
 /// The descriptor is still of the heap: programs close what they do not know.
 bool has_file() {
@@ -58,8 +74,7 @@ void prepare() {
   copy_bytes = 0;
   is_whole = for_each_extent([](std::size_t, std::size_t end) { copy_bytes = end; });
   if (is_whole && copy_bytes != 0) {
-    void* mapped = ::mmap(nullptr, copy_bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* mapped = map_private(nullptr, copy_bytes, 0);
     is_whole = mapped != MAP_FAILED;
     if (is_whole) {
       copy = static_cast<std::byte*>(mapped);
@@ -74,7 +89,7 @@ void prepare() {
 
 void in_parent() {
   const int error = errno;
-  if (copy != nullptr) ::munmap(copy, copy_bytes);
+  if (copy != nullptr) unmap(copy, copy_bytes);
   copy = nullptr;
   errno = error;
   ::pthread_mutex_unlock(&turn);
@@ -83,15 +98,9 @@ void in_parent() {
 bool take_copy() {
   serving.store(false, std::memory_order_release);
   if (!is_whole) return false;
-  if (copy != nullptr &&
-      ::mremap(copy, copy_bytes, copy_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) == MAP_FAILED) {
-    return false;
-  }
-  const int fixed = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (::mmap(memory + copy_bytes, bytes + kHeaderBytes - copy_bytes, PROT_READ | PROT_WRITE, fixed,
-             -1, 0) == MAP_FAILED) {
-    return false;
-  }
+  if (copy != nullptr && move_to(memory, copy, copy_bytes) != memory) return false;
+  std::byte* rest = memory + copy_bytes;
+  if (copy_bytes < bytes && map_private(rest, bytes - copy_bytes, MAP_FIXED) != rest) return false;
   // The parent's memory is not to live as long as this process does.
   if (has_file()) ::close(file);
   return true;

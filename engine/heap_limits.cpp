@@ -74,7 +74,7 @@ Limit limit_of(std::uint64_t asked) {
   // The system ends a process that makes too large a file. Addresses: others need some, too.
   const std::uint64_t file = resource_limit(RLIMIT_FSIZE);
   const std::uint64_t addresses = resource_limit(RLIMIT_AS);
-  if (file != kUnlimited) bytes = std::min(bytes, file - std::min(file, kHeaderBytes));
+  if (file != kUnlimited) bytes = std::min(bytes, file);
   if (addresses != kUnlimited) bytes = std::min(bytes, addresses / 4);
   bytes = bytes / kSegmentBytes * kSegmentBytes;
   if (bytes == 0) {

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "engine/heap.hpp"
 
 namespace weft::engine {
 
@@ -33,7 +34,7 @@ using Identity = std::pair<std::uint64_t, std::uint64_t>;
 
 /// One mapping. Not for children: they have nothing to do with it.
 struct PeerHeap::Attached {
-  Attached(int descriptor, std::uint64_t bytes) : size(bytes + heap::kHeaderBytes) {
+  Attached(int descriptor, std::uint64_t bytes) : size(bytes) {
     void* mapped =
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     if (mapped == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes of another's heap)", size));
@@ -89,7 +90,6 @@ PeerHeap PeerHeap::attach(std::string_view bytes) {
   heap.begin_ = handle.begin;
   heap.bytes_ = handle.bytes;
   heap.local_ = reinterpret_cast<std::uint64_t>(attached->memory);
-  heap.header_ = reinterpret_cast<const heap::Header*>(attached->memory + handle.bytes);
   heap.attached_ = std::move(attached);
   return heap;
 }

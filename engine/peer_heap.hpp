@@ -1,12 +1,11 @@
 // The shared heap of another process of this host.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include "engine/heap.hpp"
 
 namespace weft::engine {
 
@@ -24,18 +23,16 @@ class PeerHeap {
 
   explicit operator bool() const noexcept { return local_ != 0; }
   /// Where this process finds `bytes` that lie at `address` of the other; null when they do not lie
-  /// in its heap, or it has mapped something else over a part of that.
+  /// in its heap. That the other has mapped something else over a part of it is not seen.
   std::byte* find(std::uint64_t address, std::uint64_t bytes) const noexcept {
     const std::uint64_t offset = address - begin_;
     if (offset >= bytes_ || bytes > bytes_ - offset) return nullptr;
-    if (header_->distrusted.load(std::memory_order_relaxed) != 0) return nullptr;
     return reinterpret_cast<std::byte*>(local_ + offset);
   }
 
  private:
   struct Attached;
   std::shared_ptr<const Attached> attached_;
-  const heap::Header* header_ = nullptr;
   std::uint64_t begin_ = 0;  // in the other process
   std::uint64_t bytes_ = 0;
   std::uint64_t local_ = 0;

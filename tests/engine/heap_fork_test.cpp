@@ -209,6 +209,19 @@ TEST_F(HeapFork, ProgramsAreStarted) {
   });
 }
 
+TEST_F(HeapFork, FullHeapsAreCopiedToTheirEnd) {
+  EXPECT_EQ(in_child([] {
+              ASSERT_EQ(heap::start(64 << 20), "");
+              const std::size_t bytes = heap::range.bytes;
+              // All of it, whoever's block it is: the allocator is not asked again.
+              auto* last = reinterpret_cast<unsigned char*>(heap::range.begin + bytes - 1);
+              *last = 5;
+              EXPECT_EQ(in_child([&] { EXPECT_EQ((*last)++, 5); }), 0);
+              EXPECT_EQ(*last, 5);
+            }),
+            0);
+}
+
 TEST_F(HeapFork, EmptyHeapsAreCopiedToo) {
   with_heap([] { EXPECT_EQ(in_child([] { EXPECT_FALSE(heap::is_serving()); }), 0); });
 }

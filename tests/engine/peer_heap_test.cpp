@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "engine/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
 namespace weft::engine {
@@ -59,7 +60,6 @@ class Peer {
     char what = 0;
     while (::read(sockets_[1], &what, 1) == 1) {
       if (what == 'c') ::close(heap::descriptor());
-      if (what == 'd') heap::distrust();
       if (what == 'w') std::memset(block, 'w', kBytes);
       EXPECT_EQ(::write(sockets_[1], block, 1), 1);
     }
@@ -109,14 +109,6 @@ TEST_F(PeerHeapTest, EndsWhereItEnds) {
   EXPECT_EQ(heap.find(peer.block(), UINT64_MAX), nullptr);
   EXPECT_FALSE(PeerHeap());
   EXPECT_EQ(PeerHeap().find(0, 0), nullptr);
-}
-
-TEST_F(PeerHeapTest, IsNotSeenOnceItIsDistrusted) {
-  Peer peer;
-  const PeerHeap heap = PeerHeap::attach(peer.handle());
-  EXPECT_NE(heap.find(peer.block(), 8), nullptr);
-  peer.tell('d');
-  EXPECT_EQ(heap.find(peer.block(), 8), nullptr);
 }
 
 TEST_F(PeerHeapTest, IsKnownByItsFileNotItsDescriptor) {
