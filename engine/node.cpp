@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "engine/copy.hpp"
+#include "engine/heap.hpp"
 
 namespace weft::engine {
 
