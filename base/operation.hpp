@@ -1,11 +1,17 @@
-// What reductions do to elements. Free of other headers of ours but error_types.hpp, as it is
-// installed with the public API.
+// What reductions do to elements. Free of other headers of ours, as it is installed with the public
+// API.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/error_types.hpp"
+// As in error_types.hpp. Installed, the two lie in one folder, in the sources in another: neither
+// finds the other by one name in both.
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#else
+#define WEFT_API
+#endif
 
 namespace weft {
 

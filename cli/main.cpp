@@ -81,6 +81,7 @@ int run(int argc, char** argv) {
   add_check(tool, action);
   add_sim(tool, action);
   add_preload(tool, action);
+  add_probe(tool, action);
   for (CLI::App* command : tool.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
   }

@@ -7,6 +7,7 @@
 #include "cli/algorithms.hpp"
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
+#include "cli/counts.hpp"
 #include "cli/output.hpp"
 #include "nic_profiles/profile.hpp"
 #include "sim/simulator.hpp"
@@ -18,9 +19,10 @@ namespace {
 constexpr int kMostSimulatedRanks = 1 << 20;
 
 struct Options {
-  Text collective, bytes, root, element, operation, nic, uneven, trace, jitter, seed;
+  Text collective, bytes, root, element, operation, counts, nic, uneven, trace, jitter, seed;
   std::vector<std::string> algorithms;
   MachineOptions machine;
+  bool in_place = false;
   bool breakdown = false;
   bool json = false;
 };
@@ -70,6 +72,10 @@ plan::Problem read_problem(const Options& options, plan::Collective collective, 
     }
   }
   if (options.operation) set_operation(problem, *options.operation);
+  problem.in_place = options.in_place;
+  if (collective == plan::Collective::alltoallv) {
+    set_counts(problem, options.counts.value_or("equal"));
+  }
   return problem;
 }
 
@@ -82,6 +88,10 @@ void check_options(const Options& options, plan::Collective collective) {
   only("--root", options.root, is_rooted(collective));
   only("--element", options.element, is_reduction(collective));
   only("--operation", options.operation, is_reduction(collective));
+  only("--counts", options.counts, collective == plan::Collective::alltoallv);
+  if (options.in_place && !is_alltoall(collective)) {
+    throw_usage("--in-place: {} takes none", to_string(collective));
+  }
   only("--bytes", options.bytes, collective != plan::Collective::barrier);
 }
 
@@ -264,6 +274,11 @@ void add_options(CLI::App& command, Options& options) {
   text("--element", options.element, "Size of an element of reductions [1]", "B");
   text("--operation", options.operation,
        "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
+  text("--counts", options.counts,
+       "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]",
+       "KIND");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
+      ->disable_flag_override();
   text("--jitter", options.jitter, "Each message comes up to so many nanoseconds later [0]", "NS");
   text("--seed", options.seed, "Of the jitter [1]", "S");
   text("--trace", options.trace, "Write who did what when: .json for Perfetto, or .svg", "FILE");
@@ -283,11 +298,9 @@ void add_sim(CLI::App& tool, Action& action) {
       "Blocks are as in `weft plan`: of reductions, whole vectors (reduce_scatter: a rank's "
       "block).\n\n"
       "Examples:\n"
-      "  weft sim alltoall --algorithm isend,sa,leader --nodes 64 --ppn 8 --nic qle7140 \\\n"
-      "    --bytes 64,512,4K\n"
+      "  weft sim alltoall --algorithm isend,sa --nodes 64 --ppn 8 --nic qle7140 --bytes 64,4K\n"
       "  weft sim allreduce --algorithm all --machine 1+3+4 --nic mt25408 --bytes 4K --json\n"
-      "  weft sim alltoall --algorithm rd --nodes 2 --ppn 4 --nic mt25208 --bytes 1K \\\n"
-      "    --trace rd.svg\n");
+      "  weft sim alltoall --algorithm rd --machine 2x4 --nic soft --bytes 1K --trace rd.svg\n");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -75,7 +75,7 @@ Task alltoallv_task(const Communicator& comm, const void* input, std::span<const
   Task task{.problem = problem_of(Collective::alltoallv, comm.size(), 0),
             .input = bytes_of(input),
             .output = bytes_of(output)};
-  task.problem.in_place = input == output;
+  task.problem.in_place = sends.empty();
   const auto& sent = task.problem.in_place ? receives : sends;
   if (sent.size() != ranks || receives.size() != ranks) {
     throw_usage("alltoallv of {} ranks with {} parts to send and {} to receive: they must be equal",

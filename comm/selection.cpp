@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kDirectBytes = 16 << 10;  // from here on peers' buffers are read in place
 constexpr std::uint64_t kBruckBytes = 512;        // of what goes to one node
 constexpr std::uint64_t kFlatBytes = 64 << 10;    // from here on aggregation costs too many copies
-constexpr std::uint64_t kShortVector = 4 << 10;   // whole vectors are exchanged up to here
+constexpr std::uint64_t kShortVector = 512;       // whole vectors are exchanged up to here
 constexpr std::uint64_t kEveryone = 16 << 10;     // of all vectors: everyone reads them up to here
 constexpr std::uint64_t kLongVector = 64 << 10;   // from here on they are cut between leaders
 constexpr std::uint64_t kPipelined = 256 << 10;   // from here on segments follow one another

@@ -47,6 +47,7 @@ Settings Settings::from_environment() {
       env::bytes("WEFT_STAGE", 64 << 10, std::uint64_t{64} << 30).value_or(settings.stage_bytes);
   settings.heap_bytes = engine::heap::wanted();
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;
+  settings.port.absence_ns = settings.timeout_ns;
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {
     throw_usage("WEFT_WAIT={}: not one of auto, spin, sleep", wait);

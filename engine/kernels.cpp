@@ -4,7 +4,9 @@
 #include <array>
 #include <vector>
 
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
@@ -85,6 +87,17 @@ std::string_view name_of(Operator op) {
   return kOperators[index];
 }
 
+#if defined(__x86_64__)
+// Not every compiler's builtin knows its name.
+bool has_f16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 bool has(SimdSet set) {
 #if defined(__x86_64__)
   switch (set) {
@@ -96,8 +109,7 @@ bool has(SimdSet set) {
       [[fallthrough]];
     case SimdSet::avx2:
       if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-            __builtin_cpu_supports("f16c"))) {
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && has_f16c())) {
         return false;
       }
       [[fallthrough]];
@@ -140,7 +152,7 @@ Kernel kernel_in(SimdSet set, Operator op, Type type) {
 namespace engine {
 
 std::span<const std::string_view> instruction_sets() {
-  static const std::vector<std::string_view> kFound = [] {
+  static const std::vector<std::string_view> sets = [] {
     std::vector<std::string_view> found;
     for (const Candidate& each : kCandidates) {
       // Whether the compiler knew the set shows in any of its kernels.
@@ -151,7 +163,7 @@ std::span<const std::string_view> instruction_sets() {
     found.push_back(kScalar);
     return found;
   }();
-  return kFound;
+  return sets;
 }
 
 Operation operation_by(std::string_view instruction_set, Operator op, Type type) {

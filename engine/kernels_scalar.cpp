@@ -62,8 +62,8 @@ struct Extreme {
   template <class T>
   static T apply(T a, T b) noexcept {
     if constexpr (std::is_floating_point_v<T>) {
-      if (a != a) return a;
-      if (b != b) return b;
+      if (is_nan(a)) return a;
+      if (is_nan(b)) return b;
       if (a == b) return std::signbit(a) == kMaximum ? b : a;
     }
     return (a < b) == kMaximum ? b : a;
@@ -127,8 +127,8 @@ template <bool kMaximum>
 struct ExtremeWithPlace {
   template <class T, class Place>
   static PairValue<T, Place> apply(PairValue<T, Place> a, PairValue<T, Place> b) noexcept {
-    const bool nan_a = a.value != a.value;
-    const bool nan_b = b.value != b.value;
+    const bool nan_a = is_nan(a.value);
+    const bool nan_b = is_nan(b.value);
     if (nan_a != nan_b) return nan_a ? a : b;
     if (!nan_a && a.value != b.value) return (a.value < b.value) == kMaximum ? b : a;
     return is_before(b.place, a.place) ? b : a;

@@ -89,6 +89,13 @@ void Links::tend() noexcept {
   }
 }
 
+/// The process lives on, perhaps, but who waits for it is not to be told so.
+void Links::abandon() noexcept {
+  abandoned_ = true;
+  if (endpoint_ == nullptr) return;
+  for (const auto& rail : endpoint_->rails()) rail->fall_silent();
+}
+
 std::uint64_t Links::connections() const {
   std::uint64_t pairs = 0;
   if (endpoint_ == nullptr) return pairs;

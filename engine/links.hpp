@@ -51,7 +51,7 @@ class Links {
     return endpoint_ == nullptr ? 0 : endpoint_->reconnections();
   }
   /// This rank has failed: nothing more is to be mended when the links go.
-  void abandon() noexcept { abandoned_ = true; }
+  void abandon() noexcept;
 
   /// Null until a peer on another node was connected.
   verbs::Endpoint* endpoint() const { return endpoint_.get(); }

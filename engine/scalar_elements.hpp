@@ -3,10 +3,12 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace weft::engine {
 
@@ -32,14 +34,19 @@ void store_value(std::byte* to, T value) noexcept {
   }
 }
 
+template <class T>
+bool is_nan(T value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(value);
+  } else {
+    return false;
+  }
+}
+
 /// The one NaN for all.
 template <class T>
 T canonical(T value) noexcept {
-  if constexpr (std::numeric_limits<T>::has_quiet_NaN) {
-    return value == value ? value : std::numeric_limits<T>::quiet_NaN();
-  } else {
-    return value;
-  }
+  return is_nan(value) ? std::numeric_limits<T>::quiet_NaN() : value;
 }
 
 template <class T>

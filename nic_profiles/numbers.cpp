@@ -60,8 +60,7 @@ constexpr Number kNumbers[] = {
     {"node", "fresh_bytes_per_ns", &node<&Node::fresh_bytes_per_ns>, kLeast_bytes_per_ns,
      kMost_bytes_per_ns},
     {"node", "cache_bytes", &node<&Node::cache_bytes>, 0, kMost_bytes},
-    {"node", "total_bytes_per_ns", &node<&Node::total_bytes_per_ns>, kLeast_bytes_per_ns,
-     kMost_bytes_per_ns},
+    {"node", "total_bytes_per_ns", &node<&Node::total_bytes_per_ns>, 0, kMost_bytes_per_ns},
     {"node", "signal_ns", &node<&Node::signal_ns>, 0, kMost_ns},
     {"node", "reduce_bytes_per_ns", &node<&Node::reduce_bytes_per_ns>, kLeast_bytes_per_ns,
      kMost_bytes_per_ns},
@@ -69,6 +68,7 @@ constexpr Number kNumbers[] = {
     {"fabric", "link_bytes_per_ns", &fabric<&Fabric::link_bytes_per_ns>, 0, kMost_bytes_per_ns},
     {"fabric", "nodes_per_leaf", &fabric<&Fabric::nodes_per_leaf>, 0, 1e6},
     {"fabric", "uplinks_per_leaf", &fabric<&Fabric::uplinks_per_leaf>, 0, 1e6},
+    {"fabric", "buffer_bytes", &fabric<&Fabric::buffer_bytes>, 0, kMost_bytes},
     {"", "rails", [](Hardware& hardware) -> int& { return hardware.rails; }, 1, 64},
 };
 

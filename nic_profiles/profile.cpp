@@ -192,6 +192,22 @@ Kind read_kind(const Value& value) {
   value.refuse("must be one of {}", allowed);
 }
 
+Profile read_profile(const Value& root) {
+  const Value schema = root.at("schema");
+  if (schema.json != Profile::kSchema) {
+    schema.refuse("this weft reads schema {} only", Profile::kSchema);
+  }
+  root.require_keys(
+      {"schema", "name", "description", "class", "device", "adapter", "node", "fabric", "rails"});
+  Profile profile;
+  profile.name = root.at("name").text();
+  profile.adapter = root.at("description").text();
+  profile.kind = read_kind(root.at("class"));
+  profile.device = read_device(root.at("device"));
+  read_numbers(root, profile);
+  return profile;
+}
+
 }  // namespace
 
 std::string_view to_string(Kind kind) {
@@ -215,21 +231,12 @@ Profile parse(std::string_view where, std::string_view json) {
   } catch (const Json::exception& error) {
     throw_usage("{}: no JSON: {}", where, error.what());
   }
-  const Value root{where, "", parsed};
   if (!parsed.is_object()) throw_usage("{}: must be a JSON object", where);
-  const Value schema = root.at("schema");
-  if (parsed["schema"] != Profile::kSchema) {
-    schema.refuse("this weft reads schema {} only", Profile::kSchema);
-  }
-  root.require_keys(
-      {"schema", "name", "description", "class", "device", "adapter", "node", "fabric", "rails"});
-  Profile profile;
-  profile.name = root.at("name").text();
-  profile.adapter = root.at("description").text();
-  profile.kind = read_kind(root.at("class"));
-  profile.device = read_device(root.at("device"));
-  read_numbers(root, profile);
-  return profile;
+  const Value root{where, "", parsed};
+  if (!parsed.contains("measurements")) return read_profile(root);
+  const Value complete = root.at("complete");
+  if (complete.json != true) complete.refuse("the probe was stopped; only a whole one will do");
+  return read_profile(root.at("profile"));
 }
 
 std::string to_json(const Profile& profile) {

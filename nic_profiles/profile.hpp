@@ -47,9 +47,9 @@ struct Profile {
   std::map<std::string, std::string> sources;
 };
 
-/// Reads the JSON form; `where` begins errors. UsageError, one line of the form "WHERE:
-/// adapter.post_ns.value = -1: must be ...", on what is missing, unknown, twice there or out of
-/// range.
+/// Reads the JSON form, or the one inside what a probe wrote; `where` begins errors. UsageError,
+/// one line of the form "WHERE: adapter.post_ns.value = -1: must be ...", on what is missing,
+/// unknown, twice there or out of range.
 Profile parse(std::string_view where, std::string_view json);
 
 /// The JSON form, which parse() reads back to the same profile.

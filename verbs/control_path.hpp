@@ -17,6 +17,7 @@ struct Notice {
     kConnected = 1,  ///< My queue pair takes what yours sends.
     kKnows = 2,      ///< I know that yours does.
     kGone = 4,       ///< I have given this connection up.
+    kAlive = 8,      ///< To a Presence: are you there? From it: I am, whatever I may be doing.
   };
 
   std::uint32_t magic = kMagic;

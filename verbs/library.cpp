@@ -41,6 +41,10 @@ Library load(const std::string& path, bool software) {
   resolve(handle, library, "ibv_dealloc_pd", library.dealloc_pd);
   resolve(handle, library, "ibv_reg_mr", library.reg_mr);
   resolve(handle, library, "ibv_dereg_mr", library.dereg_mr);
+  resolve(handle, library, "ibv_create_comp_channel", library.create_comp_channel);
+  resolve(handle, library, "ibv_destroy_comp_channel", library.destroy_comp_channel);
+  resolve(handle, library, "ibv_get_cq_event", library.get_cq_event);
+  resolve(handle, library, "ibv_ack_cq_events", library.ack_cq_events);
   resolve(handle, library, "ibv_create_cq", library.create_cq);
   resolve(handle, library, "ibv_destroy_cq", library.destroy_cq);
   resolve(handle, library, "ibv_create_qp", library.create_qp);

@@ -44,6 +44,9 @@ struct PortSettings {
   // gone would never be found out.
   std::uint8_t retries = 6;
   int recovery_s = 10;  // WEFT_RECOVERY: how long a connection may be broken; 0: not at all
+  // How long, at the most, while the peer's process is known to live; 0: as long as it does. From
+  // WEFT_TIMEOUT, which is the communicator's.
+  std::int64_t absence_ns = 0;
 
   /// UsageError names the variable, its value and what is allowed.
   static PortSettings from_environment();

@@ -68,6 +68,12 @@ void Rail::open_control() noexcept {
     control_ = std::make_unique<ControlPath>(library(), port);
   } catch (const std::exception& error) {
     log::warn("{}: connections that break will not be made anew: {}", name(), error.what());
+    return;
+  }
+  try {
+    presence_ = std::make_unique<Presence>(library(), port_.context.get(), port);
+  } catch (const std::exception& error) {
+    log::warn("{}: nothing answers for this rank while it is in no call: {}", name(), error.what());
   }
 }
 

@@ -9,6 +9,7 @@
 #include "verbs/addressing.hpp"
 #include "verbs/control_path.hpp"
 #include "verbs/library.hpp"
+#include "verbs/presence.hpp"
 
 namespace weft::verbs {
 
@@ -60,6 +61,10 @@ class Rail {
 
   /// What survives a connection that breaks; null where it is not to be mended.
   ControlPath* control() const { return control_.get(); }
+  /// What answers for this rank while it is in no call; null where nothing does.
+  Presence* presence() const { return presence_.get(); }
+  /// Nothing answers for it any more.
+  void fall_silent() noexcept { presence_.reset(); }
   /// Queue pairs of connections, and the bytes that they were given to send.
   std::size_t pairs() const { return lanes_.size(); }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
@@ -82,6 +87,7 @@ class Rail {
   int numa_node_ = -1;
   Placement placement_ = Placement::unknown;
   std::unique_ptr<ControlPath> control_;
+  std::unique_ptr<Presence> presence_;
   std::uint64_t sent_bytes_ = 0;
   std::unordered_map<std::uint32_t, RcLane*> lanes_;  // by queue pair number
 };

@@ -1,6 +1,7 @@
 // What two ends of a reliable connection tell each other to connect: this for each rail.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "verbs/rail.hpp"
@@ -10,7 +11,8 @@ namespace weft::verbs {
 /// What the other end must know. Sent as bytes: both ends run the same build.
 struct RcAddress {
   std::uint32_t queue_pair = 0;
-  std::uint32_t control = 0;  // queue pair of its rail's control path; 0: none
+  std::uint32_t control = 0;   // queue pair of its rail's control path; 0: none
+  std::uint32_t presence = 0;  // and of what answers for the rank; 0: nothing
   std::uint32_t key = 0;
   std::uint16_t lid = 0;
   std::uint16_t partition = 0;
@@ -21,7 +23,7 @@ struct RcAddress {
   GidType gid_type = GidType::unknown;
   GidFamily gid_family = GidFamily::unknown;
   std::uint8_t immediate = 0;
-  std::uint8_t reserved = 0;
+  std::array<std::uint8_t, 5> reserved{};
   std::uint64_t inbox = 0;
   ibv_gid gid{};
 };

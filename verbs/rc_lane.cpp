@@ -49,6 +49,7 @@ RcLane::RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives)
 }
 
 RcLane::~RcLane() {
+  fall_silent();
   forget_control();
   rail_.lanes_.erase(pair_->qp_num);
   rail_.library().destroy_qp(pair_);
@@ -59,6 +60,7 @@ RcAddress RcLane::address() const {
   RcAddress address;
   address.queue_pair = pair_->qp_num;
   address.control = rail_.control() == nullptr ? 0 : rail_.control()->number();
+  address.presence = rail_.presence() == nullptr ? 0 : rail_.presence()->number();
   address.lid = own.lid;
   address.partition = own.partition;
   address.software = rail_.software() ? 1 : 0;
@@ -74,6 +76,9 @@ RcAddress RcLane::address() const {
 void RcLane::set_peer(const RcAddress& peer) {
   expect_same_fabric(rail_, peer);
   peer_ = peer;
+  if (!has_control() || rail_.presence() == nullptr) return;
+  const Presence::Peer asks{peer.queue_pair, peer.control, route(rail_, peer)};
+  rail_.presence()->answer_for(pair_->qp_num, asks);
 }
 
 bool RcLane::modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept {
@@ -160,12 +165,25 @@ void RcLane::complete(const ibv_wc& completion) noexcept {
 }
 
 void RcLane::tell(Notice notice) noexcept {
+  send(notice, peer_.control);
+}
+
+void RcLane::ask(Notice notice) noexcept {
+  notice.flags = Notice::kAlive;
+  if (peer_.presence != 0) send(notice, peer_.presence);
+}
+
+void RcLane::send(Notice& notice, std::uint32_t to) noexcept {
   if (!has_control()) return;
   if (way_ == nullptr) way_ = rail_.control()->find(route(rail_, peer_));
   if (way_ == nullptr) return;
   notice.to = peer_.queue_pair;
   notice.from = pair_->qp_num;
-  rail_.control()->send(way_, peer_.control, notice);
+  rail_.control()->send(way_, to, notice);
+}
+
+void RcLane::fall_silent() noexcept {
+  if (rail_.presence() != nullptr) rail_.presence()->forget(pair_->qp_num);
 }
 
 void RcLane::forget_control() noexcept {

@@ -62,7 +62,11 @@ class RcLane {
 
   /// By a datagram, which may be lost. `notice` lacks only the two queue pairs.
   void tell(Notice notice) noexcept;
+  /// Likewise: asks what answers for the peer's rank.
+  void ask(Notice notice) noexcept;
   bool has_control() const noexcept { return rail_.control() != nullptr && peer_.control != 0; }
+  /// The peer is to hear from this end no more that its rank lives.
+  void fall_silent() noexcept;
   void forget_control() noexcept;
 
   // The wire's notes on it.
@@ -73,6 +77,7 @@ class RcLane {
   std::uint64_t share_bytes = 0;  // of the puts that are spread now
 
  private:
+  void send(Notice& notice, std::uint32_t to) noexcept;
   bool modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept;
 
   Rail& rail_;

@@ -30,6 +30,9 @@ namespace {
 
 constexpr std::int64_t kNoticeEvery_ns = 3'000'000;
 constexpr std::int64_t kCallEvery_ns = 200'000'000;  // on lanes that are missing
+constexpr std::int64_t kAskEvery_ns = 100'000'000;
+// Of the time between two looks no more than this counts: for longer this rank was in no call.
+constexpr std::int64_t kListens_ns = 100'000'000;
 // A connection that breaks so often before anything has come through is of no use.
 constexpr std::uint32_t kFruitless = 64;
 // Nor is one of several lanes, although datagrams pass on it.
@@ -108,7 +111,46 @@ void RcWire::cut_off(std::uint32_t epoch) noexcept {
   set_phase(Phase::cut_off);
   const std::int64_t now = now_ns();
   next_notice_ns_ = now;
-  if (first) deadline_ns_ = now + std::int64_t{endpoint_.settings().recovery_s} * 1'000'000'000;
+  if (!first) return;
+  broken_since_ns_ = tended_ns_ = now;
+  next_ask_ns_ = now + kAskEvery_ns;
+  wait_on();
+}
+
+/// From now on, for as long as a connection may be broken.
+void RcWire::wait_on() noexcept {
+  deadline_ns_ = now_ns() + std::int64_t{endpoint_.settings().recovery_s} * 1'000'000'000;
+}
+
+/// Whether it has been broken for too long. The time in which this rank was in no call, and so
+/// heard nothing, is not held against the peer.
+bool RcWire::is_over(std::int64_t now) noexcept {
+  const std::int64_t away_ns = std::max<std::int64_t>(now - tended_ns_ - kListens_ns, 0);
+  tended_ns_ = now;
+  deadline_ns_ += away_ns;
+  broken_since_ns_ += away_ns;
+  const std::int64_t absence_ns = endpoint_.settings().absence_ns;
+  if (now >= deadline_ns_) {
+    give_up(fmt::format("not connected again within {} s (WEFT_RECOVERY) by {}",
+                        endpoint_.settings().recovery_s, endpoint_.describe())
+                .c_str());
+  } else if (absence_ns != 0 && now - broken_since_ns_ >= absence_ns) {
+    give_up(fmt::format("the peer's process lives, but has not come within {} s (WEFT_TIMEOUT)",
+                        absence_ns / 1'000'000'000)
+                .c_str());
+  }
+  return failure_[0] != '\0';
+}
+
+/// Of a peer that does not say how its end stands, perhaps because it is in no call.
+void RcWire::ask_for_life(std::int64_t now) noexcept {
+  if (now < next_ask_ns_) return;
+  next_ask_ns_ = now + kAskEvery_ns;
+  Notice question;
+  question.epoch = epoch_;
+  for (const auto& lane : lanes_) {
+    if (!lane->lost) lane->ask(question);
+  }
 }
 
 void RcWire::tell(RcLane& lane, std::uint32_t flags) noexcept {
@@ -142,6 +184,10 @@ bool RcWire::bring_up(RcLane& lane) noexcept {
 
 void RcWire::hear(RcLane& lane, const Notice& notice) noexcept {
   if (lane.peer().queue_pair == 0 || notice.from != lane.peer().queue_pair) return;
+  if ((notice.flags & Notice::kAlive) != 0) {
+    if (phase_ == Phase::cut_off && notice.epoch == epoch_) wait_on();
+    return;
+  }
   const bool gone = (notice.flags & Notice::kGone) != 0;
   if (failure_[0] != '\0') {
     if (!gone) tell(lane, Notice::kGone);
@@ -179,11 +225,8 @@ void RcWire::hear(RcLane& lane, const Notice& notice) noexcept {
 void RcWire::tend() noexcept {
   if (phase_ != Phase::cut_off && !limping_) return;
   const std::int64_t now = now_ns();
-  if (!limping_ && now >= deadline_ns_) {
-    return give_up(fmt::format("not connected again within {} s (WEFT_RECOVERY) by {}",
-                               endpoint_.settings().recovery_s, endpoint_.describe())
-                       .c_str());
-  }
+  if (!limping_ && is_over(now)) return;
+  if (!limping_) ask_for_life(now);
   if (now < next_notice_ns_) return;
   next_notice_ns_ = now + (limping_ ? kCallEvery_ns : kNoticeEvery_ns);
   for (const auto& lane : lanes_) {
@@ -207,6 +250,7 @@ void RcWire::give_up(const char* why) noexcept {
   failure_ = failure_text_.data();
   set_phase(Phase::running);
   tell_all(Notice::kGone);
+  for (const auto& lane : lanes_) lane->fall_silent();
 }
 
 }  // namespace weft::verbs

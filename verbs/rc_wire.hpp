@@ -96,6 +96,9 @@ class RcWire final : public Wire {
   void tell(RcLane& lane, std::uint32_t flags) noexcept;
   void tell_all(std::uint32_t flags) noexcept;
   void give_up(const char* why) noexcept;
+  void wait_on() noexcept;
+  bool is_over(std::int64_t now) noexcept;
+  void ask_for_life(std::int64_t now) noexcept;
 
   Endpoint& endpoint_;
   Mapping memory_;  // what the peer writes, outbox, and the inbox where that is not the first
@@ -118,6 +121,9 @@ class RcWire final : public Wire {
   bool peer_gone_ = false;    // it has given the connection up
   const char* trouble_ = "";  // what broke it
   std::int64_t deadline_ns_ = 0;
+  std::int64_t broken_since_ns_ = 0;
+  std::int64_t tended_ns_ = 0;    // when this end last looked
+  std::int64_t next_ask_ns_ = 0;  // for a sign of life
   std::int64_t next_notice_ns_ = 0;
   std::array<char, 256> failure_text_{};
   const char* failure_ = "";

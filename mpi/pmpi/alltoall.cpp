@@ -28,4 +28,64 @@ void Alltoall::run(const Context& context) {
   receive_.deliver(context.layouts(), output);
 }
 
+std::optional<Passed> Alltoallv::judge(const Context& context) {
+  Attached& attached = context.attached;
+  if (receive_.is_in_place() ||
+      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts, true)) {
+    return Passed::arguments;
+  }
+  if (send_.is_in_place()) return std::nullopt;
+  if (!send_.look_up(context.layouts(), context.size(), attached.parts, true) ||
+      send_.bytes(context.rank()) != receive_.bytes(context.rank())) {
+    return Passed::arguments;
+  }
+  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  return std::nullopt;
+}
+
+void Alltoallv::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  if (send_.is_in_place()) {
+    for (int block = 0; block < context.size(); ++block) {
+      receive_.pack(context.layouts(), block, output);
+    }
+    context.weft().alltoallv(nullptr, {}, output, receive_.parts());
+  } else {
+    const std::byte* input = send_.input(context.layouts(), attached.packed_input);
+    context.weft().alltoallv(input, send_.parts(), output, receive_.parts());
+  }
+  receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Passed> Alltoallw::judge(const Context& context) {
+  Attached& attached = context.attached;
+  if (receive_.is_in_place() ||
+      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts)) {
+    return Passed::arguments;
+  }
+  if (send_.is_in_place()) return std::nullopt;
+  if (!send_.look_up(context.layouts(), context.size(), attached.parts) ||
+      attached.parts[static_cast<std::size_t>(context.rank())].bytes !=
+          attached.receive_parts[static_cast<std::size_t>(context.rank())].bytes) {
+    return Passed::arguments;
+  }
+  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  return std::nullopt;
+}
+
+void Alltoallw::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  if (send_.is_in_place()) {
+    receive_.pack(context.layouts(), output);
+    context.weft().alltoallv(nullptr, {}, output, attached.receive_parts);
+  } else {
+    std::byte* input = send_.output(attached.packed_input);
+    send_.pack(context.layouts(), input);
+    context.weft().alltoallv(input, attached.parts, output, attached.receive_parts);
+  }
+  receive_.deliver(context.layouts(), output);
+}
+
 }  // namespace weft::pmpi

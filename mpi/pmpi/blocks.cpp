@@ -2,7 +2,8 @@
 
 namespace weft::pmpi {
 
-bool Blocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts) {
+bool Blocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps) {
+  gaps_ = gaps;
   blocks_ = blocks;
   layout_ = layouts.of(type_);
   if (!layout_.valid) return false;
@@ -13,7 +14,7 @@ bool Blocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& part
     total_bytes_ =
         static_cast<std::size_t>(count_ * layout_.size_bytes) * static_cast<std::size_t>(blocks);
   }
-  direct_ = layout_.contiguous && (!irregular_ || lie_in_a_row());
+  direct_ = layout_.contiguous && (!irregular_ || gaps_ || lie_in_a_row());
   return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
 }
 
@@ -27,7 +28,16 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
     parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
     total_bytes_ += bytes;
   }
+  if (gaps_ && layout_.contiguous) keep_gaps(parts);
   return true;
+}
+
+void Blocks::keep_gaps(std::vector<Part>& parts) const {
+  const std::byte* first = first_memory();
+  for (int block = 0; block < blocks_; ++block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
+    part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(memory(block) - first);
+  }
 }
 
 bool Blocks::lie_in_a_row() const {
@@ -43,11 +53,15 @@ std::byte* Blocks::memory(int block) const {
   return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
 }
 
+/// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
+/// gaps with the lowest.
 std::byte* Blocks::first_memory() const {
+  std::byte* first = nullptr;
   for (int block = 0; block < blocks_; ++block) {
-    if (bytes(block) != 0) return memory(block);
+    if (bytes(block) == 0) continue;
+    if (first == nullptr || (gaps_ && memory(block) < first)) first = memory(block);
   }
-  return static_cast<std::byte*>(buffer_);
+  return first == nullptr ? static_cast<std::byte*>(buffer_) : first;
 }
 
 std::size_t Blocks::bytes(int block) const {
@@ -62,6 +76,11 @@ std::size_t Blocks::offset(int block) const {
 
 bool Blocks::names_like(int block, const Blocks& other) const {
   return type_ == other.type_ && count(block) == other.count(0) && memory(block) == other.memory(0);
+}
+
+bool Blocks::is_told_like(const Blocks& other) const {
+  return irregular_ && other.irregular_ && type_ == other.type_ && buffer_ == other.buffer_ &&
+         counts_.is_same_array(other.counts_);
 }
 
 const std::byte* Blocks::input(const Layouts& layouts, Buffer& packed) const {

@@ -23,6 +23,7 @@ class Integers {
         }) {}
 
   bool is_null() const { return values_ == nullptr; }
+  bool is_same_array(const Integers& other) const { return values_ == other.values_; }
   MPI_Count operator[](int i) const { return read_(values_, i); }
 
  private:
@@ -31,7 +32,8 @@ class Integers {
 };
 
 /// Blocks of elements in the program's memory. Weft takes their bytes one after another, in rank
-/// order and without gaps: that is how they lie, or they are packed.
+/// order and without gaps: that is how they lie, or they are packed. As displacements are a rank's
+/// own affair, gaps are left only to calls in which no other rank hears of parts: `gaps`.
 class Blocks {
  public:
   /// So many blocks of `count` elements in a row as look_up() says.
@@ -47,7 +49,7 @@ class Blocks {
 
   /// Looks the datatype up and reads the counts. False: the host refuses these arguments. `parts`
   /// is memory for what is irregular, and lives as long as this.
-  bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
+  bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps = false);
 
   // What stands in the program's arguments.
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
@@ -55,19 +57,21 @@ class Blocks {
   /// Whether block `block` of these and `other`, a block alone, are the same elements, told in the
   /// same way.
   bool names_like(int block, const Blocks& other) const;
+  /// Whether both are irregular and told by the same arguments.
+  bool is_told_like(const Blocks& other) const;
 
   // From here on after look_up().
   std::size_t bytes(int block) const;
   std::size_t total_bytes() const { return total_bytes_; }
-  /// Where each block lies among the bytes in a row. Irregular blocks only.
+  /// Where each block lies among the bytes that weft takes. Irregular blocks only.
   std::span<const Part> parts() const { return *parts_; }
-  /// Where block `block` begins among the bytes in a row.
+  /// Where block `block` begins among them.
   std::size_t offset(int block) const;
   bool is_packed() const { return !direct_; }
 
-  /// The bytes in a row: where they lie, or packed into `packed`.
+  /// The bytes: where they lie, or packed into `packed`.
   const std::byte* input(const Layouts& layouts, Buffer& packed) const;
-  /// Where to put the bytes in a row; deliver() brings them home.
+  /// Where to put the bytes; deliver() brings them home.
   std::byte* output(Buffer& packed) const;
   void deliver(const Layouts& layouts, const std::byte* output) const;
   /// Packs one block to its place in `packed`, unless `packed` is where it lies.
@@ -75,6 +79,7 @@ class Blocks {
 
  private:
   bool look_up_irregular(std::vector<Part>& parts);
+  void keep_gaps(std::vector<Part>& parts) const;
   bool lie_in_a_row() const;
   MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
   /// Where a block begins in the program's memory.
@@ -93,6 +98,7 @@ class Blocks {
   std::size_t total_bytes_ = 0;
   const std::vector<Part>* parts_ = nullptr;
   bool direct_ = false;
+  bool gaps_ = false;
 };
 
 }  // namespace weft::pmpi

@@ -47,6 +47,7 @@ struct Attached {
   std::optional<Communicator> weft;   // when connected
   Buffer packed_input, packed_output;
   std::vector<Part> parts;          // of irregular calls
+  std::vector<Part> receive_parts;  // of calls that have two lists
   std::vector<std::size_t> counts;  // likewise
   Resolutions operations;
 };

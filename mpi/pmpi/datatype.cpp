@@ -53,7 +53,7 @@ bool is_contiguous(MPI_Datatype type) {
   return result;
 }
 
-// A datatype of more bytes than an int counts.
+// A datatype of any number of bytes, also of more than an int counts.
 class Bytes {
  public:
   explicit Bytes(MPI_Count count) {
@@ -71,7 +71,7 @@ class Bytes {
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;
   ~Bytes() { PMPI_Type_free(&type_); }
-  MPI_Datatype type() const { return type_; }
+  MPI_Datatype get() const { return type_; }
 
  private:
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
@@ -113,56 +113,54 @@ Layout Layouts::of(MPI_Datatype type) const {
   return layout;
 }
 
-void Layouts::exchange_with_self(const void* from, MPI_Datatype from_type, void* to,
-                                 MPI_Datatype to_type) const {
+void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type,
+                                 void* to, MPI_Count to_count, MPI_Datatype to_type) const {
   // Threads would take one another's message.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  require_success(
-      PMPI_Sendrecv(from, 1, from_type, 0, 0, to, 1, to_type, 0, 0, self_, MPI_STATUS_IGNORE));
+  require_success(PMPI_Sendrecv(from, static_cast<int>(from_count), from_type, 0, 0, to,
+                                static_cast<int>(to_count), to_type, 0, 0, self_,
+                                MPI_STATUS_IGNORE));
 }
 
-// MPI counts the bytes that it packs in an int: as many elements at a time as fit, and one that
-// does not fit is sent from its own layout into bytes.
+// MPI counts the bytes that it packs in an int: as many elements at a time as fit. An element that
+// does not fit, and what MPICH refuses to pack because it counts from MPI_BOTTOM, is sent from its
+// own layout into bytes.
 void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
                    std::byte* packed) const {
   if (count * layout.size_bytes == 0) return;
-  const MPI_Count at_once = INT_MAX / layout.size_bytes;
-  for (MPI_Count at = 0; at < count;) {
+  const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
+  for (MPI_Count at = 0; at < count; at += at_once) {
     const auto* from = static_cast<const std::byte*>(buffer) + at * layout.extent_bytes;
     std::byte* to = packed + at * layout.size_bytes;
-    if (at_once == 0) {
-      const Bytes bytes(layout.size_bytes);
-      exchange_with_self(from, layout.type, to, bytes.type());
-      ++at;
+    const MPI_Count now = std::min(count - at, at_once), bytes = now * layout.size_bytes;
+    if (fit == 0 || buffer == MPI_BOTTOM) {
+      const Bytes type(bytes);
+      exchange_with_self(from, now, layout.type, to, 1, type.get());
       continue;
     }
-    const MPI_Count now = std::min(count - at, at_once);
     int position = 0;
-    require_success(PMPI_Pack(from, static_cast<int>(now), layout.type, to,
-                              static_cast<int>(now * layout.size_bytes), &position, self_));
-    at += now;
+    require_success(PMPI_Pack(from, static_cast<int>(now), layout.type, to, static_cast<int>(bytes),
+                              &position, self_));
   }
 }
 
 void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
                      const Layout& layout) const {
   if (count * layout.size_bytes == 0) return;
-  const MPI_Count at_once = INT_MAX / layout.size_bytes;
-  for (MPI_Count at = 0; at < count;) {
+  const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
+  for (MPI_Count at = 0; at < count; at += at_once) {
     const std::byte* from = packed + at * layout.size_bytes;
     auto* to = static_cast<std::byte*>(buffer) + at * layout.extent_bytes;
-    if (at_once == 0) {
-      const Bytes bytes(layout.size_bytes);
-      exchange_with_self(from, bytes.type(), to, layout.type);
-      ++at;
+    const MPI_Count now = std::min(count - at, at_once), bytes = now * layout.size_bytes;
+    if (fit == 0 || buffer == MPI_BOTTOM) {
+      const Bytes type(bytes);
+      exchange_with_self(from, 1, type.get(), to, now, layout.type);
       continue;
     }
-    const MPI_Count now = std::min(count - at, at_once);
     int position = 0;
-    require_success(PMPI_Unpack(from, static_cast<int>(now * layout.size_bytes), &position, to,
-                                static_cast<int>(now), layout.type, self_));
-    at += now;
+    require_success(PMPI_Unpack(from, static_cast<int>(bytes), &position, to, static_cast<int>(now),
+                                layout.type, self_));
   }
 }
 

@@ -38,8 +38,8 @@ class Layouts {
 
  private:
   bool committed(MPI_Datatype type) const;
-  void exchange_with_self(const void* from, MPI_Datatype from_type, void* to,
-                          MPI_Datatype to_type) const;
+  void exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
+                          MPI_Count to_count, MPI_Datatype to_type) const;
 
   MPI_Comm self_;
   int keyval_ = MPI_KEYVAL_INVALID;

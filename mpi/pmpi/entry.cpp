@@ -28,6 +28,7 @@
 using weft::plan::Collective;
 using weft::pmpi::Blocks;
 using weft::pmpi::host_function;
+using weft::pmpi::TypedBlocks;
 using weft::pmpi::World;
 
 WEFT_ENTRY int PMPI_Init(int* argc, char*** argv) {

@@ -1,5 +1,7 @@
 #include "mpi/pmpi/operations.hpp"
 
+#include "base/error_types.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>

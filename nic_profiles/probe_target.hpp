@@ -1,0 +1,79 @@
+// What a probe can ask of an adapter, simulated or real.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nic_profiles/profile.hpp"
+
+namespace weft::nic_profiles {
+
+/// Messages between two nodes. Sender i of one node sends to receiver i modulo `receivers` of the
+/// other, over a connection of the two; where there are more receivers than senders, to each in
+/// turn. Both ways: and the reverse at the same time.
+struct Stream {
+  int senders = 1;
+  int receivers = 1;
+  std::uint64_t bytes = 8;
+  int messages = 1;  ///< of each sender, none of which waits for another
+  bool both_ways = false;
+
+  bool operator==(const Stream&) const = default;
+};
+
+/// Where the bytes come from that a core copies.
+enum class Origin : std::uint8_t {
+  written,  ///< a core of the node has written them lately: aggregation
+  fresh,    ///< the adapter has written them lately: distribution
+  memory,   ///< nobody has: they are in memory alone
+};
+
+/// Copies by `cores` at the same time, each of `bytes` that lie in `blocks` apart.
+struct Copy {
+  Origin origin = Origin::written;
+  std::uint64_t bytes = 0;  ///< a core
+  std::uint64_t blocks = 1;
+  int cores = 1;
+  std::uint64_t since_bytes = 0;  ///< what the core has touched since: it pushes out the caches
+
+  bool operator==(const Copy&) const = default;
+};
+
+/// Two nodes with ranks on both, that take times. Each answer is one steady-state time in
+/// nanoseconds: a target on real hardware repeats and takes a median. All methods throw Error when
+/// the adapter fails. A target over verbs needs a bootstrap of two nodes of most_pairs() ranks each
+/// and an endpoint in every rank; the rank that probes drives, the others serve.
+class ProbeTarget {
+ public:
+  ProbeTarget() = default;
+  ProbeTarget(const ProbeTarget&) = delete;
+  ProbeTarget& operator=(const ProbeTarget&) = delete;
+  virtual ~ProbeTarget() = default;
+
+  /// The profile's name, description, device and what the device promises of itself: inline_bytes,
+  /// in_order_placement, eager_bytes of the protocol on it. The rest of `hardware` is not looked
+  /// at.
+  virtual Profile identity() const = 0;
+  /// For the `source` of numbers: "probed on mlx5_0", "probed on the simulated qle7140".
+  virtual std::string source() const = 0;
+  /// Ranks on each of the two nodes.
+  virtual int most_pairs() const = 0;
+
+  /// Half a round trip of a message, sent and answered by one rank on each node.
+  virtual double latency_ns(std::uint64_t bytes) = 0;
+  /// From the first message sent to the last one seen.
+  virtual double stream_ns(const Stream& stream) = 0;
+  /// How long a send keeps its core, while the adapter is idle. Of a write to where the receiver
+  /// has said before: no rendezvous.
+  virtual double send_busy_ns(std::uint64_t bytes) = 0;
+  /// From the start to the end of the last core's copy.
+  virtual double copy_ns(const Copy& copy) = 0;
+  /// From a signal to the end of the wait of another rank of the node.
+  virtual double signal_ns() = 0;
+  /// One core, both operands written lately.
+  virtual double reduce_ns(std::uint64_t bytes) = 0;
+  /// Registers memory of `bytes` that never was.
+  virtual double register_ns(std::uint64_t bytes) = 0;
+};
+
+}  // namespace weft::nic_profiles

@@ -1,0 +1,72 @@
+#include "nic_profiles/simulated_target.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "sim/simulator.hpp"
+
+namespace weft::nic_profiles {
+
+namespace {
+// One, as a queue pair may need longer between two messages than for a round trip.
+constexpr int kRounds = 1;
+}  // namespace
+
+SimulatedTarget::SimulatedTarget(Profile profile, int pairs)
+    : profile_(std::move(profile)), pairs_(pairs) {
+  if (pairs < 1) throw_usage("probe of {} pairs: at least 1 is needed", pairs);
+}
+
+Profile SimulatedTarget::identity() const {
+  Profile profile;
+  profile.name = profile_.name;
+  profile.adapter = profile_.adapter;
+  profile.device = profile_.device;
+  profile.hardware.adapter.eager_bytes = profile_.hardware.adapter.eager_bytes;
+  profile.hardware.adapter.inline_bytes = profile_.hardware.adapter.inline_bytes;
+  profile.hardware.adapter.in_order_placement = profile_.hardware.adapter.in_order_placement;
+  return profile;
+}
+
+std::string SimulatedTarget::source() const {
+  return "probed on the simulated " + profile_.name;
+}
+
+double SimulatedTarget::time_ns(const Exercise& exercise, const sim::Hardware& hardware) const {
+  const sim::Result result = sim::simulate(exercise.plan_of_rank, exercise.machine, hardware);
+  return exercise.watched < 0 ? result.time_ns : result.finish_ns[exercise.watched];
+}
+
+double SimulatedTarget::latency_ns(std::uint64_t bytes) {
+  return time_ns(ping_pong(bytes, kRounds)) / (2 * kRounds);
+}
+
+double SimulatedTarget::stream_ns(const Stream& stream) {
+  return time_ns(nic_profiles::stream(stream));
+}
+
+double SimulatedTarget::send_busy_ns(std::uint64_t bytes) {
+  sim::Hardware hardware = profile_.hardware;
+  hardware.adapter.eager_bytes = sim::Adapter::kAllSizes;
+  return time_ns(send_and_tell(bytes, true), hardware) -
+         time_ns(send_and_tell(bytes, false), hardware);
+}
+
+double SimulatedTarget::copy_ns(const Copy& copy) {
+  return time_ns(nic_profiles::copy(copy, true)) - time_ns(nic_profiles::copy(copy, false));
+}
+
+double SimulatedTarget::signal_ns() {
+  return time_ns(signals(kRounds)) / (2 * kRounds);
+}
+
+double SimulatedTarget::reduce_ns(std::uint64_t bytes) {
+  return time_ns(reduction(bytes, true)) - time_ns(reduction(bytes, false));
+}
+
+double SimulatedTarget::register_ns(std::uint64_t bytes) {
+  const sim::Adapter& adapter = profile_.hardware.adapter;
+  return adapter.register_ns + adapter.register_ns_per_byte * static_cast<double>(bytes);
+}
+
+}  // namespace weft::nic_profiles

@@ -1,0 +1,48 @@
+// weft probe, on simulated adapters.
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "nic_profiles/profile.hpp"
+#include "tests/cli/run_tool.hpp"
+
+namespace weft::cli {
+namespace {
+
+TEST(ProbeCommand, ClassifiesTheSimulatedAdapter) {
+  const Ended ended = run_tool({"probe", "--simulate", "MT25208"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_NE(ended.out.find("\nclass: offload-degrading (confidence "), std::string::npos);
+}
+
+TEST(ProbeCommand, WritesAProfileThatItReads) {
+  const TemporaryFolder folder;
+  const std::string json = folder.path() / "probed.json", page = folder.path() / "probed.html";
+  const Ended first =
+      run_tool({"probe", "--simulate", "qle7140", "--output", json, "--html", page, "--json"});
+  EXPECT_EQ(first.code, 0) << first.err;
+  const auto printed = nlohmann::json::parse(first.out);
+  EXPECT_EQ(printed["class"]["name"], "onload");
+  EXPECT_TRUE(printed["complete"]);
+  EXPECT_EQ(to_string(nic_profiles::load(json).kind), "onload");
+  std::ifstream file(page);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "<!DOCTYPE html>");
+  EXPECT_EQ(run_tool({"probe", "--simulate", json}).code, 0);
+}
+
+TEST(ProbeCommand, SaysWhatIsWrong) {
+  const Ended unknown = run_tool({"probe", "--simulate", "qle"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.err.find("weft: adapter 'qle': not in the catalogue, which has "), 0U);
+  EXPECT_EQ(run_tool({"probe"}).code, 2);
+  const Ended nowhere = run_tool({"probe", "--simulate", "soft", "--output", "/nowhere/file"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_EQ(nowhere.err, "weft: open(/nowhere/file): No such file or directory (errno 2)\n");
+}
+
+}  // namespace
+}  // namespace weft::cli

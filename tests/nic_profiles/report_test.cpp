@@ -1,0 +1,84 @@
+#include "nic_profiles/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "nic_profiles/numbers.hpp"
+#include "nic_profiles/probe.hpp"
+#include "nic_profiles/simulated_target.hpp"
+
+namespace weft::nic_profiles {
+namespace {
+
+Report report_of(const Profile& profile, int pairs = 4) {
+  SimulatedTarget target(profile, pairs);
+  return Report(probe(target));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Report, IsReadAsTheProfileThatItHolds) {
+  const Report report = report_of(load("mt25208"));
+  const Profile read = parse("report", to_json(report));
+  EXPECT_EQ(to_json(read), to_json(report.profile));
+  EXPECT_EQ(read.sources.at("adapter.post_ns"), "probed on the simulated mt25208");
+}
+
+TEST(Report, PageNeedsNothingElseAndHasAllNumbers) {
+  Profile profile = load("mt25408");
+  profile.adapter = "<script>\"&'";
+  const std::string page = to_html(report_of(profile));
+  for (const char* outside : {"http", "src=", "href=", "url(", "@import", "<script"}) {
+    EXPECT_FALSE(has(page, outside)) << outside;
+  }
+  EXPECT_TRUE(has(page, "&lt;script&gt;&quot;&amp;&#39;"));
+  EXPECT_TRUE(has(page, "Two-way bandwidth by concurrent pairs"));
+  EXPECT_TRUE(has(page, "offload-scaling"));
+  EXPECT_FALSE(has(page, "nan"));
+  for (const Number& number : numbers()) EXPECT_TRUE(has(page, "<td>" + number.path() + "</td>"));
+}
+
+TEST(Report, TableHasTheCurves) {
+  const std::string table = to_table(report_of(load("qle7140")));
+  EXPECT_TRUE(has(table, "class: onload"));
+  EXPECT_TRUE(has(table, "4 MiB"));
+  EXPECT_TRUE(has(table, "after receiving (distribution)"));
+}
+
+// Wherever a probe is stopped, what there is can be shown, and says that it is not all.
+TEST(Report, OfAStoppedProbeSaysSo) {
+  for (int part = 0; part < 12; ++part) {
+    SimulatedTarget target(load("mt25408"), 2);
+    const Report report(
+        probe(target, [part](int done, int total) { return 12 * done < part * total; }));
+    EXPECT_FALSE(report.measurements.complete);
+    EXPECT_TRUE(has(to_html(report), "Partial"));
+    EXPECT_TRUE(has(to_table(report), "PARTIAL"));
+    EXPECT_THROW(parse("report", to_json(report)), UsageError);
+  }
+}
+
+TEST(Probe, CountsItsMeasurements) {
+  SimulatedTarget target(load("mt25408"), 2);
+  int last = -1, most = 0;
+  const Measurements measurements = probe(target, [&](int done, int total) {
+    EXPECT_EQ(done, last + 1);
+    EXPECT_LE(done, total);
+    last = done;
+    most = total;
+    return true;
+  });
+  EXPECT_TRUE(measurements.complete);
+  EXPECT_GE(last + 1, most);
+}
+
+TEST(Probe, OfOnePairIsWhole) {
+  SimulatedTarget target(load("qle7140"), 1);
+  EXPECT_TRUE(probe(target).complete);
+  EXPECT_THROW(SimulatedTarget(load("qle7140"), 0), UsageError);
+}
+
+}  // namespace
+}  // namespace weft::nic_profiles

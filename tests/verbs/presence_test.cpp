@@ -1,0 +1,151 @@
+// A connection that breaks while one of its ranks is in no call: it is waited for as long as its
+// process is known to live, and no longer.
+#include "verbs/presence.hpp"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/error.hpp"
+#include "verbs/channel.hpp"
+#include "verbs/endpoint.hpp"
+#include "verbs/rc_wire.hpp"
+
+namespace weft::verbs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr milliseconds kRecovery(1000);
+
+void inject(const char* faults) {
+  void* device = ::dlopen(soft_device_path().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (device == nullptr) throw Error("the software device is not loaded");
+  auto* call = reinterpret_cast<int (*)(const char*)>(::dlsym(device, "weft_soft_inject"));
+  if (call == nullptr || call(faults) != 0) throw Error(std::string("not injected: ") + faults);
+}
+
+PortSettings settings(milliseconds absence) {
+  PortSettings settings;
+  settings.ports = {{"soft", 0}};
+  settings.timeout = 8;
+  settings.retries = 1;
+  settings.recovery_s = static_cast<int>(kRecovery / std::chrono::seconds(1));
+  settings.absence_ns = std::chrono::nanoseconds(absence).count();
+  return settings;
+}
+
+struct End {
+  explicit End(milliseconds absence) : endpoint(settings(absence)) {}
+  Endpoint endpoint;
+  std::unique_ptr<RcWire> wire = std::make_unique<RcWire>(endpoint);
+  Channel channel{*wire, 8192};
+
+  /// One turn of a rank that is in a call.
+  Status turn() {
+    endpoint.poll();
+    return channel.progress();
+  }
+};
+
+class AwayRank : public testing::Test {
+ protected:
+  void connect(milliseconds absence = milliseconds(0)) {
+    for (auto& end : ends_) end = std::make_unique<End>(absence);
+    here().wire->connect(there().wire->address());
+    there().wire->connect(here().wire->address());
+  }
+  End& here() { return *ends_[0]; }
+  End& there() { return *ends_[1]; }
+
+  /// This end has seen that the connection is broken, the other has not looked.
+  void break_here() {
+    inject("error:at=1");
+    ASSERT_EQ(here().channel.probe(), Status::ok);
+    const auto end = Clock::now() + kPatience;
+    while (!here().wire->is_troubled() && Clock::now() < end) here().endpoint.poll();
+    inject("");
+    ASSERT_TRUE(here().wire->is_troubled());
+  }
+  /// Only this end is in a call; for so long, or until it gives the connection up.
+  Status wait_alone(milliseconds time) {
+    const auto end = Clock::now() + time;
+    while (Clock::now() < end) {
+      if (here().turn() == Status::failed) return Status::failed;
+      std::this_thread::yield();
+    }
+    return Status::ok;
+  }
+  /// A message comes through, after both have come back to each other.
+  void expect_exchange() {
+    std::array<int, 2> value = {4711, 0};
+    std::array<Transfer, 2> transfers;
+    for (std::size_t i = 0; i < 2; ++i) {
+      transfers[i].layout = {reinterpret_cast<std::byte*>(&value[i]), sizeof(int), 1, sizeof(int)};
+    }
+    here().channel.send(transfers[0]);
+    there().channel.recv(transfers[1]);
+    const auto end = Clock::now() + kPatience;
+    while (!transfers[1].done && Clock::now() < end) {
+      ASSERT_EQ(here().turn(), Status::ok) << here().channel.failure();
+      ASSERT_EQ(there().turn(), Status::ok) << there().channel.failure();
+    }
+    EXPECT_EQ(value[1], 4711);
+    EXPECT_EQ(here().endpoint.reconnections(), 1u);
+  }
+
+  std::array<std::unique_ptr<End>, 2> ends_;
+};
+
+TEST_F(AwayRank, IsWaitedForWhileItsProcessLives) {
+  connect();
+  break_here();
+  ASSERT_EQ(wait_alone(kRecovery * 5 / 2), Status::ok) << here().channel.failure();
+  EXPECT_TRUE(here().wire->is_troubled());
+  expect_exchange();
+}
+
+TEST_F(AwayRank, MayBeTheOneThatSawTheBreak) {
+  connect();
+  break_here();
+  std::this_thread::sleep_for(kRecovery * 3 / 2);
+  expect_exchange();
+}
+
+TEST_F(AwayRank, IsGivenUpWhenNothingAnswersForIt) {
+  connect();
+  break_here();
+  for (const auto& rail : there().endpoint.rails()) rail->fall_silent();
+  const auto begin = Clock::now();
+  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+  EXPECT_GE(Clock::now() - begin, kRecovery / 2);
+  EXPECT_NE(std::string(here().channel.failure()).find("(WEFT_RECOVERY)"), std::string::npos)
+      << here().channel.failure();
+}
+
+TEST_F(AwayRank, IsGivenUpWhenItsConnectionIsGone) {
+  connect();
+  break_here();
+  // Its process and its device are there still.
+  there().wire.reset();
+  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+}
+
+TEST_F(AwayRank, IsWaitedForNoLongerThanTheTimeout) {
+  connect(std::chrono::seconds(2));
+  break_here();
+  const auto begin = Clock::now();
+  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+  EXPECT_GE(Clock::now() - begin, kRecovery * 3 / 2);
+  EXPECT_NE(std::string(here().channel.failure()).find("(WEFT_TIMEOUT)"), std::string::npos)
+      << here().channel.failure();
+}
+
+}  // namespace
+}  // namespace weft::verbs
