@@ -63,10 +63,18 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
     steps_.push_back(step);
   }
   put_in_letters(letters, place_of_rank, plan.rank());
+  for (Step& step : steps_) step.small = is_small_copy(step);
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
   keep_list_order(plan);
+}
+
+bool Program::is_small_copy(const Step& step) const {
+  constexpr std::uint64_t kSmallBytes = 4 << 10;
+  const std::uint32_t mapped = input_base(0);
+  return step.kind == OpKind::copy && step.src.count == 1 && step.dst.count == 1 &&
+         step.src.base < mapped && step.dst.base < mapped && step.src.bytes() <= kSmallBytes;
 }
 
 /// Numbers the waits, too: those for letters do not count.

@@ -35,6 +35,7 @@ struct Step {
   /// With `letter`, signal and wait: the how manieth letter of this execution it is.
   std::uint32_t ordinal = 0;
   bool letter = false;  // signal: takes `src` along; wait: is for such a one
+  bool small = false;   // copy: of few bytes without gaps, from and to what this process has mapped
   std::uint32_t first_successor = 0;
   std::uint32_t end_successor = 0;
   /// The step that may start once this one has started: the next one of its kind to its peer, as
@@ -112,6 +113,7 @@ class Program {
                   std::span<const int> place_of_rank);
   void put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
                       int rank);
+  bool is_small_copy(const Step& step) const;
   void add_successors(const plan::Plan& plan);
   void keep_list_order(const plan::Plan& plan);
 
