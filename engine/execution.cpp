@@ -46,6 +46,7 @@ void Execution::make(const Room& room) {
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
                        bool is_run, std::span<const Counts> counts) noexcept {
+  const Program& program = prepared.program;
   prepared_ = &prepared;
   buffers_ = buffers;
   number_ = number;
@@ -55,7 +56,7 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
       (program.input_bytes() + program.output_bytes()) * places > last_level_cache_bytes();
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
-  left_ = static_cast<std::uint32_t>(prepared.program.steps().size());
+  left_ = static_cast<std::uint32_t>(program.steps().size());
   std::ranges::copy(counts, counts_.begin());
   crossings_.clear();
 }
