@@ -78,6 +78,45 @@ bool Execution::copy(const Step& step) noexcept {
   return good;
 }
 
+/// Where this process reads it; null: not by plain loads.
+const std::byte* Execution::reach(const Operand& source) noexcept {
+  if (!is_peer_buffer(source)) return bases_[source.base] + source.offset;
+  find_peer_buffer(source);
+  const Layout there = layout(source, false);
+  if (home_.node_->view() == View::same_process) return there.base;
+  return home_.node_->find_in_heap(owner_of(source), there);
+}
+
+/// All steps of a fold. `step` is their last.
+bool Execution::fold(const Step& step) noexcept {
+  const auto steps = prepared_->program.steps();
+  const auto members = prepared_->program.fold(step.fold);
+  const Operation& operation = *buffers_.operation;
+  std::byte* const to = bases_[step.dst.base] + step.dst.offset;
+  std::size_t count = 0;
+  bool reached = operation.fold != nullptr && !is_peer_buffer(step.dst);
+  if (steps[members.front()].kind == plan::OpKind::reduce) fold_sources_[count++] = to;
+  for (const std::uint32_t member : members) {
+    if (!reached) break;
+    fold_sources_[count] = reach(steps[member].src);
+    reached = fold_sources_[count++] != nullptr;
+  }
+  if (!reached) {
+    return std::ranges::all_of(members, [&](std::uint32_t member) {
+      return steps[member].kind == plan::OpKind::copy ? copy(steps[member]) : reduce(steps[member]);
+    });
+  }
+  for (const std::uint32_t member : members) {
+    const Operand& source = steps[member].src;
+    if (is_peer_buffer(source) && home_.node_->view() != View::same_process) {
+      home_.node_->count_moved(View::shared_heap, source.bytes());
+    }
+  }
+  operation.fold(operation.context, to, fold_sources_.data(), count,
+                 step.dst.bytes() / operation.element_bytes);
+  return true;
+}
+
 bool Execution::reduce(const Step& step) noexcept {
   const bool reads = is_peer_buffer(step.src);
   if (reads) find_peer_buffer(step.src);
