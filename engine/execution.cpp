@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "engine/executor.hpp"
+#include "engine/stream.hpp"
 
 namespace weft::engine {
 
@@ -24,6 +25,7 @@ void Room::grow_for(const Program& program) {
   peers = std::max(peers, program.peers().size());
   places = std::max(places, static_cast<std::size_t>(program.places()));
   bases = std::max<std::size_t>(bases, program.bases());
+  fold_sources = std::max(fold_sources, program.fold_sources());
   reduces |= program.reduces();
 }
 
@@ -39,19 +41,24 @@ void Execution::make(const Room& room) {
   active_.resize(room.peers);
   activity_.resize(room.peers);
   counts_.resize(room.places);
+  fold_sources_.resize(room.fold_sources);
   if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
   room_ = room;
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
                        bool is_run, std::span<const Counts> counts) noexcept {
+  const Program& program = prepared.program;
   prepared_ = &prepared;
   buffers_ = buffers;
   number_ = number;
   is_run_ = is_run;
+  const auto places = static_cast<std::uint64_t>(program.places());
+  past_caches_ =
+      (program.input_bytes() + program.output_bytes()) * places > last_level_cache_bytes();
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
-  left_ = static_cast<std::uint32_t>(prepared.program.steps().size());
+  left_ = static_cast<std::uint32_t>(program.steps().size());
   std::ranges::copy(counts, counts_.begin());
   crossings_.clear();
 }
@@ -108,9 +115,9 @@ void Execution::run_through(std::uint32_t looks) noexcept {
 bool Execution::run_now(const Step& step, std::uint32_t& looks) noexcept {
   switch (step.kind) {
     case OpKind::copy:
-      return copy(step);
+      return step.deferred || copy(step);
     case OpKind::reduce:
-      return reduce(step);
+      return step.deferred || (step.fold == kNone ? reduce(step) : fold(step));
     case OpKind::signal:
       signal(step);
       return true;
@@ -167,10 +174,10 @@ void Execution::start(std::uint32_t id) noexcept {
   pending_[id] = kNone;
   switch (step.kind) {
     case OpKind::copy:
-      if (copy(step)) finish(id);
+      if (step.deferred || copy(step)) finish(id);
       break;
     case OpKind::reduce:
-      if (reduce(step)) finish(id);
+      if (step.deferred || (step.fold == kNone ? reduce(step) : fold(step))) finish(id);
       break;
     case OpKind::signal:
       signal(step);

@@ -28,6 +28,7 @@ struct Room {
   std::size_t peers = 0;
   std::size_t places = 0;
   std::size_t bases = 0;
+  std::size_t fold_sources = 0;
   bool reduces = false;
 
   void grow_for(const Program& program);
@@ -127,10 +128,13 @@ class Execution {
   // execution_move.cpp
   bool copy(const Step& step) noexcept;
   bool reduce(const Step& step) noexcept;
+  bool fold(const Step& step) noexcept;
+  const std::byte* reach(const Operand& source) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
+  bool is_in_heap(const Operand& operand, verbs::Layout& layout) noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
@@ -140,6 +144,7 @@ class Execution {
   std::uint64_t number_ = 0;
   std::size_t scratch_slot_ = 0;
   bool is_run_ = true;
+  bool past_caches_ = false;  // what the ranks of the node read and write does not fit into caches
   bool entered_ = false;
 
   std::vector<std::byte*> bases_;
@@ -154,6 +159,7 @@ class Execution {
   std::vector<std::uint32_t> activity_;  // by peer: how many
   std::vector<Counts> counts_;           // by place: of earlier executions
   std::vector<Crossing> crossings_;
+  std::vector<const std::byte*> fold_sources_;
   std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
   std::size_t ready_begin_ = 0;
   std::size_t ready_end_ = 0;
