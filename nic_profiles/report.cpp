@@ -54,6 +54,7 @@ Json timings(const std::vector<CopyTiming>& list) {
                     {"cores", timing.copy.cores},
                     {"bytes", timing.copy.bytes},
                     {"blocks", timing.copy.blocks},
+                    {"after_bytes", timing.copy.since_bytes},
                     {"time_ns", timing.ns}});
   }
   return json;
