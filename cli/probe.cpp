@@ -18,6 +18,7 @@
 #include "nic_profiles/simulated_target.hpp"
 #include "nic_profiles/store.hpp"
 #include "probe/device_target.hpp"
+#include "probe/job.hpp"
 #include "probe/ranks.hpp"
 
 namespace weft::cli {
@@ -166,6 +167,7 @@ int run(const Options& options) {
   if (options.simulate) return simulate(options);
   if (options.device) ::setenv("WEFT_DEVICE", options.device->c_str(), 1);
   if (env::text("WEFT_SIZE")) return take_part(tcp_bootstrap(), options);
+  if (auto job = probe::job_bootstrap()) return take_part(std::move(job), options);
   const int cores = hierarchy::usable_cores();
   const int pairs = pairs_of(options).value_or(std::clamp(cores / 2, kLeastPairs, kMostPairs));
   probe::ForkedRanks ranks(2 * pairs, options.peer_device.value_or(""));
@@ -195,15 +197,16 @@ void add_probe(CLI::App& tool, Action& action) {
   command->add_flag("!--no-keep", options->keep, "Do not keep the profile for programs to find")
       ->disable_flag_override();
   command->footer(
-      "Alone it starts ranks of its own, two nodes of them on this machine. Where ranks of it "
-      "were\n"
-      "started on two nodes (WEFT_RANK, WEFT_SIZE, WEFT_ROOT) these measure, and rank 0 reports.\n"
+      "Alone it starts ranks of its own, two nodes of them on this machine. Ranks of it on two\n"
+      "nodes, started by mpirun or joined by WEFT_RANK, WEFT_SIZE and WEFT_ROOT, measure between\n"
+      "them, and rank 0 reports.\n"
       "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles.\n\n"
       "Ctrl-C stops the probe: what was measured is written, marked as partial and not kept, and\n"
       "the tool ends with 1.\n\n"
       "Examples:\n"
       "  weft probe\n"
       "  weft probe --device mlx5_0 --html mlx5_0.html\n"
+      "  mpirun --map-by ppr:8:node weft probe\n"
       "  weft probe --simulate mt25208 --html mt25208.html --output mt25208.json");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -70,7 +70,8 @@ Classification classify(const Measurements& measurements) {
   } else if (pio->all) {
     result.kind = Kind::onload;
     result.reason = "a core stores all its messages into the adapter";
-    certain *= certainty(pio->slope_ratio, 0, 0.25);
+    // Where the times of sends go up and down with their size, other things have moved them.
+    certain *= certainty(pio->slope_ratio, 0, 0.25) * (1 + pio->order) / 2;
   } else {
     const double size = std::log2(std::max<double>(1, static_cast<double>(pio->bytes)));
     certain *= certainty(size, std::log2(kHybridFrom_bytes) - 0.5, 1);
