@@ -23,7 +23,6 @@ constexpr int kYields = 200;
 constexpr std::chrono::microseconds kNap(20);
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kCheckEvery_ns = 500'000'000;
-constexpr std::int64_t kPatience_ns = 30'000'000'000;
 
 }  // namespace
 
@@ -106,8 +105,8 @@ void Station::idle(int turn) {
     next_check_ns_ = now + kCheckEvery_ns;
     bootstrap_.check();
   }
-  if (now - waiting_since_ns_ > kPatience_ns) {
-    throw Error(fmt::format("nothing has come for {} s", kPatience_ns / 1'000'000'000));
+  if (now - waiting_since_ns_ > timeout_ns_) {
+    throw Error(fmt::format("nothing has come for {} s", timeout_ns_ / 1'000'000'000));
   }
 }
 

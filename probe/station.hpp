@@ -77,7 +77,7 @@ class Station {
   void set_active(const std::array<int, 2>& ranks);
 
   /// Returns once `ready()` holds, which moves on what it waits for. Throws when a rank is gone or
-  /// has given up, or nothing happens for half a minute.
+  /// has given up, or nothing happens for WEFT_TIMEOUT (where there is none, half a minute).
   template <class Ready>
   void wait_until(Ready ready) {
     for (int turn = 1; !ready(); ++turn) {
@@ -120,6 +120,7 @@ class Station {
   int ranks_here_ = 1;
   int cores_ = 1;
   bool one_machine_ = false;
+  std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of a wait for anything
   int patience_ = 0;  // turns of a wait before the core is given away; 0: there are too few
   std::uint64_t eager_bytes_ = 0;
   std::uint64_t field_bytes_ = 0;

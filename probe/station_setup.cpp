@@ -77,6 +77,7 @@ void Station::find_place() {
   });
   settings_ = settings.port;
   eager_bytes_ = settings.eager_bytes;
+  if (settings.timeout_ns != 0) timeout_ns_ = settings.timeout_ns;
   machine_ = hierarchy::machine_from(hosts);
   one_machine_ = machine_.nodes() == 1;
   ranks_here_ = machine_.ranks_on_node_of(bootstrap_.rank());
