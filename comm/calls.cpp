@@ -46,6 +46,15 @@ std::uint64_t to_number(const char* text, char*& end) {
   return std::strtoull(text, &end, 10);
 }
 
+bool reads_peers(const plan::Plan& plan) {
+  const auto is_peers = [&plan](const plan::Slice& slice) {
+    const bool buffer = slice.space == plan::Space::input || slice.space == plan::Space::output;
+    return buffer && !slice.empty() && slice.owner != plan.rank();
+  };
+  return std::ranges::any_of(
+      plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
+}
+
 std::string describe(const Problem& problem) {
   std::string text =
       fmt::format("{} of {} bytes", to_string(problem.collective), problem.block_bytes);
@@ -84,7 +93,10 @@ std::size_t Communicator::Impl::ProblemHash::operator()(const Problem& problem) 
 }
 
 comm::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const {
-  const comm::Facts facts{machine_, view_ != engine::View::staged, settings_.deterministic};
+  // An alltoallv's buffers are not copied to where peers see them.
+  const bool sees =
+      view_ != engine::View::staged || (only_heaps_ && problem.collective != Collective::alltoallv);
+  const comm::Facts facts{machine_, sees, settings_.deterministic};
   const auto asked = settings_.algorithms.find(problem.collective);
   if (asked != settings_.algorithms.end()) {
     auto algorithm = comm::parse_algorithm(problem.collective, asked->second);
@@ -111,8 +123,8 @@ Communicator::Impl::Need Communicator::Impl::agree(const comm::Algorithm& algori
   const auto all = together([&] {
     plan = algorithm.plan(problem, machine_, rank_);
     const bool connects = !links_->missing(comm::peers_of(plan)).empty();
-    return fmt::format("{} {} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(), connects,
-                       describe(problem));
+    return fmt::format("{} {} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(), connects,
+                       reads_peers(plan), describe(problem));
   });
   Need most;
   std::string_view first;
@@ -121,6 +133,7 @@ Communicator::Impl::Need Communicator::Impl::agree(const comm::Algorithm& algori
     most.stage_bytes = std::max(most.stage_bytes, to_number(all[rank].c_str(), end));
     most.scratch_bytes = std::max(most.scratch_bytes, to_number(end, end));
     most.connects |= to_number(end, end) != 0;
+    most.reads_peers |= to_number(end, end) != 0;
     const std::string_view described = end + 1;
     if (rank == 0) first = described;
     if (described == first) continue;
@@ -161,6 +174,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
   const comm::Algorithm algorithm = algorithm_for(problem);
   Cut cut = this->cut(algorithm, problem);
   call.slice_bytes = cut.slice_bytes;
+  call.reads_peers = cut.need.reads_peers;
   if (cut.need.stage_bytes != 0) {
     make_stages(std::max(settings_.stage_bytes / 2, cut.need.stage_bytes));
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "comm/together.hpp"
+#include "engine/heap.hpp"
 #include "engine/view.hpp"
 #include "hierarchy/detect.hpp"
 
@@ -44,6 +45,8 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       settings_.algorithms[collective] = comm::parse_algorithm(collective, algorithm).name;
     }
     settings_.deterministic |= options.deterministic;
+    // A note says why when there is none.
+    if (settings_.heap_bytes) engine::heap::start(*settings_.heap_bytes);
     host = hierarchy::host_identity();
     if (!options.node_of_rank.empty() &&
         options.node_of_rank.size() != static_cast<std::size_t>(ranks)) {
@@ -73,18 +76,24 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   });
   // The view is a fact of the whole communicator: plans that read peers' buffers are chosen by all
   // ranks or by none.
-  std::string tried(1, static_cast<char>(engine::View::same_process));
-  if (node_)
-    tried[0] = static_cast<char>(std::max(node_->probe_view(), engine::best_allowed_view()));
-  const auto views = bootstrap_->allgather(tried);
+  const std::string heap_missing = why_no_heap();
+  constexpr char kStaged = static_cast<char>(engine::View::staged);
+  std::string tried(1, static_cast<char>(node_ ? best_view() : engine::View::same_process));
+  const bool sees_heaps = node_ && node_->sees_heaps();
+  const auto views = bootstrap_->allgather(tried + (sees_heaps ? '1' : '0'));
   for (const std::string& one : views) tried[0] = std::max(tried[0], one[0]);
   view_ = static_cast<engine::View>(tried[0]);
+  only_heaps_ = tried[0] == kStaged && std::ranges::all_of(views, [](const std::string& one) {
+                  return one[0] != kStaged || one[1] == '1';
+                });
   if (node_) node_->set_view(view_);
-  statistics_.view = to_string(view_);
-  if (view_ == engine::View::staged && engine::best_allowed_view() != engine::View::staged) {
+  statistics_.view = only_heaps_ ? "shared heap, with copies of the rest" : to_string(view_);
+  if (view_ == engine::View::staged && !only_heaps_ &&
+      engine::best_allowed_view() != engine::View::staged) {
     statistics_.notes.emplace_back(
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
+  if (!heap_missing.empty()) statistics_.notes.push_back(heap_missing);
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
@@ -92,6 +101,24 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
+}
+
+/// For the report: of a heap that was asked for.
+std::string Communicator::Impl::why_no_heap() const {
+  if (!settings_.heap_bytes || !node_) return {};
+  const std::string why = engine::heap::start(*settings_.heap_bytes);
+  if (!why.empty()) return fmt::format("no shared heap: {}", why);
+  if (node_->why_no_heaps().empty()) return {};
+  return fmt::format("peers' shared heaps are not all seen: {}", node_->why_no_heaps());
+}
+
+/// By which this rank reaches all of its neighbours' buffers.
+engine::View Communicator::Impl::best_view() const {
+  using engine::View;
+  const View allowed = engine::best_allowed_view();
+  const View view =
+      std::max(node_->probe_view(), allowed == View::shared_heap ? View::same_process : allowed);
+  return view == View::cma && node_->sees_heaps() ? View::shared_heap : view;
 }
 
 std::vector<std::string> Communicator::Impl::of_neighbours(
@@ -173,6 +200,15 @@ Statistics Communicator::Impl::statistics() const {
     result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);
   }
   result.reconnections = links_->reconnections();
+  if (node_) {
+    result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
+    result.cma_bytes = node_->moved_bytes(engine::View::cma);
+  }
+  if (engine::heap::refused() != 0) {
+    result.notes.push_back(
+        fmt::format("the shared heap of {} bytes was full: other memory was used",
+                    engine::heap::range.bytes.load()));
+  }
   if (const auto* endpoint = links_->endpoint()) {
     for (const auto& rail : endpoint->rails()) {
       result.rails.push_back({rail->name(), rail->pairs(), rail->sent_bytes()});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/algorithms.hpp"
+#include "comm/heap_copies.hpp"
 #include "comm/settings.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
@@ -51,6 +52,7 @@ class Communicator::Impl {
     std::optional<engine::Prepared> slice;
     std::optional<engine::Prepared> rest;  // the last run, when it is shorter
     std::size_t entry = 0;                 // in statistics
+    bool reads_peers = false;              // some rank does: others' buffers where they lie
     std::uint64_t input_bytes = 0;
   };
   struct ProblemHash {
@@ -60,7 +62,8 @@ class Communicator::Impl {
   struct Need {
     std::uint64_t stage_bytes = 0;
     std::uint64_t scratch_bytes = 0;
-    bool connects = false;  // to a rank that it has no channel to yet
+    bool connects = false;     // to a rank that it has no channel to yet
+    bool reads_peers = false;  // their buffers where they lie
   };
   struct Cut {
     std::uint64_t slice_bytes = 0;
@@ -78,6 +81,8 @@ class Communicator::Impl {
   const std::shared_ptr<Call>& prepare(const plan::Problem& problem);
   /// The input of a call in place is copied to `aside`, out of the way of its output.
   void require_no_failure();
+  /// `task` with buffers that peers see.
+  const comm::Task& visible(const Call& call, const comm::Task& task, comm::HeapCopies& copies);
   static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
                                    std::vector<std::byte>& aside);
   template <class Each>
@@ -88,6 +93,8 @@ class Communicator::Impl {
                                            const plan::Problem& problem);
   engine::Prepared made_ready(const plan::Plan& plan,
                               std::span<const engine::LetterOp> letters = {});
+  std::string why_no_heap() const;
+  engine::View best_view() const;
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void prepare_vector_exchange(const plan::Problem& problem);
@@ -113,6 +120,7 @@ class Communicator::Impl {
   std::vector<int> place_of_rank_;            // on this node; -1 elsewhere
   std::unique_ptr<engine::Node> node_;        // null: alone on its node
   engine::View view_ = engine::View::staged;  // the same on all ranks
+  bool only_heaps_ = false;  // likewise: staged, and yet what lies in shared heaps is seen by all
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
@@ -124,6 +132,7 @@ class Communicator::Impl {
   std::unique_ptr<comm::VectorExchange> vector_;                     // from the first alltoallv on
   std::shared_ptr<Call> vector_call_;                                // the last one's
   std::vector<std::byte> aside_;
+  comm::HeapCopies copies_;
   Statistics statistics_;
   comm::Stopwatch stopwatch_;
   std::vector<std::uint64_t> ticks_;  // by entry of the statistics
@@ -137,6 +146,7 @@ struct Request::Impl {
   std::shared_ptr<const Communicator::Impl::Call> call;  // its programs; null: nothing to move
   std::vector<engine::Execution*> under_way;
   std::vector<std::byte> aside;
+  comm::HeapCopies copies;
 };
 
 }  // namespace weft

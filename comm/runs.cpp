@@ -52,10 +52,22 @@ void Communicator::Impl::for_each_slice(const Call& call, const comm::Task& task
   entry.bytes += call.input_bytes;
 }
 
-void Communicator::Impl::run(const comm::Task& task) {
-  if (moves_nothing(task)) return;
-  const Call& call = *call_for(task);
+const comm::Task& Communicator::Impl::visible(const Call& call, const comm::Task& task,
+                                              comm::HeapCopies& copies) {
+  if (!only_heaps_ || !call.reads_peers) return task;
+  if (!copies.take(task, call.problem.input_bytes(rank_), call.problem.output_bytes(rank_))) {
+    executor_->give_up(
+        fmt::format("rank {}: the shared heap has no room for copies of its buffers", rank_));
+    require_no_failure();
+  }
+  return copies.task();
+}
+
+void Communicator::Impl::run(const comm::Task& asked) {
+  if (moves_nothing(asked)) return;
+  const Call& call = *call_for(asked);
   if (!broken_.empty()) throw PeerError(broken_);
+  const comm::Task& task = visible(call, asked, copies_);
   const std::uint64_t begin = comm::Stopwatch::ticks();
   const std::byte* input = input_of(task, call.input_bytes, aside_);
   for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
@@ -63,11 +75,12 @@ void Communicator::Impl::run(const comm::Task& task) {
     broken_ = executor_->failure();
     throw PeerError(broken_);
   });
+  copies_.put_back();
   ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
 }
 
 std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {
-  auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}});
+  auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}});
   if (!moves_nothing(task)) request->call = call_for(task);
   return request;
 }
@@ -76,13 +89,13 @@ void Communicator::Impl::start(Request::Impl& request) {
   if (!broken_.empty()) throw PeerError(broken_);
   if (request.call == nullptr) return;
   const Call& call = *request.call;
-  const std::byte* input = input_of(request.task, call.input_bytes, request.aside);
-  for_each_slice(call, request.task, input,
-                 [&](const auto& prepared, const engine::Buffers& buffers) {
-                   engine::Execution* execution = executor_->start(prepared, buffers);
-                   if (execution != nullptr) request.under_way.push_back(execution);
-                   require_no_failure();
-                 });
+  const comm::Task& task = visible(call, request.task, request.copies);
+  const std::byte* input = input_of(task, call.input_bytes, request.aside);
+  for_each_slice(call, task, input, [&](const auto& prepared, const engine::Buffers& buffers) {
+    engine::Execution* execution = executor_->start(prepared, buffers);
+    if (execution != nullptr) request.under_way.push_back(execution);
+    require_no_failure();
+  });
 }
 
 void Communicator::Impl::require_no_failure() {
@@ -96,7 +109,9 @@ bool Communicator::Impl::test(Request::Impl& request) {
   std::erase_if(request.under_way,
                 [this](engine::Execution* execution) { return executor_->take(*execution); });
   require_no_failure();
-  return request.under_way.empty();
+  if (!request.under_way.empty()) return false;
+  request.copies.put_back();
+  return true;
 }
 
 void Communicator::Impl::wait(Request::Impl& request) {
@@ -105,6 +120,7 @@ void Communicator::Impl::wait(Request::Impl& request) {
   }
   request.under_way.clear();
   require_no_failure();
+  request.copies.put_back();
 }
 
 Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

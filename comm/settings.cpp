@@ -5,6 +5,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "comm/algorithms.hpp"
+#include "engine/heap.hpp"
 
 namespace weft::comm {
 
@@ -44,6 +45,7 @@ Settings Settings::from_environment() {
                                      .value_or(settings.registrations.bytes);
   settings.stage_bytes =
       env::bytes("WEFT_STAGE", 64 << 10, std::uint64_t{64} << 30).value_or(settings.stage_bytes);
+  settings.heap_bytes = engine::heap::wanted();
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;
   settings.port.absence_ns = settings.timeout_ns;
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");

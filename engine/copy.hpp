@@ -5,7 +5,8 @@
 
 namespace weft::engine {
 
-/// dst = src, byte by byte in the order of the layouts. Equal sizes, no overlap.
-void copy(const verbs::Layout& dst, const verbs::Layout& src) noexcept;
+/// dst = src, byte by byte in the order of the layouts. Equal sizes, no overlap. `past_caches`: the
+/// result is too large to be found in a cache afterwards.
+void copy(const verbs::Layout& dst, const verbs::Layout& src, bool past_caches = false) noexcept;
 
 }  // namespace weft::engine

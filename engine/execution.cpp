@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "engine/executor.hpp"
+#include "engine/stream.hpp"
 
 namespace weft::engine {
 
@@ -24,6 +25,7 @@ void Room::grow_for(const Program& program) {
   peers = std::max(peers, program.peers().size());
   places = std::max(places, static_cast<std::size_t>(program.places()));
   bases = std::max<std::size_t>(bases, program.bases());
+  fold_sources = std::max(fold_sources, program.fold_sources());
   reduces |= program.reduces();
 }
 
@@ -39,6 +41,7 @@ void Execution::make(const Room& room) {
   active_.resize(room.peers);
   activity_.resize(room.peers);
   counts_.resize(room.places);
+  fold_sources_.resize(room.fold_sources);
   if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
   room_ = room;
 }
@@ -50,15 +53,22 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
   buffers_ = buffers;
   number_ = number;
   is_run_ = is_run;
+  const auto places = static_cast<std::uint64_t>(program.places());
+  past_caches_ =
+      (program.input_bytes() + program.output_bytes()) * places > last_level_cache_bytes();
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
   left_ = static_cast<std::uint32_t>(program.steps().size());
+  std::ranges::copy(counts, counts_.begin());
+  crossings_.clear();
+}
+
+void Execution::queue() noexcept {
+  const Program& program = prepared_->program;
   if (left_ != 0) {
     std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
   }
   std::fill_n(activity_.begin(), program.peers().size(), 0u);
-  std::ranges::copy(counts, counts_.begin());
-  crossings_.clear();
 }
 
 void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
@@ -83,10 +93,60 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
           home_.node_->letter(place, counts_[place].letters_in + ordinal);
     }
   }
-  for (const std::uint32_t id : program.initial()) {
+}
+
+void Execution::release_initial() noexcept {
+  for (const std::uint32_t id : prepared_->program.initial()) {
     // What follows a step of an earlier execution is let go by that one.
     if (pending_[id] == 0) ready_[ready_end_++] = id;
   }
+}
+
+void Execution::run_through(std::uint32_t looks) noexcept {
+  // List order is an order that the plan allows; whoever waits too long in it is queued, as others
+  // may wait for what comes later in the list.
+  const auto steps = prepared_->program.steps();
+  std::uint32_t id = 0;
+  while (id < steps.size() && run_now(steps[id], looks)) ++id;
+  if (id < steps.size()) return resume_at(id);
+  left_ = 0;
+}
+
+bool Execution::run_now(const Step& step, std::uint32_t& looks) noexcept {
+  switch (step.kind) {
+    case OpKind::copy:
+      return step.deferred || copy(step);
+    case OpKind::reduce:
+      return step.deferred || (step.fold == kNone ? reduce(step) : fold(step));
+    case OpKind::signal:
+      signal(step);
+      return true;
+    case OpKind::wait:
+      for (; looks != 0; --looks) {
+        if (has_come(step)) return true;
+      }
+      return has_come(step);
+    case OpKind::send:
+    case OpKind::recv:
+      break;
+  }
+  return false;
+}
+
+/// All steps before `first` are done, and none after it.
+void Execution::resume_at(std::uint32_t first) noexcept {
+  const Program& program = prepared_->program;
+  queue();
+  for (std::uint32_t id = 0; id < first; ++id) {
+    const Step& step = program.steps()[id];
+    pending_[id] = kNone;
+    for (const std::uint32_t next : program.successors(step)) --pending_[next];
+    if (step.next != kNone) --pending_[step.next];
+  }
+  for (std::uint32_t id = first; id < left_; ++id) {
+    if (pending_[id] == 0) ready_[ready_end_++] = id;
+  }
+  left_ -= first;
 }
 
 void Execution::let_follow(std::uint32_t last, Execution& later, std::uint32_t first) {
@@ -114,19 +174,13 @@ void Execution::start(std::uint32_t id) noexcept {
   pending_[id] = kNone;
   switch (step.kind) {
     case OpKind::copy:
-      if (copy(step)) finish(id);
+      if (step.deferred || copy(step)) finish(id);
       break;
     case OpKind::reduce:
-      if (reduce(step)) finish(id);
+      if (step.deferred || (step.fold == kNone ? reduce(step) : fold(step))) finish(id);
       break;
     case OpKind::signal:
-      if (step.letter) {
-        home_.node_->send_letter(static_cast<int>(step.peer),
-                                 counts_[step.peer].letters_out + step.ordinal,
-                                 layout(step.src, false));
-      } else {
-        home_.node_->signal(static_cast<int>(step.peer));
-      }
+      signal(step);
       finish(id);
       break;
     case OpKind::wait:
@@ -147,6 +201,16 @@ void Execution::start(std::uint32_t id) noexcept {
   }
 }
 
+void Execution::signal(const Step& step) noexcept {
+  const auto place = static_cast<int>(step.peer);
+  if (step.letter) {
+    home_.node_->send_letter(place, counts_[step.peer].letters_out + step.ordinal,
+                             layout(step.src, false));
+  } else {
+    home_.node_->signal(place);
+  }
+}
+
 bool Execution::has_come(const Step& step) const noexcept {
   const auto place = static_cast<int>(step.peer);
   if (step.letter) {
@@ -159,10 +223,19 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
   verbs::Transfer& transfer = transfers_[step.ordinal];
   verbs::Channel& channel = *prepared_->channels[step.peer];
   const bool sends = step.kind == OpKind::send;
-  transfer.layout = layout(sends ? step.src : step.dst, !sends);
-  if (sends) {
-    channel.send(transfer);
-    // Small messages leave at once; this also looks for what the peer has sent.
+  const Operand& operand = sends ? step.src : step.dst;
+  transfer.layout = layout(operand, !sends);
+  const bool registers =
+      operand.base < 2 && prepared_->registering[operand.base] == Registering::pieces &&
+      channel.is_rendezvous(operand.bytes()) && !home_.links_.is_local(prepared_->ranks[step.peer]);
+  if (registers) {
+    const auto keys = home_.register_memory(transfer.layout.base, operand.bytes());
+    transfer.layout.key = sends ? keys.lkey : keys.rkey;
+  }
+  sends ? channel.send(transfer) : channel.recv(transfer);
+  // Small messages leave at once; this also looks for what the peer has sent. And what has been
+  // registered is used before the next is.
+  if (sends || registers) {
     if (channel.progress() == Status::failed) {
       home_.fail(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
       return;
@@ -171,8 +244,6 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
       finish(id);
       return;
     }
-  } else {
-    channel.recv(transfer);
   }
   moving_[moving_count_++] = id;
   if (activity_[step.peer]++ == 0) {

@@ -28,6 +28,7 @@ struct Room {
   std::size_t peers = 0;
   std::size_t places = 0;
   std::size_t bases = 0;
+  std::size_t fold_sources = 0;
   bool reduces = false;
 
   void grow_for(const Program& program);
@@ -63,15 +64,24 @@ class Execution {
   bool has(const Room& room) const noexcept { return room_ == room; }
 
   /// Takes up a program: the `number`-th execution of this rank. What of `counts` there has been
-  /// belongs to earlier ones. `is_run`: its caller waits for its end.
+  /// belongs to earlier ones. `is_run`: its caller waits for its end. Then queue(), or, once it has
+  /// entered, run_through().
   void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
               std::span<const Counts> counts) noexcept;
+  /// Gets ready to start steps in any order that they allow.
+  void queue() noexcept;
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
   /// Begins: what it may touch is free for it. Null stages: it uses none.
   void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
              const verbs::Registration& registration) noexcept;
+  /// Lets those go that wait for nothing: once it has queued and entered.
+  void release_initial() noexcept;
+  /// Runs steps in list order as long as each can be done at once, looking up to `looks` times for
+  /// what it waits for, and queues the others. Most small collectives are over then, without a
+  /// queue. Nothing else is under way.
+  void run_through(std::uint32_t looks) noexcept;
   /// Starts what is ready, until nothing is.
   void advance() noexcept;
   /// Takes note of what has come. Whether anything has.
@@ -104,7 +114,10 @@ class Execution {
     std::uint32_t first;
   };
 
+  bool run_now(const Step& step, std::uint32_t& looks) noexcept;
+  void resume_at(std::uint32_t first) noexcept;
   void start(std::uint32_t id) noexcept;
+  void signal(const Step& step) noexcept;
   void finish(std::uint32_t id) noexcept;
   void release(std::uint32_t id) noexcept;
   bool has_come(const Step& step) const noexcept;
@@ -115,10 +128,13 @@ class Execution {
   // execution_move.cpp
   bool copy(const Step& step) noexcept;
   bool reduce(const Step& step) noexcept;
+  bool fold(const Step& step) noexcept;
+  const std::byte* reach(const Operand& source) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
+  bool is_in_heap(const Operand& operand, verbs::Layout& layout) noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
@@ -128,6 +144,7 @@ class Execution {
   std::uint64_t number_ = 0;
   std::size_t scratch_slot_ = 0;
   bool is_run_ = true;
+  bool past_caches_ = false;  // what the ranks of the node read and write does not fit into caches
   bool entered_ = false;
 
   std::vector<std::byte*> bases_;
@@ -142,6 +159,7 @@ class Execution {
   std::vector<std::uint32_t> activity_;  // by peer: how many
   std::vector<Counts> counts_;           // by place: of earlier executions
   std::vector<Crossing> crossings_;
+  std::vector<const std::byte*> fold_sources_;
   std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
   std::size_t ready_begin_ = 0;
   std::size_t ready_end_ = 0;

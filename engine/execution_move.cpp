@@ -2,6 +2,7 @@
 // of ranks of this node, where they lie.
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/error.hpp"
 #include "engine/copy.hpp"
@@ -11,6 +12,10 @@
 namespace weft::engine {
 
 using verbs::Layout;
+
+namespace {
+constexpr std::uint32_t kOutputBase = 1;
+}
 
 Layout Execution::layout(const Operand& operand, bool remote_key) const noexcept {
   return {bases_[operand.base] + operand.offset, operand.block_bytes, operand.count, operand.stride,
@@ -35,21 +40,81 @@ void Execution::find_peer_buffer(const Operand& operand) noexcept {
       input ? home_.node_->input_of(place, number_) : home_.node_->output_of(place, number_));
 }
 
+/// Whether a peer's bytes lie in its shared heap: `layout` says where this process finds them then.
+bool Execution::is_in_heap(const Operand& operand, Layout& layout) noexcept {
+  std::byte* found = home_.node_->find_in_heap(owner_of(operand), layout);
+  home_.node_->count_moved(found != nullptr ? View::shared_heap : View::cma, layout.bytes());
+  if (found == nullptr) return false;
+  layout.base = found;
+  return true;
+}
+
 bool Execution::copy(const Step& step) noexcept {
+  if (step.small) {
+    std::byte* to = bases_[step.dst.base] + step.dst.offset;
+    const std::byte* from = bases_[step.src.base] + step.src.offset;
+    const std::uint64_t bytes = step.src.block_bytes;
+    if (bytes == 8) {
+      std::memcpy(to, from, 8);
+    } else if (to != from) {
+      std::memcpy(to, from, bytes);
+    }
+    return true;
+  }
   const bool reads = is_peer_buffer(step.src);
   const bool writes = is_peer_buffer(step.dst);
   if (reads) find_peer_buffer(step.src);
   if (writes) find_peer_buffer(step.dst);
-  const Layout dst = layout(step.dst, false);
-  const Layout src = layout(step.src, false);
-  if ((!reads && !writes) || home_.node_->view() == View::same_process) {
-    engine::copy(dst, src);
+  Layout dst = layout(step.dst, false);
+  Layout src = layout(step.src, false);
+  if ((!reads && !writes) || home_.node_->view() == View::same_process ||
+      (reads ? is_in_heap(step.src, src) : is_in_heap(step.dst, dst))) {
+    engine::copy(dst, src, past_caches_ && (writes || step.dst.base == kOutputBase));
     return true;
   }
   const bool good = reads ? read_from(home_.node_->process_of(owner_of(step.src)), dst, src)
                           : write_to(home_.node_->process_of(owner_of(step.dst)), src, dst);
   if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
   return good;
+}
+
+/// Where this process reads it; null: not by plain loads.
+const std::byte* Execution::reach(const Operand& source) noexcept {
+  if (!is_peer_buffer(source)) return bases_[source.base] + source.offset;
+  find_peer_buffer(source);
+  const Layout there = layout(source, false);
+  if (home_.node_->view() == View::same_process) return there.base;
+  return home_.node_->find_in_heap(owner_of(source), there);
+}
+
+/// All steps of a fold. `step` is their last.
+bool Execution::fold(const Step& step) noexcept {
+  const auto steps = prepared_->program.steps();
+  const auto members = prepared_->program.fold(step.fold);
+  const Operation& operation = *buffers_.operation;
+  std::byte* const to = bases_[step.dst.base] + step.dst.offset;
+  std::size_t count = 0;
+  bool reached = operation.fold != nullptr && !is_peer_buffer(step.dst);
+  if (steps[members.front()].kind == plan::OpKind::reduce) fold_sources_[count++] = to;
+  for (const std::uint32_t member : members) {
+    if (!reached) break;
+    fold_sources_[count] = reach(steps[member].src);
+    reached = fold_sources_[count++] != nullptr;
+  }
+  if (!reached) {
+    return std::ranges::all_of(members, [&](std::uint32_t member) {
+      return steps[member].kind == plan::OpKind::copy ? copy(steps[member]) : reduce(steps[member]);
+    });
+  }
+  for (const std::uint32_t member : members) {
+    const Operand& source = steps[member].src;
+    if (is_peer_buffer(source) && home_.node_->view() != View::same_process) {
+      home_.node_->count_moved(View::shared_heap, source.bytes());
+    }
+  }
+  operation.fold(operation.context, to, fold_sources_.data(), count,
+                 step.dst.bytes() / operation.element_bytes);
+  return true;
 }
 
 bool Execution::reduce(const Step& step) noexcept {
@@ -60,7 +125,8 @@ bool Execution::reduce(const Step& step) noexcept {
     Execution* execution;
     pid_t process;
   } source{this, 0};
-  if (reads && home_.node_->view() != View::same_process) {
+  Layout src = layout(step.src, false);
+  if (reads && home_.node_->view() != View::same_process && !is_in_heap(step.src, src)) {
     // Out of another process: a piece at a time, that stays in the cache on its way.
     source.process = home_.node_->process_of(owner_of(step.src));
     if (operand_.size() < buffers_.operation->element_bytes)
@@ -75,8 +141,8 @@ bool Execution::reduce(const Step& step) noexcept {
       return good ? static_cast<const std::byte*>(ours) : nullptr;
     };
   }
-  const bool good = engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false),
-                                   layout(step.src, false), fetch);
+  const bool good =
+      engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
   if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
   return good;
 }

@@ -8,6 +8,16 @@ namespace weft::engine {
 
 using plan::OpKind;
 
+namespace {
+
+// A neighbour that comes at about the same time is seen within so many looks.
+constexpr std::uint32_t kLooks = 256;
+// A message that takes as long as this is worth a registration of its own. Of smaller ones there
+// may be many, and one registration of the buffer serves them all.
+constexpr std::uint64_t kRegisteredPiece = 4 << 20;
+
+}  // namespace
+
 Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
     : rank_(rank),
@@ -36,7 +46,7 @@ void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
 }
 
 Prepared Executor::prepare(Program program) {
-  Prepared prepared{std::move(program), {}, {}, false, false, 0, 0};
+  Prepared prepared{std::move(program), {}, {}, {}, 0, 0};
   const Program& made = prepared.program;
   for (const int peer : made.peers()) {
     prepared.ranks.push_back(peer);
@@ -50,9 +60,15 @@ Prepared Executor::prepare(Program program) {
       ++prepared.messages;
       prepared.wire_bytes += operand.bytes();
     }
-    if (!local && prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
-      prepared.registers_input |= operand.base == 0;
-      prepared.registers_output |= operand.base == 1;
+    if (!local && operand.base < 2 &&
+        prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
+      Registering& known = prepared.registering[operand.base];
+      const bool piece = operand.count == 1 && operand.bytes() >= kRegisteredPiece;
+      if (!piece || known == Registering::whole) {
+        known = Registering::whole;
+      } else {
+        known = Registering::pieces;
+      }
     }
   }
   room_.grow_for(made);
@@ -64,9 +80,15 @@ Prepared Executor::prepare(Program program) {
   return prepared;
 }
 
-/// The newest execution, not entered yet. Allocates nothing where there is a spare one.
-Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers,
-                            bool is_run) noexcept {
+/// The newest execution, neither queued nor entered yet. Allocates nothing where there is a spare
+/// one.
+Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
+  if (links_.is_troubled()) links_.tend();
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Execution>(*this));
+    done_.reserve(done_.size() + under_way_.size() + 1);
+  }
+  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   const Program& program = prepared.program;
   Execution& execution = *spare_.back();
   under_way_.push_back(std::move(spare_.back()));
@@ -145,22 +167,27 @@ bool Executor::enter(Execution& execution) noexcept {
 /// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
 bool Executor::register_buffers(Execution& execution) noexcept {
   const Prepared& prepared = execution.prepared();
-  if (!prepared.registers_input && !prepared.registers_output) return true;
-  registered_ = true;
+  const Buffers& buffers = execution.buffers();
   const auto enter = [&](std::uint32_t base, const std::byte* memory, std::uint64_t bytes) {
-    verbs::RegistrationCache::Keys keys;
-    links_.registrations()->acquire(memory, bytes, keys);
+    if (prepared.registering[base] != Registering::whole) return;
+    const auto keys = register_memory(memory, bytes);
     execution.set_keys(base, keys.lkey, keys.rkey);
   };
+  enter(0, buffers.input, prepared.program.input_bytes());
+  enter(1, buffers.output, prepared.program.output_bytes());
+  return failure_.empty();
+}
+
+verbs::RegistrationCache::Keys Executor::register_memory(const std::byte* memory,
+                                                         std::uint64_t bytes) noexcept {
+  verbs::RegistrationCache::Keys keys;
+  registered_ = true;
   try {
-    const Buffers& buffers = execution.buffers();
-    if (prepared.registers_input) enter(0, buffers.input, prepared.program.input_bytes());
-    if (prepared.registers_output) enter(1, buffers.output, prepared.program.output_bytes());
-    return true;
+    links_.registrations()->acquire(memory, bytes, keys);
   } catch (const std::exception& error) {
     fail(error.what());
-    return false;
   }
+  return keys;
 }
 
 bool Executor::progress() noexcept {
@@ -170,6 +197,7 @@ bool Executor::progress() noexcept {
     if (!execution->has_entered()) {
       if (!may_enter(*execution)) break;
       if (!enter(*execution)) return true;
+      execution->release_initial();
       moved = true;
     }
     execution->advance();
@@ -193,6 +221,11 @@ void Executor::retire_done() noexcept {
     done_.push_back(std::move(*at));
     at = under_way_.erase(at);
   }
+  end_turn();
+}
+
+/// Something is done and no longer under way.
+void Executor::end_turn() noexcept {
   if (node_ != nullptr) {
     node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
   }
@@ -203,22 +236,35 @@ void Executor::retire_done() noexcept {
 }
 
 Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (links_.is_troubled()) links_.tend();
   if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
-  if (spare_.empty()) {
-    spare_.push_back(std::make_unique<Execution>(*this));
-    done_.reserve(done_.size() + under_way_.size() + 1);
-  }
-  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
   Execution& execution = assign(prepared, buffers, is_run);
+  execution.queue();
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;
+}
+
+/// Alone, as far as that goes without queues; null when it is done.
+Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffers) {
+  Execution& execution = assign(prepared, buffers, true);
+  if (!may_enter(execution)) {
+    execution.queue();
+    return &execution;
+  }
+  if (!enter(execution)) return &execution;
+  execution.run_through(crowded_ ? 0 : kLooks);
+  if (!execution.is_done() || !failure_.empty()) return &execution;
+  spare_.push_back(std::move(under_way_.back()));
+  under_way_.pop_back();
+  end_turn();
+  return nullptr;
 }
 
 bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
   if (!failure_.empty()) return false;
   try {
-    return wait(begin(prepared, buffers, true));
+    if (!under_way_.empty()) return wait(begin(prepared, buffers, true));
+    Execution* rest = run_through(prepared, buffers);
+    return rest == nullptr || wait(*rest);
   } catch (const std::exception& error) {
     fail(error.what());
     return false;

@@ -16,14 +16,20 @@
 
 namespace weft::engine {
 
+/// When what messages take from a buffer of the caller, or bring to it, is registered.
+enum class Registering : std::uint8_t {
+  nothing,  // no message goes straight from or to it
+  whole,    // all of it, when the execution begins
+  pieces,   // what a message takes when that one starts, while those before it are under way
+};
+
 /// A program with the channels that it uses, ready to run again and again.
 struct Prepared {
   Program program;
-  std::vector<int> ranks;                 // by index of the program's peers
-  std::vector<verbs::Channel*> channels;  // likewise
-  bool registers_input = false;           // some message goes straight from or to it
-  bool registers_output = false;
-  std::uint64_t messages = 0;  // over the device, in one execution
+  std::vector<int> ranks;                       // by index of the program's peers
+  std::vector<verbs::Channel*> channels;        // likewise
+  std::array<Registering, 2> registering = {};  // of input and output, as bases are numbered
+  std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
 };
 
@@ -77,13 +83,18 @@ class Executor {
  private:
   friend class Execution;
 
+  Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
-  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run) noexcept;
+  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
   void order_behind_earlier(Execution& later);
   bool may_enter(const Execution& execution) const noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
+  /// What a message from or to a caller's buffer is to use.
+  verbs::RegistrationCache::Keys register_memory(const std::byte* memory,
+                                                 std::uint64_t bytes) noexcept;
   void retire_done() noexcept;
+  void end_turn() noexcept;
 
   // executor_wait.cpp
   /// One turn of waiting; false when there is nothing more to wait for.

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <new>
 
+#include "base/error.hpp"
 #include "engine/copy.hpp"
+#include "engine/heap.hpp"
 
 namespace weft::engine {
 
@@ -24,6 +26,7 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
       crowded_(crowded),
       attached_(ranks.size()),
       bases_(ranks.size()),
+      heaps_(ranks.size()),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
   const std::size_t per_rank = sizeof(Slot) + kLetters * sizeof(Letter);
@@ -42,9 +45,34 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
 void Node::attach(std::span<const std::string> handles) {
   for (int other = 0; other < places_; ++other) {
     if (other == place_) continue;
-    attached_[other] = Segment::attach(handles[other]);
+    const std::string_view handle = handles[other];
+    if (handle.size() < PeerHeap::handle_bytes()) throw Error("handle of a different build");
+    attached_[other] = Segment::attach(handle.substr(PeerHeap::handle_bytes()));
     bases_[other] = attached_[other].data();
+    attach_heap(other, handle.substr(0, PeerHeap::handle_bytes()));
   }
+}
+
+/// A heap that cannot be seen is no failure.
+void Node::attach_heap(int place, std::string_view handle) {
+  const bool may = best_allowed_view() <= View::shared_heap;
+  if (!may || !heap::is_serving() || page(place).process == ::getpid()) return;
+  try {
+    heaps_[place] = PeerHeap::attach(handle);
+    if (!heaps_[place]) why_no_heaps_ = fmt::format("rank {} has none", ranks_[place]);
+  } catch (const Error& error) {
+    why_no_heaps_ = error.what();
+  }
+}
+
+bool Node::sees_heaps() const noexcept {
+  bool any = false;
+  for (int other = 0; other < places_; ++other) {
+    if (other == place_ || page(other).process == ::getpid()) continue;
+    if (!heaps_[other]) return false;
+    any = true;
+  }
+  return any;
 }
 
 View Node::probe_view() const noexcept {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.hpp"
 #include "engine/letters.hpp"
+#include "engine/peer_heap.hpp"
 #include "engine/segment.hpp"
 #include "engine/view.hpp"
 #include "engine/waiting.hpp"
@@ -27,7 +29,7 @@ class Node {
   /// waiting must not burn them.
   Node(int place, std::span<const int> ranks, bool crowded);
 
-  std::string handle() const { return segment_.handle(); }
+  std::string handle() const { return PeerHeap::handle() + segment_.handle(); }
   /// `handles[p]` is the one of place p; its own is ignored.
   void attach(std::span<const std::string> handles);
   /// Finds out how this rank can read the others' buffers: after all have attached. The node's view
@@ -35,6 +37,22 @@ class Node {
   View probe_view() const noexcept;
   void set_view(View view) noexcept { view_ = view; }
   View view() const noexcept { return view_; }
+
+  /// Whether this rank sees the shared heaps of all others in other processes; else why not.
+  bool sees_heaps() const noexcept;
+  const std::string& why_no_heaps() const noexcept { return why_no_heaps_; }
+  /// Where this process finds what `place` has at `layout`, when that lies in its shared heap; null
+  /// when not. The rest takes the view.
+  std::byte* find_in_heap(int place, const verbs::Layout& layout) const noexcept {
+    const std::uint64_t bytes = (layout.count - 1) * layout.stride + layout.block_bytes;
+    return heaps_[place].find(reinterpret_cast<std::uint64_t>(layout.base), bytes);
+  }
+
+  /// Bytes of others that this rank has copied or reduced where they lie, by shared_heap or cma.
+  std::uint64_t moved_bytes(View view) const noexcept { return moved_[static_cast<int>(view)]; }
+  void count_moved(View view, std::uint64_t bytes) noexcept {
+    moved_[static_cast<int>(view)] += bytes;
+  }
 
   int place() const noexcept { return place_; }
   int places() const noexcept { return places_; }
@@ -104,6 +122,8 @@ class Node {
   int find_dead(std::uint64_t execution) noexcept;
 
  private:
+  void attach_heap(int place, std::string_view handle);
+
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
@@ -146,10 +166,13 @@ class Node {
   bool crowded_;
   View view_ = View::staged;
   Segment segment_;
-  std::vector<Segment> attached_;      // by place; empty for its own
-  std::vector<std::byte*> bases_;      // by place
-  std::vector<std::uint64_t> sent_;    // signals, by place
-  std::vector<File> process_handles_;  // by place; opened when first asked
+  std::vector<Segment> attached_;  // by place; empty for its own
+  std::vector<std::byte*> bases_;  // by place
+  std::vector<PeerHeap> heaps_;    // by place; empty where there is none
+  std::string why_no_heaps_;
+  std::array<std::uint64_t, 4> moved_ = {};  // by view
+  std::vector<std::uint64_t> sent_;          // signals, by place
+  std::vector<File> process_handles_;        // by place; opened when first asked
 };
 
 }  // namespace weft::engine

@@ -1,6 +1,7 @@
 #include "engine/program.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/cast.hpp"
@@ -63,10 +64,38 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
     steps_.push_back(step);
   }
   put_in_letters(letters, place_of_rank, plan.rank());
+  for (Step& step : steps_) step.small = is_small_copy(step);
+  folds_ = find_folds(plan);
+  put_in_folds();
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
   keep_list_order(plan);
+}
+
+bool Program::is_small_copy(const Step& step) const {
+  constexpr std::uint64_t kSmallBytes = 4 << 10;
+  const std::uint32_t mapped = input_base(0);
+  return step.kind == OpKind::copy && step.src.count == 1 && step.dst.count == 1 &&
+         step.src.base < mapped && step.dst.base < mapped && step.src.bytes() <= kSmallBytes;
+}
+
+void Program::put_in_folds() {
+  for (std::uint32_t number = 0; number < folds_.size(); ++number) {
+    for (const std::uint32_t id : folds_[number]) {
+      steps_[id].deferred = true;
+      steps_[id].small = false;
+    }
+    Step& last = steps_[folds_[number].back()];
+    last.deferred = false;
+    last.fold = number;
+  }
+}
+
+std::size_t Program::fold_sources() const {
+  std::size_t most = 0;
+  for (const Fold& fold : folds_) most = std::max(most, fold.size() + 1);
+  return most;
 }
 
 /// Numbers the waits, too: those for letters do not count.
@@ -131,10 +160,19 @@ Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
 void Program::add_successors(const plan::Plan& plan) {
   const auto count = static_cast<std::uint32_t>(steps_.size());
   pending_.resize(count);
+  // What follows a step of a fold from outside follows its last one.
+  std::vector<std::uint32_t> done_by(count);
+  std::iota(done_by.begin(), done_by.end(), 0u);
+  for (const Fold& fold : folds_) {
+    for (const std::uint32_t id : fold) done_by[id] = fold.back();
+  }
+  const auto behind = [&](std::uint32_t before, std::uint32_t id) {
+    return done_by[before] == done_by[id] ? before : done_by[before];
+  };
   std::vector<std::uint32_t> out(count + 1);
   for (std::uint32_t id = 0; id < count; ++id) {
     pending_[id] = static_cast<std::uint32_t>(plan.after(id).size());
-    for (const plan::OpId before : plan.after(id)) ++out[before];
+    for (const plan::OpId before : plan.after(id)) ++out[behind(before, id)];
   }
   std::uint32_t begin = 0;
   for (std::uint32_t id = 0; id < count; ++id) {
@@ -144,7 +182,9 @@ void Program::add_successors(const plan::Plan& plan) {
   }
   successors_.resize(begin);
   for (std::uint32_t id = 0; id < count; ++id) {
-    for (const plan::OpId before : plan.after(id)) successors_[steps_[before].end_successor++] = id;
+    for (const plan::OpId before : plan.after(id)) {
+      successors_[steps_[behind(before, id)].end_successor++] = id;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/folds.hpp"
 #include "engine/letters.hpp"
 #include "plan/plan.hpp"
 
@@ -35,6 +36,9 @@ struct Step {
   /// With `letter`, signal and wait: the how manieth letter of this execution it is.
   std::uint32_t ordinal = 0;
   bool letter = false;  // signal: takes `src` along; wait: is for such a one
+  bool small = false;   // copy: of few bytes without gaps, from and to what this process has mapped
+  bool deferred = false;       // of a fold, which its last step does
+  std::uint32_t fold = kNone;  // the last step of one: which
   std::uint32_t first_successor = 0;
   std::uint32_t end_successor = 0;
   /// The step that may start once this one has started: the next one of its kind to its peer, as
@@ -77,6 +81,10 @@ class Program {
   std::span<const Ends> recv_ends() const { return recv_ends_; }      // likewise
   std::span<const Ends> signal_ends() const { return signal_ends_; }  // by place
   bool reduces() const { return reduces_; }
+  /// Steps that are done in one pass, by Step::fold.
+  std::span<const std::uint32_t> fold(std::uint32_t number) const { return folds_[number]; }
+  /// The most vectors that one of them reads.
+  std::size_t fold_sources() const;
   /// Letters to and from each place in one execution.
   std::span<const std::uint32_t> letters_out() const { return letters_out_; }
   std::span<const std::uint32_t> letters_in() const { return letters_in_; }
@@ -112,6 +120,8 @@ class Program {
                   std::span<const int> place_of_rank);
   void put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
                       int rank);
+  bool is_small_copy(const Step& step) const;
+  void put_in_folds();
   void add_successors(const plan::Plan& plan);
   void keep_list_order(const plan::Plan& plan);
 
@@ -119,6 +129,7 @@ class Program {
   std::vector<std::uint32_t> pending_;
   std::vector<std::uint32_t> initial_;
   std::vector<std::uint32_t> successors_;
+  std::vector<Fold> folds_;
   std::vector<int> peers_;
   std::vector<std::uint32_t> waits_;
   std::vector<Ends> send_ends_;

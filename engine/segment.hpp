@@ -20,7 +20,7 @@ class Segment {
   /// From another rank's handle(). SystemError when its process does not let us in or has ended.
   static Segment attach(std::string_view bytes);
 
-  /// For attach(), while this segment lives.
+  /// For attach(), while this segment lives. Of fixed size.
   std::string handle() const;
   std::byte* data() const noexcept { return mapping_ ? mapping_->data() : nullptr; }
   std::size_t size() const noexcept { return mapping_ ? mapping_->size() : 0; }

@@ -32,7 +32,12 @@ Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, con
                     std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
   if (node_.view() == View::same_process) {
     std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);
+  } else if (std::byte* found = node_.find_in_heap(
+                 place_, {reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0})) {
+    node_.count_moved(View::shared_heap, bytes);
+    std::memcpy(found, local, bytes);
   } else {
+    node_.count_moved(View::cma, bytes);
     const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
     const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
     if (!write_to(node_.process_of(place_), ours, theirs)) {

@@ -1,5 +1,6 @@
 #include "engine/view.hpp"
 
+#include <fcntl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "base/file.hpp"
+#include "engine/heap.hpp"
 
 namespace weft::engine {
 
@@ -63,12 +66,27 @@ bool move(Call call, pid_t process, const Layout& ours, const Layout& theirs) no
   return true;
 }
 
+/// Made and attached as a peer would.
+ViewReport report_heap() {
+  ViewReport report{"shared heap", false, heap::start(0)};
+  if (!report.why.empty()) return report;
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), heap::descriptor());
+  const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  report.works = static_cast<bool>(file);
+  report.why = file ? fmt::format("of up to {} GiB, where WEFT_SHARED_HEAP asks for it",
+                                  heap::range.bytes >> 30)
+                    : SystemError(fmt::format("open({})", path), errno).what();
+  return report;
+}
+
 }  // namespace
 
 std::string_view to_string(View view) {
   switch (view) {
     case View::same_process:
       return "same process";
+    case View::shared_heap:
+      return "shared heap";
     case View::cma:
       return "cma";
     case View::staged:
@@ -80,9 +98,10 @@ std::string_view to_string(View view) {
 View best_allowed_view() {
   const auto text = env::text("WEFT_VIEW");
   if (!text || *text == "auto") return View::same_process;
+  if (*text == "shared-heap") return View::shared_heap;
   if (*text == "cma") return View::cma;
   if (*text == "staged") return View::staged;
-  throw_usage("WEFT_VIEW={}: not one of auto, cma, staged", *text);
+  throw_usage("WEFT_VIEW={}: not one of auto, shared-heap, cma, staged", *text);
 }
 
 bool read_from(pid_t process, const Layout& ours, const Layout& theirs) noexcept {
@@ -104,6 +123,7 @@ View probe_view(pid_t process, std::uint64_t address, std::uint64_t expected) no
 std::vector<ViewReport> report_views() {
   std::vector<ViewReport> reports;
   reports.push_back({"same process", true, "for ranks that are threads of one process"});
+  reports.push_back(report_heap());
   ViewReport cma{"cma", false, ""};
   // A child stands for a peer: it holds the word and waits to be told to go.
   static volatile std::uint64_t word = 1;

@@ -15,13 +15,15 @@ namespace weft::engine {
 /// Best first.
 enum class View : std::uint8_t {
   same_process,  ///< Ranks are threads: an address is an address.
+  shared_heap,   ///< Where it lies in the peer's shared heap, in place; the rest by the next.
   cma,           ///< process_vm_readv and process_vm_writev.
   staged,        ///< Only through the shared segment.
 };
 
 std::string_view to_string(View view);
 
-/// WEFT_VIEW=auto|cma|staged bounds what is used; same process is never disabled but by staged.
+/// WEFT_VIEW=auto|shared-heap|cma|staged bounds what is used; same process is never disabled but by
+/// staged.
 View best_allowed_view();
 
 /// How this process can read `process`, tried on a word at `address` that must be `expected`.

@@ -56,6 +56,7 @@ std::byte* Blocks::memory(int block) const {
 /// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
 /// gaps with the lowest.
 std::byte* Blocks::first_memory() const {
+  if (!irregular_) return static_cast<std::byte*>(buffer_);
   std::byte* first = nullptr;
   for (int block = 0; block < blocks_; ++block) {
     if (bytes(block) == 0) continue;

@@ -7,7 +7,7 @@ namespace weft::pmpi {
 namespace {
 
 // Whether this thread is inside weft already: what MPI calls from there is the host's.
-thread_local bool inside = false;
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside = false;
 
 class Inside {
  public:

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "mpi/pmpi/failure.hpp"
+#include "mpi/pmpi/handle_cache.hpp"
 #include "mpi/pmpi/world.hpp"
 #include "weft/mpi.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 // Each takes shared memory, connections and one of the host's communicators, of which MPICH has
 // about two thousand.
 constexpr std::size_t kMostCommunicators = 256;
+
+using Known = HandleCache<MPI_Comm, Attached*>;
 
 // How the set-up went, the worst last.
 enum class Outcome : int { good, failed, bad_setting };
@@ -78,10 +81,15 @@ Communicators::~Communicators() {
 }
 
 Attached* Communicators::of(MPI_Comm comm) {
+  if (Attached* const* known = Known::find(comm)) return *known;
+  const std::uint64_t asked_at = Known::generation_now();
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
-  if (found != 0) return static_cast<Attached*>(value);
+  if (found != 0) {
+    Known::keep(comm, static_cast<Attached*>(value), asked_at);
+    return static_cast<Attached*>(value);
+  }
   std::unique_ptr<Attached> fresh = attach(comm);
   {
     const std::lock_guard lock(mutex_);
@@ -98,6 +106,7 @@ int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
 }
 
 void Communicators::forget(Attached* attached) {
+  Known::forget_all();
   if (attached->weft) world_.tally().add(attached->weft->statistics());
   const std::lock_guard lock(mutex_);
   if (attached->weft) --connected_;

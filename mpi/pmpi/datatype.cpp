@@ -8,10 +8,18 @@
 #include <vector>
 
 #include "mpi/pmpi/failure.hpp"
+#include "mpi/pmpi/handle_cache.hpp"
 
 namespace weft::pmpi {
 
 namespace {
+
+using Known = HandleCache<MPI_Datatype, Layout>;
+
+int on_delete(MPI_Datatype, int, void*, void*) {
+  Known::forget_all();
+  return MPI_SUCCESS;
+}
 
 constexpr std::intptr_t kContiguous = 1;
 constexpr std::intptr_t kScattered = 2;
@@ -80,7 +88,7 @@ class Bytes {
 }  // namespace
 
 Layouts::Layouts(MPI_Comm self) : self_(self) {
-  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval_, nullptr);
+  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, &on_delete, &keyval_, nullptr);
 }
 
 Layouts::~Layouts() {
@@ -94,6 +102,8 @@ bool Layouts::committed(MPI_Datatype type) const {
 }
 
 Layout Layouts::of(MPI_Datatype type) const {
+  if (const Layout* layout = Known::find(type)) return *layout;
+  const std::uint64_t asked_at = Known::generation_now();
   Layout layout;
   layout.type = type;
   if (type == MPI_DATATYPE_NULL) return layout;
@@ -110,6 +120,7 @@ Layout Layouts::of(MPI_Datatype type) const {
   PMPI_Type_get_extent(type, &low, &layout.extent_bytes);
   layout.contiguous = reinterpret_cast<std::intptr_t>(known) == kContiguous;
   layout.valid = true;
+  Known::keep(type, layout, asked_at);
   return layout;
 }
 

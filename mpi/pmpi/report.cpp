@@ -73,6 +73,8 @@ void Tally::add(const Statistics& statistics) {
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
   connections_ += statistics.connections;
   reconnections_ += statistics.reconnections;
+  heap_bytes_ += statistics.heap_bytes;
+  cma_bytes_ += statistics.cma_bytes;
   stage_bytes_ += statistics.stage_bytes;
   channel_bytes_ += statistics.channel_bytes;
   registrations_ += statistics.registrations;
@@ -86,6 +88,8 @@ std::string Tally::serialize() const {
                  {"notes", notes_},
                  {"connections", connections_},
                  {"reconnections", reconnections_},
+                 {"heap_bytes", heap_bytes_},
+                 {"cma_bytes", cma_bytes_},
                  {"stage_bytes", stage_bytes_},
                  {"channel_bytes", channel_bytes_},
                  {"registrations", registrations_},
@@ -159,6 +163,7 @@ void merge_rank(json& all, const json& one) {
     if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
   }
   for (const char* key : {"devices", "views", "notes"}) merge_list(all[key], one.at(key));
+  for (const char* key : {"heap_bytes", "cma_bytes"}) add_up(all, one, key);
   for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
                           "registrations", "registration_hits"}) {
     raise<std::uint64_t>(all, one, key);
@@ -197,6 +202,11 @@ std::string table(const json& all) {
       all["connections"].get<std::uint64_t>(), all["reconnections"].get<std::uint64_t>(),
       all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),
       all["registrations"].get<std::uint64_t>(), all["registration_hits"].get<std::uint64_t>());
+  const auto heap_bytes = all["heap_bytes"].get<std::uint64_t>();
+  if (heap_bytes != 0) {
+    text += fmt::format("  of peers: {} bytes copied in shared heaps, {} by cma\n", heap_bytes,
+                        all["cma_bytes"].get<std::uint64_t>());
+  }
   for (const json& note : all["notes"]) text += fmt::format("  {}\n", note.get<std::string>());
   return text;
 }

@@ -158,14 +158,14 @@ TEST_P(LostRail, LeavesTheOthersToCarryAll) {
   EXPECT_EQ(ended.back().said.find("right after 0 "), std::string::npos) << "no rail was lost";
 }
 
-// The first two queue pairs of a process are the control paths of its two rails; then come those of
-// its first connection.
+// The first four queue pairs of a process are the control paths of its two rails, and those by
+// which it says that it lives; then come those of its first connection.
 INSTANTIATE_TEST_SUITE_P(Rails, LostRail,
                          testing::Combine(testing::Values(Loss{"AtOnceTheOneInUse",
                                                                "port-down:at=1"},
                                                           Loss{"InTheMiddle", "port-down:at=40"},
-                                                          Loss{"First", "port-down:at=2,qp=3"},
-                                                          Loss{"Second", "port-down:at=2,qp=4"}),
+                                                          Loss{"First", "port-down:at=2,qp=5"},
+                                                          Loss{"Second", "port-down:at=2,qp=6"}),
                                           testing::Values("polled", "immediate")),
                          [](const auto& one) {
                            return std::string(std::get<0>(one.param).name) + std::get<1>(one.param);
@@ -175,7 +175,7 @@ TEST(Rails, ThatComeBackAreUsedAgain) {
   const auto body = [](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;
-    if (rank == kRanks - 1) inject("port-down:at=2,qp=4,for=100ms");
+    if (rank == kRanks - 1) inject("port-down:at=2,qp=6,for=100ms");
     for (int round = 1; round <= 10; ++round) {
       if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;
     }

@@ -24,6 +24,9 @@ def parse_arguments():
                         help="the report must have a note that says so")
     parser.add_argument("--no-note", action="append", default=[], metavar="TEXT",
                         help="the report must have no such note")
+    parser.add_argument("--view", help="how peers' buffers must have been read")
+    parser.add_argument("--moved", action="append", default=[], metavar="NAME",
+                        help="the report must count bytes: heap_bytes or cma_bytes")
     parser.add_argument("--all-passed", action="store_true", help="weft must have taken no call")
     parser.add_argument("--all-taken", action="store_true",
                         help="weft must have taken calls of every collective")
@@ -108,6 +111,11 @@ def judge_report(arguments, path):
         yield f"weft took {calls} calls"
     if not arguments.all_passed and calls == 0:
         yield "weft took no call"
+    if arguments.view and report["views"] != [arguments.view]:
+        yield f"peers' buffers were read by {report['views']}, not {arguments.view}"
+    for name in arguments.moved:
+        if report[name] == 0:
+            yield f"{name} is 0"
     yield from judge_collectives(arguments, report)
     if arguments.device and crossed == 0:
         yield "nothing crossed the device"

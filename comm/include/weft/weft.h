@@ -46,6 +46,11 @@ WEFT_C_API int weft_comm_create(const weft_bootstrap* bootstrap, weft_comm** com
 WEFT_C_API int weft_comm_create_tcp(weft_comm** comm);
 WEFT_C_API void weft_comm_free(weft_comm* comm);
 
+/* Memory that the other ranks of the node see: weft::allocate in weft.hpp. Null when there is none;
+   weft_free takes what it gave, or null. */
+WEFT_C_API void* weft_alloc(size_t bytes);
+WEFT_C_API void weft_free(void* memory);
+
 WEFT_C_API int weft_comm_rank(const weft_comm* comm);
 WEFT_C_API int weft_comm_size(const weft_comm* comm);
 

@@ -74,6 +74,14 @@ struct Part {
   std::size_t bytes = 0;
 };
 
+/// Memory in the shared heap, which the ranks of the node map: peers copy it where it lies, without
+/// a system call. At a multiple of 64. Seen by communicators that are made after the first call, or
+/// under WEFT_SHARED_HEAP. Where there is no such heap, or it is full, other memory.
+/// std::bad_alloc when there is none. Threads may call it.
+WEFT_API void* allocate(std::size_t bytes);
+/// What allocate() gave, or null.
+WEFT_API void deallocate(void* memory) noexcept;
+
 /// What a communicator has done so far, on this rank.
 struct Statistics {
   struct Entry {
@@ -99,7 +107,11 @@ struct Statistics {
   std::uint64_t registrations = 0;      // of callers' buffers that were made
   std::uint64_t registration_hits = 0;  // calls that found theirs made
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
-  std::string view;  // how local peers' buffers are read: "same process", "cma", "staged"
+  std::uint64_t heap_bytes = 0;         // copied from and to peers' buffers in shared heaps
+  std::uint64_t cma_bytes = 0;          // and to others by process_vm_readv
+  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by cma),
+  /// "cma", "staged".
+  std::string view;
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };
 

@@ -1,0 +1,41 @@
+// The shared heap of another process of this host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft::engine {
+
+/// Another process's heap as this one maps it, at an address of its own. A value that shares the
+/// mapping, of which there is one in a process however many communicators ask for it. Empty when
+/// there is none.
+class PeerHeap {
+ public:
+  /// What a process tells of its heap: nothing when it has none. Of fixed size.
+  static std::string handle();
+  static std::size_t handle_bytes();
+  /// From another process's handle(): an empty one when that has no heap, or is this process.
+  /// SystemError when it does not let us in.
+  static PeerHeap attach(std::string_view handle);
+
+  explicit operator bool() const noexcept { return local_ != 0; }
+  /// Where this process finds `bytes` that lie at `address` of the other; null when they do not lie
+  /// in its heap. That the other has mapped something else over a part of it is not seen.
+  std::byte* find(std::uint64_t address, std::uint64_t bytes) const noexcept {
+    const std::uint64_t offset = address - begin_;
+    if (offset >= bytes_ || bytes > bytes_ - offset) return nullptr;
+    return reinterpret_cast<std::byte*>(local_ + offset);
+  }
+
+ private:
+  struct Attached;
+  std::shared_ptr<const Attached> attached_;
+  std::uint64_t begin_ = 0;  // in the other process
+  std::uint64_t bytes_ = 0;
+  std::uint64_t local_ = 0;
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,136 @@
+// One process sees the heap of another.
+#include "engine/peer_heap.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+#include "engine/heap.hpp"
+#include "tests/engine/fresh_process.hpp"
+
+namespace weft::engine {
+namespace {
+
+constexpr std::size_t kBytes = 1 << 20;
+
+/// A process with a heap that does what it is told, a letter each.
+class Peer {
+ public:
+  Peer() {
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets_.data()), 0);
+    child_ = begin_child([this] { serve(); });
+    ::close(sockets_[1]);
+    handle_.resize(PeerHeap::handle_bytes());
+    receive(handle_.data(), handle_.size());
+    receive(&block_, sizeof block_);
+  }
+  ~Peer() {
+    ::close(sockets_[0]);
+    EXPECT_EQ(code_of(child_), 0);
+  }
+
+  const std::string& handle() const { return handle_; }
+  std::uint64_t block() const { return block_; }
+  /// The first byte of its block.
+  char tell(char what) {
+    EXPECT_EQ(::write(sockets_[0], &what, 1), 1);
+    char answer = 0;
+    receive(&answer, 1);
+    return answer;
+  }
+
+ private:
+  void receive(void* into, std::size_t bytes) {
+    EXPECT_EQ(::recv(sockets_[0], into, bytes, MSG_WAITALL), static_cast<ssize_t>(bytes));
+  }
+  void serve() {
+    ::close(sockets_[0]);
+    EXPECT_EQ(heap::start(0), "");
+    auto* block = static_cast<char*>(heap::allocate(kBytes, 4096));
+    std::memset(block, 'a', kBytes);
+    const std::string handle = PeerHeap::handle();
+    EXPECT_GT(::write(sockets_[1], handle.data(), handle.size()), 0);
+    EXPECT_GT(::write(sockets_[1], &block, sizeof block), 0);
+    char what = 0;
+    while (::read(sockets_[1], &what, 1) == 1) {
+      if (what == 'c') ::close(heap::descriptor());
+      if (what == 'w') std::memset(block, 'w', kBytes);
+      EXPECT_EQ(::write(sockets_[1], block, 1), 1);
+    }
+  }
+
+  std::array<int, 2> sockets_{};
+  pid_t child_ = 0;
+  std::string handle_;
+  std::uint64_t block_ = 0;
+};
+
+class PeerHeapTest : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's allocator stays";
+#endif
+  }
+};
+
+TEST_F(PeerHeapTest, IsReadAndWrittenWhereItLies) {
+  Peer peer;
+  const PeerHeap heap = PeerHeap::attach(peer.handle());
+  ASSERT_TRUE(heap);
+  std::byte* block = heap.find(peer.block(), kBytes);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(static_cast<char>(block[kBytes - 1]), 'a');
+  peer.tell('w');
+  EXPECT_EQ(static_cast<char>(block[kBytes - 1]), 'w');
+  block[0] = std::byte{'x'};
+  EXPECT_EQ(peer.tell('?'), 'x');
+}
+
+TEST_F(PeerHeapTest, IsMappedOnce) {
+  Peer peer;
+  const PeerHeap first = PeerHeap::attach(peer.handle());
+  const PeerHeap second = PeerHeap::attach(peer.handle());
+  EXPECT_EQ(first.find(peer.block(), 1), second.find(peer.block(), 1));
+}
+
+TEST_F(PeerHeapTest, EndsWhereItEnds) {
+  Peer peer;
+  const PeerHeap heap = PeerHeap::attach(peer.handle());
+  EXPECT_EQ(heap.find(0, 8), nullptr);
+  EXPECT_EQ(heap.find(reinterpret_cast<std::uint64_t>(&peer), 8), nullptr);
+  EXPECT_EQ(heap.find(peer.block(), std::uint64_t{1} << 50), nullptr);
+  EXPECT_EQ(heap.find(peer.block(), UINT64_MAX), nullptr);
+  EXPECT_FALSE(PeerHeap());
+  EXPECT_EQ(PeerHeap().find(0, 0), nullptr);
+}
+
+TEST_F(PeerHeapTest, IsKnownByItsFileNotItsDescriptor) {
+  Peer peer;
+  peer.tell('c');
+  EXPECT_THROW(PeerHeap::attach(peer.handle()), Error);
+}
+
+TEST_F(PeerHeapTest, OutlivesItsProcessForThoseWhoMapIt) {
+  PeerHeap heap;
+  std::uint64_t block = 0;
+  {
+    Peer peer;
+    heap = PeerHeap::attach(peer.handle());
+    block = peer.block();
+  }
+  EXPECT_EQ(static_cast<char>(*heap.find(block, 1)), 'a');
+}
+
+TEST_F(PeerHeapTest, WhoHasNoneTellsNothing) {
+  EXPECT_FALSE(PeerHeap::attach(PeerHeap::handle()));
+}
+
+}  // namespace
+}  // namespace weft::engine
