@@ -92,6 +92,26 @@ TEST(InfiniHost, AggregationAndDistributionAreAlike) {
   table.expect_on_page();
 }
 
+/// Section 2.4. Where cores store their messages they come one after another anyhow.
+TEST(FatTree, StormsOfLargeMessagesCongestWherePairsDoNot) {
+  constexpr std::uint64_t kBytes = 128 << 10;
+  Table table("fat-tree", {"adapter", "nodes a leaf", "irecv-isend, us", "pairwise, us",
+                           "irecv-isend over pairwise", "paper"});
+  for (const std::string nic : {"mt25208", "myrinet-2000", "qle7140", "omni-path-100"}) {
+    const Cluster cluster(nic, 64, 2);
+    const double storm = us(cluster, "isend", kBytes);
+    const double pairs = us(cluster, "pairwise-xor", kBytes);
+    const auto hardware = nic_profiles::load(nic).hardware;
+    table.row({nic, std::to_string(hardware.fabric.nodes_per_leaf), number(storm), number(pairs),
+               number(storm / pairs), nic == "omni-path-100" ? "-" : "above 1"});
+    const bool fetches = hardware.adapter.pio_bytes < kBytes;
+    if (fetches && hardware.fabric.nodes_per_leaf == 8) {
+      EXPECT_GT(storm / pairs, 1.15) << nic;
+    }
+  }
+  table.expect_on_page();
+}
+
 /// At a byte ours has the leader ahead.
 TEST(ConnectX, AggregationAndDistributionBeatOneLeader) {
   const Cluster cluster("mt25408", 4, 8);
