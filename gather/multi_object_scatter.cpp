@@ -20,6 +20,8 @@
 //             it has for itself and the nodes below
 //   signals   P - 1 on each node, for what is sent and taken; on the root's node one for each part
 //             that a peer sends, and P - 1
+// With inside=direct, on the root's node, peers copy their parts out of the root's input into their
+// own stages, all at once: the same bytes in all, stage of the root 0, twice the signals.
 //
 // Source: Huang et al., "PiP-MColl: Process-in-Process-based Multi-object MPI Collectives", 2023,
 // section III-A1, Figure 2. There peers send from the root's buffer itself; a stage is what the
@@ -27,6 +29,7 @@
 // are ours.
 #include "gather/leaders.hpp"
 #include "gather/multi_object.hpp"
+#include "gather/registry.hpp"
 #include "gather/schemes.hpp"
 #include "gather/whole.hpp"
 
@@ -41,10 +44,12 @@ namespace {
 
 class MultiObjectScatter {
  public:
-  MultiObjectScatter(plan::Builder& builder, const plan::Problem& problem, const Machine& machine)
+  MultiObjectScatter(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
+                     InsideForm form)
       : builder_(builder),
         problem_(problem),
         machine_(machine),
+        form_(form),
         self_(builder.rank()),
         node_(machine.node_of(self_)),
         root_node_(machine.node_of(problem.root)),
@@ -93,6 +98,7 @@ class MultiObjectScatter {
       if (self_ == problem_.root) builder_.send(head_of(child.nodes), source.front());
       return;
     }
+    if (!by_root && form_ == InsideForm::direct) return send_directly(child, bytes, source);
     const Slice part = stages_.allocate(problem_.root, bytes);
     Ops ready;
     if (self_ == problem_.root) {
@@ -101,6 +107,20 @@ class MultiObjectScatter {
     }
     if (self_ != child.sender) return;
     if (!by_root) ready = {builder_.wait(problem_.root)};
+    builder_.send(head_of(child.nodes), part, ready);
+  }
+
+  /// A peer takes its part out of the root's input, which must not end before that.
+  void send_directly(const NodeTree::Child& child, std::uint64_t bytes, const Slices& source) {
+    const Slice part = stages_.allocate(child.sender, bytes);
+    if (self_ == problem_.root) {
+      builder_.signal(child.sender);
+      builder_.wait(child.sender);
+    }
+    if (self_ != child.sender) return;
+    Ops ready;
+    builder_.gather(part, source, builder_.wait(problem_.root), ready);
+    builder_.signal(problem_.root, ready);
     builder_.send(head_of(child.nodes), part, ready);
   }
 
@@ -115,7 +135,7 @@ class MultiObjectScatter {
       if (member != block) return Slices();
       return at(Space::output, local_[member], 0, problem_.block(local_[member]).bytes);
     };
-    inside_node(builder_, team, InsideForm::staged);
+    inside_node(builder_, team, form_);
   }
 
   /// Not on the root's node: the first rank receives for all, each sends and takes from its stage.
@@ -150,6 +170,7 @@ class MultiObjectScatter {
   plan::Builder& builder_;
   const plan::Problem& problem_;
   const Machine& machine_;
+  const InsideForm form_;
   const int self_;
   const int node_;
   const int root_node_;
@@ -161,8 +182,10 @@ class MultiObjectScatter {
 }  // namespace
 
 void multi_object_scatter(plan::Builder& builder, const plan::Problem& problem,
-                          const Machine& machine, const Parameters& /*parameters*/) {
-  MultiObjectScatter(builder, problem, machine).emit();
+                          const Machine& machine, const Parameters& parameters) {
+  const InsideAlgorithm* inside = parameters.inside;
+  const InsideForm form = inside == nullptr ? InsideForm::staged : inside->form;
+  MultiObjectScatter(builder, problem, machine, form).emit();
 }
 
 }  // namespace weft::gather

@@ -105,6 +105,7 @@ bool Algorithm::reads(std::string_view key) const {
     return (flat != nullptr && flat->reads_segment) || (scheme_ && scheme_->reads_segment);
   }
   if (key == "leaders") return scheme_ != nullptr && scheme_->reads_leaders;
+  if (key == "inside" && scheme_ != nullptr && scheme_->reads_form) return true;
   return (key == "between" || key == "inside") && steps;
 }
 
@@ -131,7 +132,11 @@ void Algorithm::set(std::string_view text, const Setting& setting) {
   } else if (key == "between") {
     parameters_.between = unless_default(find_or_refuse(table.flat, what, value), table.flat);
   } else {
-    parameters_.inside = unless_default(find_or_refuse(table.inside, what, value), table.inside);
+    const InsideAlgorithm* inside = find_or_refuse(table.inside, what, value);
+    if (inside->topology != nullptr && !scheme_->reads_steps) {
+      throw_usage("{} '{}': not one of staged, direct", what, value);
+    }
+    parameters_.inside = unless_default(inside, table.inside);
   }
 }
 

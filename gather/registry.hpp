@@ -60,6 +60,7 @@ struct Scheme {
   bool reads_segment;  // even where `between` does not
   void (*emit)(plan::Builder& builder, const plan::Problem& problem,
                const hierarchy::Machine& machine, const Parameters& parameters);
+  bool reads_form = false;  // inside, of those without a topology
 };
 
 /// The algorithms of one collective. The first flat one is what schemes use between nodes unless

@@ -127,7 +127,7 @@ constexpr std::array<Scheme, 2> kBroadcastSchemes = {{
 constexpr std::array<Scheme, 2> kScatterSchemes = {{
     {"leader", "leaders receive for their groups", true, true, false, leader_scatter},
     {"multi-object", "each rank of a node sends one part on", false, false, false,
-     multi_object_scatter},
+     multi_object_scatter, true},
 }};
 constexpr std::array<Scheme, 1> kGatherSchemes = {{
     {"leader", "leaders collect from their groups and send", true, true, false, leader_gather},

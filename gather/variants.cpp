@@ -22,6 +22,7 @@ std::vector<std::string> settings_of(const FlatAlgorithm& flat, int ranks,
 /// Each step between nodes with the default inside, and each step inside with the default between.
 std::vector<std::string> steps_of(const Table& table, const Scheme& scheme, int ranks,
                                   std::uint64_t segment_bytes) {
+  if (scheme.reads_form) return {"", ",inside=direct"};
   if (!scheme.reads_steps) return {""};
   std::vector<std::string> list;
   for (const FlatAlgorithm& flat : table.flat) {

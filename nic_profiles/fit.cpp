@@ -137,13 +137,27 @@ class Fitter {
     if (large != small) gaps(most, large);
   }
 
+  /// What more senders to one core cost it a message, where it is slower than they are.
+  double match(int most, std::uint64_t bytes) const {
+    const int half = (most + 1) / 2;
+    const auto all = gap(most, 1, bytes);
+    const auto some = gap(half, 1, bytes);
+    const auto apart = gap(half, half, bytes);
+    if (!all || !some || !apart || half == most) return 0;
+    if (*some < kTold * *apart || *all < kTold * *some) return 0;
+    return (*all - *some) * 2 / (most - half);
+  }
+
   /// What a core spends on a message that it receives.
   void poll(int most, std::uint64_t bytes) {
     const auto all = gap(most, most, bytes);
     const auto into_one = gap(most, 1, bytes);
     const auto from_one = gap(1, most, bytes);
+    const double match_ns = match(most, bytes);
+    if (match_ns > 0) set(adapter().match_ns, match_ns, "adapter.match_ns");
     if (adapter().poll_ns == 0 && into_one && all && *into_one > kTold * *all) {
-      set(adapter().poll_ns, *into_one, "adapter.poll_ns", "many senders to one core");
+      set(adapter().poll_ns, *into_one - match_ns * (most - 1) / 2, "adapter.poll_ns",
+          "many senders to one core");
     }
     if (!pio_) return;
     if (pio_->all) {

@@ -33,6 +33,7 @@ constexpr double kMost_bytes = 1e15;
 constexpr Number kNumbers[] = {
     {"adapter", "post_ns", &adapter<&Adapter::post_ns>, 0, kMost_ns},
     {"adapter", "poll_ns", &adapter<&Adapter::poll_ns>, 0, kMost_ns},
+    {"adapter", "match_ns", &adapter<&Adapter::match_ns>, 0, kMost_ns},
     {"adapter", "pio_bytes", &adapter<&Adapter::pio_bytes>, 0, kMost_bytes, true},
     {"adapter", "pio_bytes_per_ns", &adapter<&Adapter::pio_bytes_per_ns>, kLeast_bytes_per_ns,
      kMost_bytes_per_ns},

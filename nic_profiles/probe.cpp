@@ -145,6 +145,7 @@ class Prober {
       rate(1, 1, sizes.back());
     }
     if (most == 1) return;
+    rate((most + 1) / 2, 1, kSmall_bytes);  // what a core compares a message with
     for (const auto bytes : sizes) {
       rate(most, 1, bytes);  // one core sees all
       rate(1, most, bytes);  // one core over many connections

@@ -132,6 +132,7 @@ void Simulation::send_piece(int adapter, int rank, Index index) {
   }
   core.sender_free_at = now_ + network_.sender_rate().time(piece.bytes);
   if (last) {
+    memory_.moved_by_adapter(program_.side(op, 0), ops_[recv].bytes);
     events_.add(std::max(now_, passage.sent), EventKind::deliver, index);
   } else {
     queue(index);

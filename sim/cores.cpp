@@ -103,6 +103,7 @@ void Simulation::begin(int rank, Index index) {
       begin_send(rank, index);
       break;
     case OpKind::recv:
+      if (op.remote) await(cores_[rank], op);
       if ((op.state & kCame) != 0) come(rank, index);
       break;
   }
@@ -130,7 +131,22 @@ void Simulation::release(int rank, Index op) {
   push(cores_[rank].ready, op);
 }
 
+/// Of several recvs from one peer the first is found at once, so that only it counts.
+void Simulation::await(Core& core, Op& recv) {
+  if ((recv.state & kBehind) == 0) ++core.awaited;
+  if (recv.next != kNone) ops_[recv.next].state |= kBehind;
+}
+
+void Simulation::await_no_more(Core& core, const Op& recv) {
+  --core.awaited;
+  if (recv.next == kNone) return;
+  Op& next = ops_[recv.next];
+  next.state &= static_cast<std::uint8_t>(~kBehind);
+  if ((next.state & kStarted) != 0) ++core.awaited;
+}
+
 void Simulation::finish(int rank, Index op) {
+  if (ops_[op].kind == OpKind::recv && ops_[op].remote) await_no_more(cores_[rank], ops_[op]);
   ops_[op].state = 0;
   --cores_[rank].left;
   for (const Index next : program_.successors(op)) release(rank, next);
@@ -141,16 +157,18 @@ void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, R
   const Op& op = ops_[index];
   const std::uint64_t bytes = op.bytes;
   const Whereabouts from = memory_.read(src, bytes);
-  memory_.written_by_core(dst, bytes);
-  const Time moved =
-      cached_.time(from.cached) + memory_rate_.time(from.memory) + fresh_.time(from.fresh);
+  // Reading and writing go on together.
+  const std::uint64_t far = from.memory + from.fresh;
+  const std::uint64_t fresh = from.fresh + std::max(memory_.written_by_core(dst, bytes), far) - far;
+  const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
+                     fresh_.time(fresh);
   const bool reduces = most.is_limit();
   const Time start = reduces ? 0 : copy_start_ * std::max(dst.blocks, src.blocks);
   const Time alone = start + std::max(moved, most.time(bytes));
   const int node = machine_.node_of(rank);
   Time end = now_ + alone;
-  if (from.cached != bytes) {
-    end = std::max(end, network_.use_memory(node, from.memory + from.fresh, now_));
+  if (from.memory + fresh > 0) {
+    end = std::max(end, network_.use_memory(node, from.memory + fresh, now_));
   }
   account(cores_[rank], Cost::contention, end - now_ - alone);
   account(cores_[rank], reduces ? Cost::reduction : Cost::copy, alone);

@@ -31,6 +31,8 @@ struct Adapter {
   std::uint64_t pio_bytes = 0;  ///< messages up to here are stored into the adapter by the sending
                                 ///< core, which is busy meanwhile; kAllSizes: all of them
   double pio_bytes_per_ns = 1;  ///< of one core
+  double match_ns = 0;  ///< of the receiving core, a message: for each recv that it is compared
+                        ///< with before its own is found, half of those that wait for other peers
   double dma_start_ns = 0;  ///< from the doorbell to the first byte, of messages above pio_bytes
 
   // The adapter.

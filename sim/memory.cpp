@@ -8,9 +8,36 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 // Touches are dated by so many parts of the cache: ranges of about the same age join.
 constexpr std::uint64_t kUnitsPerCache = 16;
+// Blocks that share a line of the cache come and go together.
+constexpr std::uint64_t kLineBytes = 64;
+
+/// Calls `visit(begin, end)` for each block of the part, or once for all where they share lines.
+template <class Visit>
+void each_range(const Memory::Part& part, Visit visit) {
+  const Side& side = part.side;
+  const std::uint64_t block = part.bytes / std::max(side.blocks, 1U);
+  const std::uint64_t stride = side.blocks > 1 ? (side.extent - block) / (side.blocks - 1) : 0;
+  if (stride <= kLineBytes) {
+    const auto place = [&](std::uint64_t byte) {
+      return part.bytes == 0
+                 ? 0
+                 : static_cast<std::uint64_t>(static_cast<Wide>(byte) * side.extent / part.bytes);
+    };
+    return visit(side.offset + place(part.from), side.offset + place(part.from + part.length));
+  }
+  std::uint64_t at = part.from;
+  const std::uint64_t stop = part.from + part.length;
+  while (at < stop) {
+    const std::uint64_t begin = side.offset + at / block * stride + at % block;
+    const std::uint64_t length = std::min(stop - at, block - at % block);
+    visit(begin, begin + length);
+    at += length;
+  }
+}
 }  // namespace
 
-Memory::Memory(const Program& program, const hierarchy::Machine& machine, std::uint64_t cache_bytes)
+Memory::Memory(Program& program, const hierarchy::Machine& machine, const Adapter& adapter,
+               std::uint64_t cache_bytes)
     : program_(program),
       machine_(machine),
       cache_bytes_(cache_bytes),
@@ -24,6 +51,12 @@ Memory::Memory(const Program& program, const hierarchy::Machine& machine, std::u
   for (std::size_t node = 0; node < caches_.size(); ++node) {
     caches_[node].holds_all = footprints[node] <= cache_bytes;
   }
+  // What the call before has left.
+  for (Index op = 0; op < program.op_count(); ++op) {
+    const Op& send = program.ops()[op];
+    if (send.kind != plan::OpKind::send || !send.remote) continue;
+    if (send.bytes > adapter.pio_bytes) moved_by_adapter(program.side(send, 0), send.bytes);
+  }
 }
 
 Memory::Cache& Memory::cache_of(const Side& side) {
@@ -36,59 +69,75 @@ std::uint32_t Memory::now(const Cache& cache) const {
       std::min<std::uint64_t>(1 + cache.touched / unit_bytes_, kFresh - 1));
 }
 
-Whereabouts Memory::read(const Side& side, std::uint64_t bytes) {
-  Cache& cache = cache_of(side);
+/// Where the bytes from `begin` to `end` are.
+void Memory::add(Whereabouts& found, const Cache& cache, std::uint32_t region, std::uint64_t begin,
+                 std::uint64_t end) const {
+  const auto& ranges = regions_[region];
   const std::uint32_t today = now(cache);
-  const auto& ranges = regions_[side.region];
-  if (cache.holds_all && ranges.empty()) return {bytes, 0, 0};
-  Whereabouts found;
   std::uint64_t& elsewhere = cache.holds_all ? found.cached : found.memory;
-  const std::uint64_t end = side.offset + side.extent;
-  std::uint64_t at = side.offset;
-  auto range = std::ranges::upper_bound(ranges, at, {}, &Range::begin);
-  while (at < end) {
+  auto range = std::ranges::upper_bound(ranges, begin, {}, &Range::begin);
+  while (begin < end) {
     const std::uint64_t stop = range == ranges.end() ? end : std::min(end, range->begin);
     const std::uint32_t value = range == ranges.begin() ? kUntouched : std::prev(range)->last_touch;
     const bool cached = value != kUntouched && value != kFresh &&
                         (cache.holds_all || today - value < kUnitsPerCache);
-    (value == kFresh ? found.fresh : cached ? found.cached : elsewhere) += stop - at;
-    at = stop;
+    (value == kFresh ? found.fresh : cached ? found.cached : elsewhere) += stop - begin;
+    begin = stop;
     if (range != ranges.end()) ++range;
   }
-  if (side.extent != bytes) {  // the gaps between its blocks are like the blocks
-    const auto scaled = [&](std::uint64_t part) {
-      return static_cast<std::uint64_t>(static_cast<Wide>(part) * bytes / side.extent);
+}
+
+Whereabouts Memory::read(const Part& part) {
+  Cache& cache = cache_of(part.side);
+  if (cache.holds_all && regions_[part.side.region].empty()) return {part.length, 0, 0};
+  Whereabouts found;
+  each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
+    add(found, cache, part.side.region, begin, end);
+  });
+  const std::uint64_t seen = found.cached + found.memory + found.fresh;
+  if (seen != part.length) {  // with the gaps, which are like the blocks
+    const auto scaled = [&](std::uint64_t bytes) {
+      return static_cast<std::uint64_t>(static_cast<Wide>(bytes) * part.length / seen);
     };
     found.memory = scaled(found.memory);
     found.fresh = scaled(found.fresh);
-    found.cached = bytes - found.memory - found.fresh;
+    found.cached = part.length - found.memory - found.fresh;
   }
-  cache.touched += bytes;
-  if (found.cached != bytes || !cache.holds_all) assign(side, today);
+  cache.touched += part.length;
+  if (found.cached != part.length || !cache.holds_all) assign(part, now(cache));
   return found;
 }
 
-void Memory::written_by_core(const Side& side, std::uint64_t bytes) {
+std::uint64_t Memory::written_by_core(const Side& side, std::uint64_t bytes) {
   Cache& cache = cache_of(side);
-  cache.touched += bytes;
-  if (program_.is_read(side.region)) assign(side, now(cache));
+  const std::uint64_t touched = cache.touched + bytes;
+  Whereabouts found;
+  if (program_.is_followed(side.region)) found = read(side, bytes);
+  cache.touched = touched;
+  return found.fresh;
 }
 
-void Memory::written_by_adapter(const Side& side) {
-  if (program_.is_read(side.region)) assign(side, kFresh);
+void Memory::moved_by_adapter(const Side& side, std::uint64_t bytes) {
+  if (program_.is_followed(side.region)) assign({side, bytes, 0, bytes}, kFresh);
 }
 
-void Memory::assign(const Side& side, std::uint32_t value) {
-  auto& ranges = regions_[side.region];
-  if (side.extent == 0 || (ranges.empty() && value == kUntouched)) return;
-  const std::uint64_t end = side.offset + side.extent;
-  auto first = std::ranges::lower_bound(ranges, side.offset, {}, &Range::begin);
+void Memory::assign(const Part& part, std::uint32_t value) {
+  each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
+    assign(part.side.region, begin, end, value);
+  });
+}
+
+void Memory::assign(std::uint32_t region, std::uint64_t begin, std::uint64_t end,
+                    std::uint32_t value) {
+  auto& ranges = regions_[region];
+  if (begin == end || (ranges.empty() && value == kUntouched)) return;
+  auto first = std::ranges::lower_bound(ranges, begin, {}, &Range::begin);
   auto last = std::ranges::upper_bound(first, ranges.end(), end, {}, &Range::begin);
   const std::uint32_t before = first == ranges.begin() ? kUntouched : std::prev(first)->last_touch;
   const std::uint32_t behind = last == ranges.begin() ? kUntouched : std::prev(last)->last_touch;
   Range edges[2];
   std::size_t count = 0;
-  if (value != before) edges[count++] = {side.offset, value};
+  if (value != before) edges[count++] = {begin, value};
   if (value != behind) edges[count++] = {end, behind};
   const auto room = static_cast<std::size_t>(last - first);
   const std::size_t common = std::min(room, count);

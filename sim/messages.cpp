@@ -130,7 +130,8 @@ void Simulation::store_piece(int rank, Index index) {
   core.piece = piece_of(op);
   core.store_begin = now_;
   Time time = store_rate_.time(core.piece);
-  const Whereabouts from = memory_.read(program_.side(op, 0), core.piece);
+  const Whereabouts from = memory_.read({program_.side(op, 0), ops_[op.partner].bytes,
+                                         ops_[op.partner].bytes - op.bytes, core.piece});
   if (from.cached != core.piece) {
     time = std::max(
         {time, memory_rate_.time(from.memory) + fresh_.time(from.fresh),
@@ -181,7 +182,7 @@ void Simulation::look_after_send(int rank, Index index) {
 void Simulation::look_after_recv(int rank, Index index) {
   Op& op = ops_[index];
   Core& core = cores_[rank];
-  const Time time = op.remote ? poll_ : 0;
+  const Time time = op.remote ? poll_ + match_ * (core.awaited - 1) / 2 : 0;
   if (asks_first(op) && op.step != kAsked) {
     op.step = kAsked;
     op.state &= static_cast<std::uint8_t>(~kCame);
@@ -209,7 +210,7 @@ void Simulation::landed(Index recv, std::uint32_t bytes) {
   const Piece piece{from_node, node, rail, bytes & ~kLastPiece};
   const Time end = network_.land(piece, adapters_[network_.adapter_of(node, rail)].senders, now_);
   if ((bytes & kLastPiece) == 0) return;
-  memory_.written_by_adapter(program_.side(op, 0));
+  memory_.moved_by_adapter(program_.side(op, 0), op.bytes);
   if (options_.trace != nullptr) {
     options_.trace->spans.push_back({plan::Activity::message, OpKind::send, op.peer,
                                      op.partner - program_.first_op(op.peer), rank, op.bytes,

@@ -15,6 +15,8 @@ Program::Program(const PlanSource& plan_of_rank, const hierarchy::Machine& machi
                  std::uint64_t stored_bytes)
     : ranks_(static_cast<std::size_t>(machine.ranks()) + 1),
       is_read_(4 * static_cast<std::size_t>(machine.ranks())),
+      is_written_(is_read_.size()),
+      is_fetched_(is_read_.size()),
       last_(static_cast<std::size_t>(machine.ranks()), kNone) {
   for (int rank = 0; rank < machine.ranks(); ++rank) {
     const Plan plan = plan_of_rank(rank);
@@ -56,17 +58,18 @@ void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Mach
       made.bytes = op.src.bytes();
       messages += made.remote;
       wire_bytes += made.remote ? made.bytes : 0;
-      add_side(op.src, !made.remote || made.bytes <= stored_bytes);
+      add_side(op.src, made.remote && made.bytes > stored_bytes ? &is_fetched_ : &is_read_);
       break;
     case OpKind::recv:
       made.bytes = op.dst.bytes();
-      add_side(op.dst, false);
+      add_side(op.dst, made.remote ? nullptr : &is_written_);
       break;
     case OpKind::copy:
     case OpKind::reduce:
       made.bytes = op.dst.bytes();
-      add_side(op.dst, op.kind == OpKind::reduce);
-      add_side(op.src, true);
+      add_side(op.dst, &is_written_);
+      if (op.kind == OpKind::reduce) is_read_[region_of(op.dst.space, op.dst.owner)] = true;
+      add_side(op.src, &is_read_);
       break;
     case OpKind::signal:
     case OpKind::wait:
@@ -76,7 +79,7 @@ void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Mach
   }
 }
 
-void Program::add_side(const plan::Slice& slice, bool read) {
+void Program::add_side(const plan::Slice& slice, std::vector<bool>* used) {
   const std::uint32_t region = region_of(slice.space, slice.owner);
   if (region >= is_read_.size()) {
     throw_usage("{}: its owner is none of {} ranks", to_string(slice), is_read_.size() / 4);
@@ -84,7 +87,7 @@ void Program::add_side(const plan::Slice& slice, bool read) {
   sides_.push_back({region,
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(slice.count, UINT32_MAX)),
                     slice.offset, slice.end() - slice.offset});
-  if (read) is_read_[region] = true;
+  if (used != nullptr) (*used)[region] = true;
 }
 
 void Program::add_edges(const Plan& plan) {

@@ -73,8 +73,11 @@ class Program {
   Index first_op(int rank) const { return ranks_[rank].first_op; }
   Index op_count() const { return static_cast<Index>(ops_.size() - 1); }
   std::uint64_t footprint(int rank) const { return ranks_[rank].footprint; }
-  /// Whether some core reads that memory, so that it matters where its bytes are.
-  bool is_read(std::uint32_t region) const { return is_read_[region]; }
+  /// Whether it matters where the bytes of that memory are: cores read it, or write what adapters
+  /// fetch.
+  bool is_followed(std::uint32_t region) const {
+    return is_read_[region] || (is_written_[region] && is_fetched_[region]);
+  }
 
   std::uint64_t messages = 0;  // between nodes
   std::uint64_t wire_bytes = 0;
@@ -83,7 +86,8 @@ class Program {
   void add(const plan::Plan& plan, const hierarchy::Machine& machine, std::uint64_t stored_bytes);
   void add_op(const plan::Plan& plan, const plan::Op& op, const hierarchy::Machine& machine,
               std::uint64_t stored_bytes);
-  void add_side(const plan::Slice& slice, bool read);
+  /// Marks its region in `used`.
+  void add_side(const plan::Slice& slice, std::vector<bool>* used);
   void add_edges(const plan::Plan& plan);
   void order_by_peer(const plan::Plan& plan);
   void match(plan::OpKind from, plan::OpKind to);
@@ -91,8 +95,10 @@ class Program {
   std::vector<Op> ops_;  // and one more, which ends the last one's successors
   std::vector<Index> successors_;
   std::vector<Side> sides_;
-  std::vector<RankSpan> ranks_;  // and one more
-  std::vector<bool> is_read_;    // by region
+  std::vector<RankSpan> ranks_;   // and one more
+  std::vector<bool> is_read_;     // by region: by cores
+  std::vector<bool> is_written_;  // likewise
+  std::vector<bool> is_fetched_;  // by adapters
   // While plans are added.
   std::vector<Index> last_;             // by peer: the one that came last, or kNone
   std::vector<std::uint32_t> fan_out_;  // by op of the plan at hand

@@ -16,6 +16,7 @@ namespace weft::sim {
 // Of Op::state.
 inline constexpr std::uint8_t kStarted = 1;  // cleared when the op is complete
 inline constexpr std::uint8_t kCame = 2;     // what a recv or wait is for
+inline constexpr std::uint8_t kBehind = 4;   // a recv: an earlier one waits for the same peer
 
 // Of Op::step.
 inline constexpr std::uint8_t kAsked = 1;     // send: whether its receiver is ready; recv: answered
@@ -71,6 +72,7 @@ struct Core {
   std::uint32_t round = 0;  // of what came: how many are left to look after before ops start
   Index current = kNone;
   std::uint32_t left = 0;     // ops that are not complete
+  std::uint32_t awaited = 0;  // peers on other nodes for which a recv waits
   std::uint32_t sending = 0;  // messages that keep the adapter
   int next_sender = -1;       // in the list of its adapter
   Action action = Action::none;
@@ -110,6 +112,8 @@ class Simulation {
   void occupy(int rank, Action action, Time duration);
   void account(Core& core, Cost cost, Time duration);
   void finish(int rank, Index op);
+  void await(Core& core, Op& recv);
+  void await_no_more(Core& core, const Op& recv);
   void release(int rank, Index op);
   void come(int rank, Index op);
   void take_up(Core& core, Index op);
@@ -167,6 +171,7 @@ class Simulation {
   const std::uint64_t stored_bytes_;
   const Time post_;
   const Time poll_;
+  const Time match_;
   const Time dma_start_;
   const Time queue_gap_;
   const Time copy_start_;

@@ -53,6 +53,7 @@ struct Result {
 ///    A receiver's or link's backlog above buffer_bytes holds what is behind it.
 ///  - A message above eager_bytes asks its receiver first, whose core answers once its recv has
 ///    started.
+///  - A core that has received compares the message with half of the recvs that wait for others.
 ///  - A message inside a node is copied twice, by either core; above eager_bytes, once.
 /// UsageError where the plans do not fit together or come to a deadlock; it says who waits where.
 Result simulate(const PlanSource& plan_of_rank, const hierarchy::Machine& machine,

@@ -267,6 +267,12 @@ TEST(MultiObjectCost, OfTheRootOfAScatterIsTheClosedForm) {
       EXPECT_EQ(sheet.by_rank[0].stage_bytes, by_peers + (p - 1) * kBlock);
       EXPECT_EQ(sheet.by_node[0].signals,
                 p - 1 + sheet.by_node[0].messages - sheet.by_rank[0].messages);
+      const auto direct = sheet_of(Collective::scatter, "multi-object:inside=direct", machine);
+      EXPECT_EQ(direct.by_node[0].copied_bytes, by_peers + p * kBlock);
+      EXPECT_EQ(direct.by_rank[0].copied_bytes, kBlock);
+      EXPECT_EQ(direct.by_rank[0].stage_bytes, 0U);
+      EXPECT_EQ(direct.by_node[0].stage_bytes, by_peers);
+      EXPECT_EQ(direct.by_node[0].signals, 2 * sheet.by_node[0].signals);
       if (n % (p + 1) == 0 && ceil_log(n, p + 1) == 1) {
         EXPECT_EQ(by_peers, (p - 1) * kBlock * p);
       }

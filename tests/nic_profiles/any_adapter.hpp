@@ -1,6 +1,7 @@
 // Random adapters such as there could be, of any class.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include <rapidcheck.h>
@@ -52,8 +53,16 @@ inline rc::Gen<Profile> any_adapter() {
       a.senders.points = {{1, 1.0}, {4, (1 + lost) / 2}, {8, lost}};
     }
     if (onload) a.dma_start_ns = a.queue_gap_ns = 0;
+    // Where it hides behind half of the senders it passes for polling.
+    const double sender_ns = a.post_ns + a.poll_ns / 2 + 8 / a.pio_bytes_per_ns;
+    const double hidden_ns = std::max({a.message_gap_ns, sender_ns / 4, 8 / a.bytes_per_ns});
+    a.match_ns = onload && a.poll_ns > 1.3 * hidden_ns ? a.poll_ns * any_between(0.06, 0.3) : 0;
     n.copy_start_ns = any_between(10, 200);
     n.memory_bytes_per_ns = any_between(0.3, 12);
+    // Cores that store from memory no faster than they read it tell of the memory alone.
+    if (a.pio_bytes > 0) {
+      n.memory_bytes_per_ns = std::max(n.memory_bytes_per_ns, 1.3 * a.pio_bytes_per_ns);
+    }
     n.cached_bytes_per_ns = n.memory_bytes_per_ns * any_between(1.3, 3);
     n.fresh_bytes_per_ns = n.memory_bytes_per_ns * any_between(0.5, 1.5);
     n.total_bytes_per_ns = std::max(n.memory_bytes_per_ns * any_between(2, 16), 5 * a.bytes_per_ns);

@@ -52,7 +52,7 @@ TEST(RoundTrip, TakesSlowMemoryForNoFaultOfTheAdapter) {
   adapter.bytes_per_ns = 5.4;
   adapter.both_ways_bytes_per_ns = 0;
   adapter.senders = {};
-  fed.hardware.node.cache_bytes = 1 << 20;
+  fed.hardware.node.cache_bytes = 4 << 20;
   fed.hardware.node.cached_bytes_per_ns = 0.39;
   fed.hardware.node.memory_bytes_per_ns = 0.3;
   EXPECT_EQ(probed(fed).hardware.adapter.senders.at(8), 1);

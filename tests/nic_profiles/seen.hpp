@@ -78,6 +78,13 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
                                kStreamed * a.poll_ns / 2 > 2 * (way(fed) + a.dma_start_ns);
   const bool poll_shows = a.poll_ns > kHides * std::max(gap_ns, slowest_ns / cores) ||
                           (!all_stored && (stores_visibly || half_poll_shows));
+  // Half of the senders keep the core that receives from them all busy.
+  const int half = cores / 2;
+  const bool receiver_shows =
+      a.poll_ns > kHides * std::max({gap_ns, slowest_ns / half, 8 / (a.bytes_per_ns * crowd)});
+  if (receiver_shows && a.match_ns * (cores - half) / 2 > 0.1 * a.poll_ns) {
+    add("match_ns", [](const auto& h) { return h.adapter.match_ns; });
+  }
   if (poll_shows || !all_stored) add("post_ns", [](const auto& h) { return h.adapter.post_ns; });
   if (!poll_shows && all_stored) {
     // The core that stores polls at once.
@@ -90,8 +97,8 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
     const bool start_shows = (stores_visibly && !all_stored && a.pio_bytes < a.eager_bytes) ||
                              (!stores && a.eager_bytes > 0 && a.eager_bytes < (4U << 20));
     if (start_shows) {
-      // It is the small difference of times in which the adapter's gap is, too.
-      if (a.dma_start_ns > 0.2 * a.message_gap_ns)
+      // It is what is left of the time of the first size that is fetched.
+      if (a.dma_start_ns > 0.2 * static_cast<double>(a.pio_bytes) / a.bytes_per_ns)
         add("dma_start_ns", [](const auto& h) { return h.adapter.dma_start_ns; });
       add("latency_ns and hop_ns", way);
     } else {

@@ -72,6 +72,37 @@ TEST(Copy, FindsInTheCacheWhatWasWrittenLatelyAndNotLongAgo) {
   EXPECT_DOUBLE_EQ(again_after(200'000), 500);
 }
 
+TEST(Copy, OfBlocksThatTheAdapterHasWrittenLeavesTheirNeighboursSlow) {
+  // Two copies of every other block of what came: one does not fetch the other's.
+  const auto plans = plans_by(2, [](plan::Builder& builder) {
+    if (builder.rank() == 0) builder.send(1, input(0, 2000));
+    if (builder.rank() != 1) return;
+    auto last = builder.recv(0, output(1, 2000));
+    for (const std::uint64_t first : {0, 100}) {
+      const auto blocks = plan::Slice::strided(plan::Space::output, 1, first, 100, 10, 200);
+      last = builder.copy(output(1, 1000, 4000 + 10 * first), blocks, last);
+    }
+  });
+  EXPECT_DOUBLE_EQ(simulate(plans, Machine::uniform(2, 1), with_memory()).time_ns,
+                   2000 + 1000 + 2 * (10 * 20 + 1000));
+}
+
+TEST(Copy, ToWhereTheAdapterFetchesFromIsSlow) {
+  // As the call before has left it; where the core stores the message, the cache keeps it.
+  const auto plans = plans_by(2, [](plan::Builder& builder) {
+    if (builder.rank() == 1) builder.recv(0, output(1, 1000));
+    if (builder.rank() != 0) return;
+    const auto ready = builder.copy(output(0, 1000), input(0, 1000));
+    builder.send(1, output(0, 1000), ready);
+  });
+  Hardware hardware = with_memory();
+  EXPECT_DOUBLE_EQ(simulate(plans, Machine::uniform(2, 1), hardware).time_ns,
+                   (20 + 1000) + 1000 + 1000);
+  hardware.adapter.pio_bytes = 1000;
+  EXPECT_DOUBLE_EQ(simulate(plans, Machine::uniform(2, 1), hardware).time_ns,
+                   (20 + 250) + 1000 + 1000);
+}
+
 TEST(Memory, IsSharedByTheCoresOfANode) {
   Hardware hardware = with_memory();
   hardware.node.copy_start_ns = 0;

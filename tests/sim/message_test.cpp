@@ -157,6 +157,28 @@ TEST(LocalMessage, IsCopiedTwiceAndOnceWhenLarge) {
   EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 4000), node, hardware), 50 + 1000 + 3 * 90);
 }
 
+TEST(Matching, PassesHalfOfTheRecvsThatWaitForOtherPeers) {
+  // Rank 0 receives one message, or two, from each of three peers on nodes of their own.
+  const auto time = [](double match_ns, int each) {
+    Hardware hardware = bare_hardware();
+    hardware.adapter.bytes_per_ns = 1000;
+    hardware.adapter.poll_ns = 10'000;  // so that all are there when the first is looked after
+    hardware.adapter.match_ns = match_ns;
+    const auto plans = plans_by(4, [=](plan::Builder& builder) {
+      for (int i = 0; i < each; ++i) {
+        for (int peer = 1; peer < 4; ++peer) {
+          if (builder.rank() == 0) builder.recv(peer, output(0, 8, 64 * peer + 8 * i));
+        }
+        if (builder.rank() > 0) builder.send(0, input(builder.rank(), 8));
+      }
+    });
+    return simulate(plans, Machine::uniform(4, 1), hardware).time_ns;
+  };
+  EXPECT_NEAR(time(100, 1) - time(0, 1), 100 + 50 + 0, 1e-6);
+  // The second of a peer counts when its first has been found.
+  EXPECT_NEAR(time(100, 2) - time(0, 2), 3 * 100 + 100 + 50 + 0, 1e-6);
+}
+
 TEST(Signal, EndsTheWaitAfterItsTime) {
   Hardware hardware = bare_hardware();
   hardware.node.signal_ns = 90;

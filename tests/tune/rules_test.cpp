@@ -76,19 +76,22 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAdapter, testing::ValuesIn(nic_profiles
                          });
 
 TEST(InfiniHost, TakesLeadersOn64Nodes) {
-  for (const std::uint64_t bytes : {64, 512}) {
+  for (const std::uint64_t bytes : {16, 64, 128}) {
     const Times times("mt25208", Machine::uniform(64, 8), bytes);
     EXPECT_LT(times.senders(), 8) << bytes << ": " << times.best();
     EXPECT_LT(times.of("leader"), times.all_cores()) << bytes;
   }
 }
 
+// Of the paper's candidates. Pairwise exchange, which the paper tried for large blocks alone, is as
+// fast in the model (docs/papers.md): one pair at a time finds each receive at once.
 TEST(InfiniPath, TakesSendSideAggregationOn64Nodes) {
-  for (const std::uint64_t bytes : {256, 512, 1024}) {
+  for (const std::uint64_t bytes : {128, 256, 512, 1024}) {
     const Times times("qle7140", Machine::uniform(64, 8), bytes);
-    EXPECT_EQ(times.best(), "sa") << bytes;
-    EXPECT_LT(times.of("sa"), times.of("leader")) << bytes;
-    EXPECT_LT(times.of("sa"), times.of("isend")) << bytes;
+    for (const char* other : {"rd", "leader", "isend"}) {
+      EXPECT_LT(times.of("sa"), times.of(other)) << bytes << ": " << other;
+    }
+    EXPECT_LE(times.of("sa"), 1.15 * times.best_ns()) << bytes << ": " << times.best();
   }
 }
 
