@@ -166,7 +166,7 @@ double DeviceTarget::median(Task task) {
   ask(task);
   const std::int64_t begin = engine::now_ns();
   const auto one = times_of(ask(task));
-  const double each_ns = static_cast<double>(engine::now_ns() - begin);
+  const auto each_ns = static_cast<double>(engine::now_ns() - begin);
   if (each_ns > kLong_ns) return middle(one);
   // Where one repeat is shorter than the call for it, these are all the repeats that it takes.
   task.repeats = std::clamp(static_cast<int>(kBudget_ns / each_ns), kLeastRepeats, kMostRepeats);
