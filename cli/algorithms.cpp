@@ -18,30 +18,14 @@ using plan::Collective;
 template <class OfRoom>
 std::vector<Algorithm> wrap_all(const std::vector<OfRoom>& algorithms) {
   std::vector<Algorithm> list;
-  for (const auto& one : algorithms) list.push_back(comm::as_algorithm(one));
+  for (const auto& one : algorithms) list.push_back(tune::as_algorithm(one));
   return list;
 }
 
-std::vector<std::string_view> names_of(Collective collective) {
-  std::vector<std::string_view> names;
-  const auto add = [&](const auto& table, const auto& belongs) {
-    for (const auto& one : table) {
-      if (belongs(one)) names.push_back(one.name);
-    }
-  };
-  const auto all = [](const auto&) { return true; };
-  const auto its_own = [&](const auto& one) { return one.collective == collective; };
-  if (is_alltoall(collective)) {
-    add(alltoall::flat_algorithms(), all);
-    add(alltoall::schemes(), all);
-  } else if (is_reduction(collective)) {
-    add(reduce::flat_algorithms(), its_own);
-    add(reduce::schemes(), its_own);
-  } else {
-    add(gather::table_of(collective).flat, all);
-    add(gather::table_of(collective).schemes, all);
-  }
-  return names;
+std::vector<std::string_view> all_names(Collective collective) {
+  tune::Names names = tune::names_of(collective);
+  names.flat.insert(names.flat.end(), names.schemes.begin(), names.schemes.end());
+  return names.flat;
 }
 
 }  // namespace
@@ -63,7 +47,7 @@ std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
 }
 
 std::string algorithm_names(Collective collective) {
-  return fmt::format("{}", fmt::join(names_of(collective), ", "));
+  return fmt::format("{}", fmt::join(all_names(collective), ", "));
 }
 
 std::string list_algorithms() {
@@ -84,7 +68,7 @@ std::string list_algorithms() {
     if (is_alltoall(collective)) continue;
     std::string line = fmt::format("  {:<15}", to_string(collective));
     constexpr std::size_t kWidth = 94;
-    for (const std::string_view name : names_of(collective)) {
+    for (const std::string_view name : all_names(collective)) {
       if (line.size() - line.rfind('\n') + name.size() > kWidth)
         line += "\n" + std::string(17, ' ');
       line += fmt::format("{}{}", line.back() == ' ' ? "" : ", ", name);

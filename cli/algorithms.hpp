@@ -5,13 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/algorithms.hpp"
 #include "plan/problem.hpp"
+#include "tune/algorithm.hpp"
 
 namespace weft::cli {
 
-using comm::Algorithm;
-using comm::parse_algorithm;
+using tune::Algorithm;
+using tune::parse_algorithm;
 
 /// Every algorithm with every parameter that makes a difference: what is to be proved.
 std::vector<Algorithm> algorithm_variants(plan::Collective collective, int ranks);

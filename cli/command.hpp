@@ -23,6 +23,7 @@ void add_info(CLI::App& tool, Action& action);
 void add_plan(CLI::App& tool, Action& action);
 void add_check(CLI::App& tool, Action& action);
 void add_sim(CLI::App& tool, Action& action);
+void add_explain(CLI::App& tool, Action& action);
 void add_preload(CLI::App& tool, Action& action);
 void add_probe(CLI::App& tool, Action& action);
 

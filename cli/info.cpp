@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "cli/addons.hpp"
@@ -13,6 +14,7 @@
 #include "cli/soft_paths.hpp"
 #include "engine/view.hpp"
 #include "hierarchy/detect.hpp"
+#include "tune/profile_choice.hpp"
 #include "verbs/devices.hpp"
 #include "verbs/endpoint.hpp"
 #include "verbs/memory_watch.hpp"
@@ -40,6 +42,7 @@ struct Info {
   std::vector<LibraryInfo> libraries;
   std::vector<RailInfo> rails;     // that weft would use, the nearest first
   std::string device_error;        // why none
+  std::string profile;             // by which algorithms would be chosen between nodes
   std::string registration_error;  // why none is kept for later calls
   std::string host;
   int cores = 0;
@@ -72,6 +75,12 @@ void add_rails(Info& info) {
     info.rails.push_back({rail.describe(), rail.address().describe(), rail.numa_node(),
                           verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node())});
   }
+  const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
+  const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""), [&] {
+    return std::optional(
+        nic_profiles::DeviceName{nearest.device(), nearest.vendor(), nearest.part()});
+  });
+  info.profile = found ? tune::describe(*found) : "";
 }
 
 std::string why_no_memory_watch() {
@@ -152,6 +161,7 @@ void add_devices(std::string& text, const Info& info) {
                             : fmt::format("NUMA node {}, at a distance of {} from here",
                                           rail.numa_node, rail.numa_distance));
   }
+  line(text, "algorithms chosen by", info.profile.empty() ? "fixed rules" : info.profile);
   line(text, "registrations",
        info.registration_error.empty()
            ? "kept for later calls, as userfaultfd tells when their memory goes away"
@@ -246,6 +256,7 @@ Json to_json(const Info& info) {
                              {"numa_node", rail.numa_node < 0 ? Json() : Json(rail.numa_node)},
                              {"numa_distance", rail.numa_distance}});
   }
+  json["profile"] = info.profile;
   if (!info.device_error.empty()) json["rails_error"] = info.device_error;
   json["registrations"] = {{"kept", info.registration_error.empty()},
                            {"why", info.registration_error}};

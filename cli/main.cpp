@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   add_plan(tool, action);
   add_check(tool, action);
   add_sim(tool, action);
+  add_explain(tool, action);
   add_preload(tool, action);
   add_probe(tool, action);
   for (CLI::App* command : tool.get_subcommands([](const CLI::App*) { return true; })) {
@@ -93,6 +94,7 @@ int run(int argc, char** argv) {
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
+      "  weft explain alltoall --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft probe --html adapter.html\n"
       "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n\n"
       "weft COMMAND --help says more.");

@@ -102,6 +102,16 @@ class OutputFile {
   std::ofstream file_;
 };
 
+/// What was found has been said: that it cannot be kept is no failure.
+void keep(const nic_profiles::DeviceName& device, const std::string& json, bool quiet) {
+  try {
+    const std::string path = nic_profiles::keep_probed(device, json);
+    if (!quiet) print(fmt::format("\nkept for programs: {}\n", path));
+  } catch (const Error& error) {
+    fmt::print(stderr, "weft: not kept for programs: {}\n", error.what());
+  }
+}
+
 /// Writes and prints what was found. `device`: what it was probed on; null: nothing real.
 int show(const nic_profiles::Report& report, const Options& options, OutputFile& output,
          OutputFile& html, const nic_profiles::DeviceName* device) {
@@ -112,10 +122,7 @@ int show(const nic_profiles::Report& report, const Options& options, OutputFile&
   if (!report.measurements.complete) {
     throw Error("interrupted: the result is partial, and says so");
   }
-  if (device != nullptr && options.keep) {
-    const std::string path = nic_profiles::keep_probed(*device, json);
-    if (!options.json) print(fmt::format("\nkept for programs: {}\n", path));
-  }
+  if (device != nullptr && options.keep) keep(*device, json, options.json);
   return kHolds;
 }
 

@@ -8,6 +8,8 @@
 #include "comm/settings.hpp"
 #include "engine/view.hpp"
 #include "plan/collective_set.hpp"
+#include "tune/decision_table.hpp"
+#include "tune/profile_choice.hpp"
 
 namespace weft::cli {
 
@@ -16,6 +18,12 @@ std::vector<Setting> settings() {
   std::vector<Setting> list = {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
       {"WEFT_DETERMINISTIC", "0", "1: reductions give the same on every placement", {}},
+      {"WEFT_PROFILE",
+       "the device's",
+       "what algorithms are chosen by: an adapter's name, a file (.json), or none",
+       {}},
+      {"WEFT_PROFILES", "in ~/.cache", "folder of the profiles that weft probe keeps", {}},
+      {"WEFT_TABLE", "none", "file of a decision table, as weft explain --table writes it", {}},
       {"WEFT_DEVICE",
        "the active ports",
        "RDMA devices or ports, as mlx5_0 or mlx5_0:1,mlx5_1:1; or soft",
@@ -92,13 +100,20 @@ std::vector<std::string> setting_problems() {
   const std::vector<std::function<void()>> readers = {
       [] { comm::Settings::from_environment(); },
       [] { engine::best_allowed_view(); },
+      [] {
+        const auto no_device = [] { return std::optional<nic_profiles::DeviceName>(); };
+        tune::find_profile(env::text("WEFT_PROFILE").value_or(""), no_device);
+      },
+      [] {
+        if (const auto path = env::text("WEFT_TABLE")) tune::load_table(*path);
+      },
       [] { log::level(); },
       [] { plan::CollectiveSet::parse("WEFT_DISABLE", env::text("WEFT_DISABLE").value_or("0")); },
   };
   for (const auto& read : readers) {
     try {
       read();
-    } catch (const UsageError& error) {
+    } catch (const Error& error) {
       problems.emplace_back(error.what());
     }
   }

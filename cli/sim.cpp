@@ -5,95 +5,28 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
-#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/counts.hpp"
 #include "cli/output.hpp"
-#include "nic_profiles/profile.hpp"
+#include "cli/scenario.hpp"
 #include "sim/simulator.hpp"
 
 namespace weft::cli {
 
 namespace {
 
-constexpr int kMostSimulatedRanks = 1 << 20;
-
 struct Options {
-  Text collective, bytes, root, element, operation, counts, nic, uneven, trace, jitter, seed;
+  ScenarioOptions scenario;
+  Text trace, jitter, seed;
   std::vector<std::string> algorithms;
-  MachineOptions machine;
-  bool in_place = false;
   bool breakdown = false;
   bool json = false;
 };
-
-/// The cluster that the options describe, but for what is on it.
-struct Cluster {
-  std::string name;
-  sim::Hardware hardware;
-};
-
-Cluster read_cluster(const std::string& name_or_path) {
-  const auto profile = nic_profiles::load(name_or_path);
-  return {profile.name, profile.hardware};
-}
 
 struct Outcome {
   std::string algorithm;
   std::uint64_t bytes = 0;
   sim::Result result;
 };
-
-hierarchy::Machine read_machine(const Options& options) {
-  MachineOptions machine = options.machine;
-  if (options.uneven) {
-    if (machine.given()) {
-      throw_usage(
-          "--uneven={}: says it all; not together with --machine, --nodes, --ppn or "
-          "--placement",
-          *options.uneven);
-    }
-    machine.machine = options.uneven;
-  }
-  return machine.read(kMostSimulatedRanks);
-}
-
-plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks,
-                           std::uint64_t bytes) {
-  auto problem = make_problem(collective, ranks, bytes, {});
-  if (options.root) {
-    problem.root = static_cast<int>(env::parse_integer("--root", *options.root, 0, ranks - 1));
-  }
-  if (options.element) {
-    problem.element_bytes = env::parse_bytes("--element", *options.element, 1, 1 << 20);
-    if (bytes % problem.element_bytes != 0) {
-      throw_usage("--element={}: blocks of {} bytes are not of whole elements", *options.element,
-                  bytes);
-    }
-  }
-  if (options.operation) set_operation(problem, *options.operation);
-  problem.in_place = options.in_place;
-  if (collective == plan::Collective::alltoallv) {
-    set_counts(problem, options.counts.value_or("equal"));
-  }
-  return problem;
-}
-
-void check_options(const Options& options, plan::Collective collective) {
-  const auto only = [&](std::string_view option, const Text& text, bool is_right) {
-    if (text && !is_right) {
-      throw_usage("{}={}: {} takes none", option, *text, to_string(collective));
-    }
-  };
-  only("--root", options.root, is_rooted(collective));
-  only("--element", options.element, is_reduction(collective));
-  only("--operation", options.operation, is_reduction(collective));
-  only("--counts", options.counts, collective == plan::Collective::alltoallv);
-  if (options.in_place && !is_alltoall(collective)) {
-    throw_usage("--in-place: {} takes none", to_string(collective));
-  }
-  only("--bytes", options.bytes, collective != plan::Collective::barrier);
-}
 
 /// The values of --algorithm: names joined by commas, of which some stand between parameters.
 std::vector<std::string> read_names(const Options& options, plan::Collective collective) {
@@ -124,12 +57,6 @@ bool is_all(const Options& options) {
   return options.algorithms == std::vector<std::string>{"all"};
 }
 
-std::vector<std::uint64_t> read_sizes(const Options& options, plan::Collective collective) {
-  if (collective == plan::Collective::barrier) return {0};
-  return parse_sizes("--bytes", required(options.bytes, "--bytes, the sizes of a block,"), 0,
-                     kMostBlockBytes);
-}
-
 sim::Options simulation_options(const Options& options) {
   sim::Options made;
   made.breakdown = options.breakdown;
@@ -146,20 +73,12 @@ sim::Options simulation_options(const Options& options) {
 
 class Simulations {
  public:
-  explicit Simulations(const Options& options)
-      : options_(options),
-        collective_(parse_collective(options.collective)),
-        machine_(read_machine(options)),
-        cluster_(read_cluster(
-            required(options.nic, "--nic, a name in the catalogue or a file (.json),"))) {
-    check_options(options, collective_);
-  }
+  explicit Simulations(const Options& options) : options_(options), scenario_(options.scenario) {}
 
   void run() {
-    const auto sizes = read_sizes(options_, collective_);
-    for (const std::string& name : read_names(options_, collective_)) {
-      const Algorithm algorithm = parse_algorithm(collective_, name);
-      for (const std::uint64_t bytes : sizes) run(algorithm, bytes);
+    for (const std::string& name : read_names(options_, scenario_.collective())) {
+      const Algorithm algorithm = parse_algorithm(scenario_.collective(), name);
+      for (const std::uint64_t bytes : scenario_.sizes()) run(algorithm, bytes);
     }
     if (options_.trace) write_trace(*options_.trace);
   }
@@ -178,15 +97,16 @@ class Simulations {
       }
       results.push_back(entry);
     }
-    return {{"collective", to_string(collective_)},
-            {"machine", to_string(machine_)},
-            {"nic", cluster_.name},
+    return {{"collective", to_string(scenario_.collective())},
+            {"machine", to_string(scenario_.machine())},
+            {"nic", scenario_.profile().name},
             {"results", results}};
   }
 
   std::string to_table() const {
     std::string text = fmt::format("{} on {} with {}\n\n{:<32}{:>12}{:>14}{:>12}{:>16}",
-                                   to_string(collective_), to_string(machine_), cluster_.name,
+                                   to_string(scenario_.collective()),
+                                   to_string(scenario_.machine()), scenario_.profile().name,
                                    "algorithm", "bytes", "time us", "messages", "wire bytes");
     for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
       text += fmt::format("{:>13}", to_string(static_cast<sim::Cost>(cost)));
@@ -206,21 +126,22 @@ class Simulations {
 
  private:
   void run(const Algorithm& algorithm, std::uint64_t bytes) {
-    const auto problem = read_problem(options_, collective_, machine_.ranks(), bytes);
+    const plan::Problem problem = scenario_.problem(bytes);
+    const hierarchy::Machine& machine = scenario_.machine();
     // Of all algorithms, those that do not apply are left out.
-    if (is_all(options_) && algorithm.refusal(problem, machine_)) return;
+    if (is_all(options_) && algorithm.refusal(problem, machine)) return;
     sim::Options options = simulation_options(options_);
     if (options_.trace) {
-      const auto nodes = machine_.node_of_rank();
-      traces_.push_back({fmt::format("{} of {} bytes by {} on {}", to_string(collective_), bytes,
-                                     algorithm.name, cluster_.name),
+      const auto nodes = machine.node_of_rank();
+      traces_.push_back({fmt::format("{} of {} bytes by {} on {}", to_string(problem.collective),
+                                     bytes, algorithm.name, scenario_.profile().name),
                          {nodes.begin(), nodes.end()},
                          {}});
       options.trace = &traces_.back();
     }
-    const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine_, rank); };
+    const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
     outcomes_.push_back(
-        {algorithm.name, bytes, simulate(plan_of, machine_, cluster_.hardware, options)});
+        {algorithm.name, bytes, simulate(plan_of, machine, scenario_.profile().hardware, options)});
   }
 
   void write_trace(const std::string& path) const {
@@ -235,9 +156,7 @@ class Simulations {
   }
 
   const Options& options_;
-  plan::Collective collective_;
-  hierarchy::Machine machine_;
-  Cluster cluster_;
+  Scenario scenario_;
   std::vector<Outcome> outcomes_;
   std::vector<plan::Trace> traces_;
 };
@@ -258,27 +177,12 @@ void add_options(CLI::App& command, Options& options) {
                                const char* value) {
     command.add_option(name, target, what)->type_name(value);
   };
-  text("collective", options.collective, "What to run: alltoall, broadcast, ...", "COLLECTIVE");
+  options.scenario.add_to(command);
   command
       .add_option("--algorithm", options.algorithms,
                   "Algorithms joined by commas, or all (repeatable)")
       ->type_name("A,..")
       ->allow_extra_args(false);
-  options.machine.add_to(command);
-  text("--uneven", options.uneven, "Ranks on each node: 1+3+4 (as --machine)", "A+B+..");
-  text("--nic", options.nic, "Adapter and nodes: a name in the catalogue, or a file (.json)",
-       "NIC");
-  text("--bytes", options.bytes, "Sizes of a block, joined by commas (K, M, G: powers of 1024)",
-       "B,..");
-  text("--root", options.root, "Root of rooted collectives [0]", "R");
-  text("--element", options.element, "Size of an element of reductions [1]", "B");
-  text("--operation", options.operation,
-       "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
-  text("--counts", options.counts,
-       "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]",
-       "KIND");
-  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
-      ->disable_flag_override();
   text("--jitter", options.jitter, "Each message comes up to so many nanoseconds later [0]", "NS");
   text("--seed", options.seed, "Of the jitter [1]", "S");
   text("--trace", options.trace, "Write who did what when: .json for Perfetto, or .svg", "FILE");

@@ -6,8 +6,9 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "comm/describe.hpp"
 #include "comm/impl.hpp"
-#include "comm/selection.hpp"
+#include "comm/peers.hpp"
 #include "comm/together.hpp"
 #include "plan/builder.hpp"
 
@@ -55,24 +56,6 @@ bool reads_peers(const plan::Plan& plan) {
       plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
 }
 
-std::string describe(const Problem& problem) {
-  std::string text =
-      fmt::format("{} of {} bytes", to_string(problem.collective), problem.block_bytes);
-  if (is_rooted(problem.collective)) text += fmt::format(" with root {}", problem.root);
-  if (is_reduction(problem.collective)) {
-    text += fmt::format(" in elements of {}{}", problem.element_bytes,
-                        problem.commutative ? "" : " in order");
-  }
-  if (!problem.layout.empty()) {
-    std::uint64_t digest = 0;
-    for (const plan::Block& block : problem.layout) {
-      digest = (digest ^ block.offset ^ (block.bytes << 1)) * 0x9e3779b97f4a7c15u;
-    }
-    text += fmt::format(" and blocks {:x}", digest);
-  }
-  return text;
-}
-
 }  // namespace
 
 std::size_t Communicator::Impl::ProblemHash::operator()(const Problem& problem) const noexcept {
@@ -92,19 +75,6 @@ std::size_t Communicator::Impl::ProblemHash::operator()(const Problem& problem) 
   return hash;
 }
 
-comm::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const {
-  // An alltoallv's buffers are not copied to where peers see them.
-  const bool sees =
-      view_ != engine::View::staged || (only_heaps_ && problem.collective != Collective::alltoallv);
-  const comm::Facts facts{machine_, sees, settings_.deterministic};
-  const auto asked = settings_.algorithms.find(problem.collective);
-  if (asked != settings_.algorithms.end()) {
-    auto algorithm = comm::parse_algorithm(problem.collective, asked->second);
-    if (comm::may_run(algorithm, problem, facts)) return algorithm;
-  }
-  return comm::choose(problem, facts);
-}
-
 const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
     const comm::Task& task) {
   if (task.irregular) return irregular_call_for(task.problem);
@@ -118,34 +88,31 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
 
 /// Plans `problem`, which all ranks must describe alike; how much the neediest of them needs.
 /// Collective.
-Communicator::Impl::Need Communicator::Impl::agree(const comm::Algorithm& algorithm,
+Communicator::Impl::Need Communicator::Impl::agree(const tune::Algorithm& algorithm,
                                                    const Problem& problem, plan::Plan& plan) {
   const auto all = together([&] {
     plan = algorithm.plan(problem, machine_, rank_);
     const bool connects = !links_->missing(comm::peers_of(plan)).empty();
     return fmt::format("{} {} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(), connects,
-                       reads_peers(plan), describe(problem));
+                       reads_peers(plan), comm::describe(problem));
   });
   Need most;
-  std::string_view first;
+  std::vector<std::string_view> described;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     char* end = nullptr;
     most.stage_bytes = std::max(most.stage_bytes, to_number(all[rank].c_str(), end));
     most.scratch_bytes = std::max(most.scratch_bytes, to_number(end, end));
     most.connects |= to_number(end, end) != 0;
     most.reads_peers |= to_number(end, end) != 0;
-    const std::string_view described = end + 1;
-    if (rank == 0) first = described;
-    if (described == first) continue;
-    broken_ = fmt::format("ranks disagree: {} on rank 0, {} on rank {}", first, described, rank);
-    throw UsageError(broken_);
+    described.emplace_back(end + 1);
   }
+  require_alike(described);
   return most;
 }
 
 /// The size of slices in which every rank's part fits into its memory, and the plan of one. Every
 /// rank cuts alike: as the neediest must. Collective.
-Communicator::Impl::Cut Communicator::Impl::cut(const comm::Algorithm& algorithm,
+Communicator::Impl::Cut Communicator::Impl::cut(const tune::Algorithm& algorithm,
                                                 const Problem& problem) {
   const std::uint64_t least = grain(problem);
   const bool whole = !problem.layout.empty() || problem.block_bytes <= least;
@@ -171,7 +138,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
   Call& call = *made;
   call.problem = problem;
   call.input_bytes = problem.input_bytes(rank_);
-  const comm::Algorithm algorithm = algorithm_for(problem);
+  const tune::Algorithm algorithm = agree_on_algorithm(problem);
   Cut cut = this->cut(algorithm, problem);
   call.slice_bytes = cut.slice_bytes;
   call.reads_peers = cut.need.reads_peers;
@@ -206,7 +173,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
 
 /// What of a small problem's bytes goes along with signals inside the node. From the plans of all
 /// its ranks, so that they find the same.
-std::vector<engine::LetterOp> Communicator::Impl::letters_of(const comm::Algorithm& algorithm,
+std::vector<engine::LetterOp> Communicator::Impl::letters_of(const tune::Algorithm& algorithm,
                                                              const Problem& problem) {
   if (node_ == nullptr || problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes) {
     return {};
@@ -265,7 +232,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::irregular_c
     known.call->entry = known.entry;
     known.call->input_bytes = problem.input_bytes(rank_);
     known.call->slice = made_ready(
-        comm::parse_algorithm(problem.collective, "sequential").plan(problem, machine_, rank_));
+        tune::parse_algorithm(problem.collective, "sequential").plan(problem, machine_, rank_));
   }
   return known.call;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "comm/peers.hpp"
 #include "comm/together.hpp"
 #include "engine/heap.hpp"
 #include "engine/view.hpp"
@@ -42,7 +43,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     settings_ = comm::Settings::from_environment();
     for (const auto& [name, algorithm] : options.algorithms) {
       const plan::Collective collective = plan::parse_collective(name);
-      settings_.algorithms[collective] = comm::parse_algorithm(collective, algorithm).name;
+      settings_.algorithms[collective] = tune::parse_algorithm(collective, algorithm).name;
     }
     settings_.deterministic |= options.deterministic;
     // A note says why when there is none.
@@ -101,6 +102,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
+  if (machine_.nodes() > 1) find_profile();
 }
 
 /// For the report: of a heap that was asked for.

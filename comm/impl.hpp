@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "comm/algorithms.hpp"
 #include "comm/heap_copies.hpp"
 #include "comm/settings.hpp"
 #include "comm/stopwatch.hpp"
@@ -19,6 +18,9 @@
 #include "comm/vector_exchange.hpp"
 #include "engine/executor.hpp"
 #include "hierarchy/machine.hpp"
+#include "tune/algorithm.hpp"
+#include "tune/chooser.hpp"
+#include "tune/decision_table.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -40,7 +42,8 @@ class Communicator::Impl {
   bool test(Request::Impl& request);
   void wait(Request::Impl& request);
 
-  comm::Algorithm algorithm_for(const plan::Problem& problem) const;
+  tune::Algorithm algorithm_for(const plan::Problem& problem) const;
+  tune::Facts facts_for(const plan::Problem& problem) const;
   Statistics statistics() const;
 
  private:
@@ -87,9 +90,18 @@ class Communicator::Impl {
                                    std::vector<std::byte>& aside);
   template <class Each>
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
-  Need agree(const comm::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
-  Cut cut(const comm::Algorithm& algorithm, const plan::Problem& problem);
-  std::vector<engine::LetterOp> letters_of(const comm::Algorithm& algorithm,
+  /// Finds what is known of the device, where there is more than one node. Collective.
+  void find_profile();
+  /// What rank 0 knows of it: an origin, a profile and a decision table, each ended by a 0.
+  std::string profile_of_device();
+  std::optional<tune::Algorithm> asked_for(const plan::Problem& problem) const;
+  /// algorithm_for() on rank 0. Collective.
+  tune::Algorithm agree_on_algorithm(const plan::Problem& problem);
+  /// `described`: what each rank says of its call. UsageError where two differ.
+  void require_alike(std::span<const std::string_view> described);
+  Need agree(const tune::Algorithm& algorithm, const plan::Problem& problem, plan::Plan& plan);
+  Cut cut(const tune::Algorithm& algorithm, const plan::Problem& problem);
+  std::vector<engine::LetterOp> letters_of(const tune::Algorithm& algorithm,
                                            const plan::Problem& problem);
   engine::Prepared made_ready(const plan::Plan& plan,
                               std::span<const engine::LetterOp> letters = {});
@@ -125,6 +137,8 @@ class Communicator::Impl {
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
   std::unique_ptr<engine::Executor> executor_;
+  std::shared_ptr<tune::Chooser> chooser_;    // null: fixed rules
+  std::optional<tune::DecisionTable> table_;  // for this machine
   using Calls = std::list<std::shared_ptr<Call>>;
   Calls calls_;  // the one used last comes first: the same order on every rank
   std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;

@@ -10,6 +10,8 @@ namespace weft::comm {
 
 using plan::Collective;
 using plan::Problem;
+using tune::Algorithm;
+using tune::Facts;
 
 namespace {
 
@@ -134,7 +136,7 @@ class Chooser {
 
   Algorithm first_of(Names names) const {
     for (const std::string_view name : names) {
-      auto algorithm = parse_algorithm(problem_.collective, name);
+      auto algorithm = tune::parse_algorithm(problem_.collective, name);
       if (may_run(algorithm, problem_, facts_)) return algorithm;
     }
     throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
@@ -145,14 +147,6 @@ class Chooser {
 };
 
 }  // namespace
-
-bool may_run(const Algorithm& algorithm, const Problem& problem, const Facts& facts) {
-  if (is_reduction(problem.collective) && facts.deterministic && !problem.associative &&
-      !algorithm.groups_alike_everywhere) {
-    return false;
-  }
-  return !algorithm.refusal(problem, facts.machine).has_value();
-}
 
 Algorithm choose(const Problem& problem, const Facts& facts) {
   return Chooser(problem, facts).choose();

@@ -4,8 +4,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "comm/algorithms.hpp"
 #include "engine/heap.hpp"
+#include "tune/algorithm.hpp"
 
 namespace weft::comm {
 
@@ -33,11 +33,13 @@ Settings Settings::from_environment() {
     const std::string text = env::text(variable.c_str()).value_or("");
     if (text.empty()) continue;
     try {
-      settings.algorithms[collective] = parse_algorithm(collective, text).name;
+      settings.algorithms[collective] = tune::parse_algorithm(collective, text).name;
     } catch (const UsageError& error) {
       throw_usage("{}={}: {}", variable, text, error.what());
     }
   }
+  settings.profile = env::text("WEFT_PROFILE").value_or("");
+  settings.table = env::text("WEFT_TABLE").value_or("");
   settings.deterministic = env::flag("WEFT_DETERMINISTIC").value_or(false);
   settings.port = verbs::PortSettings::from_environment();
   settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(settings.eager_bytes);

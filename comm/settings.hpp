@@ -20,6 +20,8 @@ struct Settings {
   std::string nodes;  // WEFT_NODES: virtual nodes; empty: the real ones
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..: an algorithm, by collective; none: chosen by size.
   std::map<plan::Collective, std::string> algorithms;
+  std::string profile;         // WEFT_PROFILE: see tune::find_profile()
+  std::string table;           // WEFT_TABLE: a decision table's file; empty: none
   bool deterministic = false;  // WEFT_DETERMINISTIC: reductions group alike on every placement
   verbs::PortSettings port;    // of the device that joins the nodes
   std::uint64_t eager_bytes = 8 << 10;      // WEFT_EAGER: larger messages go straight into place

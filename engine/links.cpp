@@ -111,6 +111,14 @@ std::vector<int> Links::missing(std::span<const int> peers) const {
   return result;
 }
 
+verbs::Endpoint& Links::open() {
+  if (endpoint_ == nullptr) {
+    endpoint_ = std::make_unique<verbs::Endpoint>(port_, node_ == nullptr ? 0 : node_->place());
+    registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint_, limits_);
+  }
+  return *endpoint_;
+}
+
 std::vector<std::string> Links::offer(std::span<const int> peers) {
   std::size_t local = 0;
   for (const int peer : peers) local += is_local(peer) ? 1 : 0;
@@ -124,11 +132,7 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
       offset += kInboxStep;
       continue;
     }
-    if (endpoint_ == nullptr) {
-      endpoint_ = std::make_unique<verbs::Endpoint>(port_, node_ == nullptr ? 0 : node_->place());
-      registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint_, limits_);
-    }
-    auto wire = std::make_unique<verbs::RcWire>(*endpoint_);
+    auto wire = std::make_unique<verbs::RcWire>(open());
     addresses.push_back(with_limit(rendezvous_bytes_, wire->address()));
     ends_[peer].wire = std::move(wire);
     ++wires_;

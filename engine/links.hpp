@@ -53,7 +53,9 @@ class Links {
   /// This rank has failed: nothing more is to be mended when the links go.
   void abandon() noexcept;
 
-  /// Null until a peer on another node was connected.
+  /// Opens the device unless it is open. Throws what that throws.
+  verbs::Endpoint& open();
+  /// Null until the device was opened, at the latest to connect a peer on another node.
   verbs::Endpoint* endpoint() const { return endpoint_.get(); }
   /// Of callers' buffers; there when the endpoint is.
   verbs::RegistrationCache* registrations() const { return registrations_.get(); }

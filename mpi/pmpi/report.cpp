@@ -69,6 +69,7 @@ void Tally::add(const Statistics& statistics) {
     same->seconds += entry.seconds;
   }
   if (!statistics.device.empty()) devices_.insert(statistics.device);
+  if (!statistics.profile.empty()) profiles_.insert(statistics.profile);
   if (!statistics.view.empty()) views_.insert(statistics.view);
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
   connections_ += statistics.connections;
@@ -84,6 +85,7 @@ void Tally::add(const Statistics& statistics) {
 std::string Tally::serialize() const {
   const std::lock_guard lock(mutex_);
   json result = {{"devices", devices_},
+                 {"profiles", profiles_},
                  {"views", views_},
                  {"notes", notes_},
                  {"connections", connections_},
@@ -162,7 +164,8 @@ void merge_rank(json& all, const json& one) {
     json* same = find_or_add(all["passed"], entry, {"collective", "why"});
     if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
   }
-  for (const char* key : {"devices", "views", "notes"}) merge_list(all[key], one.at(key));
+  for (const char* key : {"devices", "profiles", "views", "notes"})
+    merge_list(all[key], one.at(key));
   for (const char* key : {"heap_bytes", "cma_bytes"}) add_up(all, one, key);
   for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
                           "registrations", "registration_hits"}) {
@@ -194,10 +197,12 @@ std::string table(const json& all) {
                         entry["calls"].get<std::uint64_t>(), entry["why"].get<std::string>());
   }
   text += fmt::format(
-      "  device: {}; inside a node: {}; most on one rank: {} connections, {} reconnections, {} "
+      "  device: {}; algorithms chosen by {}; inside a node: {}; most on one rank: {} connections, "
+      "{} reconnections, {} "
       "bytes staged, {} "
       "bytes registered, {} buffers registered and {} found so\n",
       all["devices"].empty() ? "none needed" : joined(all["devices"]),
+      all["profiles"].empty() ? "fixed rules" : joined(all["profiles"]),
       all["views"].empty() ? "nothing" : joined(all["views"]),
       all["connections"].get<std::uint64_t>(), all["reconnections"].get<std::uint64_t>(),
       all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),

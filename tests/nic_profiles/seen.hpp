@@ -90,7 +90,8 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
     const bool start_shows = (stores_visibly && !all_stored && a.pio_bytes < a.eager_bytes) ||
                              (!stores && a.eager_bytes > 0 && a.eager_bytes < (4U << 20));
     if (start_shows) {
-      if (a.dma_start_ns > 0)
+      // It is the small difference of times in which the adapter's gap is, too.
+      if (a.dma_start_ns > 0.2 * a.message_gap_ns)
         add("dma_start_ns", [](const auto& h) { return h.adapter.dma_start_ns; });
       add("latency_ns and hop_ns", way);
     } else {

@@ -61,7 +61,8 @@ struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
   /// Algorithms by collective, both as `weft plan` names them: {"alltoall", "sa:between=bruck"}.
-  /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size.
+  /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size, and on several nodes by what is
+  /// known of the device (WEFT_PROFILE).
   std::map<std::string, std::string> algorithms;
   /// Reductions give bitwise the same on every placement of the same ranks. WEFT_DETERMINISTIC;
   /// default: no.
@@ -107,8 +108,9 @@ struct Statistics {
   std::uint64_t registrations = 0;      // of callers' buffers that were made
   std::uint64_t registration_hits = 0;  // calls that found theirs made
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
-  std::uint64_t heap_bytes = 0;         // copied from and to peers' buffers in shared heaps
-  std::uint64_t cma_bytes = 0;          // and to others by process_vm_readv
+  std::string profile;  // by which algorithms are chosen: "soft (catalogue)"; empty: fixed rules
+  std::uint64_t heap_bytes = 0;  // copied from and to peers' buffers in shared heaps
+  std::uint64_t cma_bytes = 0;   // and to others by process_vm_readv
   /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by cma),
   /// "cma", "staged".
   std::string view;

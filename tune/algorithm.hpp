@@ -11,7 +11,7 @@
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
 
-namespace weft::comm {
+namespace weft::tune {
 
 /// An algorithm of whatever room. A value.
 struct Algorithm {
@@ -51,7 +51,21 @@ Algorithm as_algorithm(const OfRoom& algorithm) {
   return one;
 }
 
-/// Ranks that a plan exchanges messages with, ascending.
-std::vector<int> peers_of(const plan::Plan& plan);
+/// The names in the registries, flat algorithms first, without parameters.
+struct Names {
+  std::vector<std::string_view> flat;
+  std::vector<std::string_view> schemes;
+};
+Names names_of(plan::Collective collective);
 
-}  // namespace weft::comm
+/// What a choice may depend on: facts that all ranks share.
+struct Facts {
+  const hierarchy::Machine& machine;
+  bool direct_views = false;   // local peers' buffers can be read where they lie
+  bool deterministic = false;  // reductions group their operands alike on every placement
+};
+
+/// Whether an algorithm may solve a problem there.
+bool may_run(const Algorithm& algorithm, const plan::Problem& problem, const Facts& facts);
+
+}  // namespace weft::tune

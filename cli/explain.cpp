@@ -1,0 +1,200 @@
+// weft explain: which algorithm is chosen, from what, and why.
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "base/error.hpp"
+#include "cli/command.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/scenario.hpp"
+#include "tune/choice.hpp"
+#include "tune/decision_table.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  ScenarioOptions scenario;
+  Text table;
+  bool direct = false;
+  bool deterministic = false;
+  bool json = false;
+};
+
+/// What was found for one size.
+struct Finding {
+  std::uint64_t bytes = 0;
+  std::vector<tune::Prediction> predictions;
+};
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+class Explanation {
+ public:
+  explicit Explanation(const Options& options)
+      : options_(options),
+        scenario_(options.scenario),
+        facts_{scenario_.machine(), options.direct, options.deterministic} {}
+
+  void run() {
+    const std::vector<std::uint64_t>& sizes = scenario_.sizes();
+    std::optional<Progress> bar;
+    tune::ChoiceOptions how{.exhaustive = true, .breakdown = true};
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      how.progress = [&](int done, int total) {
+        const auto each = static_cast<std::uint64_t>(total);
+        if (!bar) bar.emplace("simulating", each * sizes.size());
+        bar->update(i * each + static_cast<std::uint64_t>(done));
+      };
+      const auto& hardware = scenario_.profile().hardware;
+      findings_.push_back(
+          {sizes[i], tune::choose(scenario_.problem(sizes[i]), facts_, hardware, how)});
+    }
+  }
+
+  /// Of all sizes.
+  tune::DecisionTable table() const {
+    tune::DecisionTable table;
+    table.machine = to_string(scenario_.machine());
+    table.adapter = scenario_.profile().name;
+    table.date = today();
+    const plan::Problem like = scenario_.problem(0);
+    std::optional<Progress> bar;
+    const auto progress = [&](int done, int total) {
+      if (!bar) bar.emplace("tabulating", static_cast<std::uint64_t>(total));
+      bar->update(static_cast<std::uint64_t>(done));
+    };
+    const auto& hardware = scenario_.profile().hardware;
+    table.set(like.collective, tune::tabulate(like, facts_, hardware, {}, progress));
+    return table;
+  }
+
+  Json to_json_form() const {
+    Json results = Json::array();
+    for (const Finding& one : findings_) {
+      Json candidates = Json::array();
+      for (const auto& prediction : one.predictions) candidates.push_back(to_json_form(prediction));
+      results.push_back({{"bytes", one.bytes},
+                         {"chosen", one.predictions.front().algorithm.name},
+                         {"why", tune::explain(one.predictions)},
+                         {"candidates", candidates}});
+    }
+    return {{"collective", to_string(scenario_.collective())},
+            {"machine", to_string(scenario_.machine())},
+            {"nic", scenario_.profile().name},
+            {"results", results}};
+  }
+
+  std::string to_text() const {
+    std::string text;
+    for (const Finding& one : findings_) {
+      if (!text.empty()) text += "\n";
+      const std::string size = scenario_.collective() == plan::Collective::barrier
+                                   ? ""
+                                   : fmt::format(" of {}", counted(one.bytes, "byte"));
+      text += fmt::format("{}{} on {} with {}\n\n{:<44}{:>12}{:>10}",
+                          to_string(scenario_.collective()), size, to_string(scenario_.machine()),
+                          scenario_.profile().name, "algorithm", "time us", "messages");
+      for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
+        text += fmt::format("{:>12}", to_string(static_cast<sim::Cost>(cost)));
+      }
+      text += "\n";
+      for (const auto& prediction : one.predictions) text += row(prediction);
+      text += fmt::format("\n{}.\n", tune::explain(one.predictions));
+    }
+    return text;
+  }
+
+ private:
+  static std::string row(const tune::Prediction& one) {
+    std::string text =
+        fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name, one.time_ns / 1e3, one.messages);
+    for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
+      const auto mark = static_cast<sim::Cost>(cost) == tune::dominant(one) ? '*' : ' ';
+      text += fmt::format("{:>9.1f} %{}",
+                          100 * one.breakdown_ns[cost] / std::max(1e-3, one.time_ns), mark);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  }
+
+  static Json to_json_form(const tune::Prediction& one) {
+    Json breakdown = Json::object();
+    for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
+      breakdown[std::string(to_string(static_cast<sim::Cost>(cost)))] =
+          one.breakdown_ns[cost] / 1e3;
+    }
+    return {{"algorithm", one.algorithm.name}, {"time_us", one.time_ns / 1e3},
+            {"bound_us", one.bound_ns / 1e3},  {"messages", one.messages},
+            {"wire_bytes", one.wire_bytes},    {"dominant", to_string(tune::dominant(one))},
+            {"breakdown_us", breakdown}};
+  }
+
+  const Options& options_;
+  Scenario scenario_;
+  tune::Facts facts_;
+  std::vector<Finding> findings_;
+};
+
+int run(const Options& options) {
+  Explanation explanation(options);
+  std::ofstream file;  // opened before anything is simulated: a wrong name is told at once
+  if (options.table) {
+    if (options.scenario.collective == "alltoallv") {
+      throw_usage("--table={}: alltoallv takes none, as its ranks know their own counts only",
+                  *options.table);
+    }
+    file.open(*options.table, std::ios::binary | std::ios::trunc);
+    if (!file) throw_errno("open(" + *options.table + ")");
+  }
+  explanation.run();
+  if (options.table) {
+    file << to_json(explanation.table()) << std::flush;
+    if (!file) throw_errno("write(" + *options.table + ")");
+  }
+  if (options.json) {
+    print_json(explanation.to_json_form());
+  } else {
+    print(explanation.to_text());
+  }
+  return kHolds;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& tool, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = tool.add_subcommand(
+      "explain", "Say which algorithm is chosen, what the others would cost, and why");
+  options->scenario.add_to(*command);
+  command
+      ->add_flag("--direct", options->direct, "Neighbours' buffers can be read in place, as by CMA")
+      ->disable_flag_override();
+  command
+      ->add_flag("--deterministic", options->deterministic,
+                 "Reductions must group alike on every placement")
+      ->disable_flag_override();
+  command
+      ->add_option("--table", options->table,
+                   "Also write the choice for all sizes there (JSON): WEFT_TABLE takes it")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
+  command->footer(
+      "Candidates are simulated, as by `weft sim`; the fastest is chosen. The percentages say what "
+      "the\ntime goes into along the chain of ops that ends last; * marks the largest part.\n\n"
+      "Examples:\n"
+      "  weft explain alltoall --bytes 512 --nodes 64 --ppn 8 --nic qle7140\n"
+      "  weft explain allreduce --bytes 8,64K --machine 4x8 --nic connectx-6 --element 8 --json\n"
+      "  weft explain alltoall --bytes 512 --nodes 4 --ppn 8 --nic mt25208 --table table.json\n");
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::cli

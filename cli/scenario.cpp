@@ -1,0 +1,103 @@
+#include "cli/scenario.hpp"
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "cli/counts.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+constexpr int kMostSimulatedRanks = 1 << 20;
+
+hierarchy::Machine read_machine(const ScenarioOptions& options) {
+  MachineOptions machine = options.machine;
+  if (options.uneven) {
+    if (machine.given()) {
+      throw_usage(
+          "--uneven={}: says it all; not together with --machine, --nodes, --ppn or "
+          "--placement",
+          *options.uneven);
+    }
+    machine.machine = options.uneven;
+  }
+  return machine.read(kMostSimulatedRanks);
+}
+
+void check_options(const ScenarioOptions& options, plan::Collective collective) {
+  const auto only = [&](std::string_view option, const Text& text, bool is_right) {
+    if (text && !is_right) {
+      throw_usage("{}={}: {} takes none", option, *text, to_string(collective));
+    }
+  };
+  only("--root", options.root, is_rooted(collective));
+  only("--element", options.element, is_reduction(collective));
+  only("--operation", options.operation, is_reduction(collective));
+  only("--counts", options.counts, collective == plan::Collective::alltoallv);
+  if (options.in_place && !is_alltoall(collective)) {
+    throw_usage("--in-place: {} takes none", to_string(collective));
+  }
+  only("--bytes", options.bytes, collective != plan::Collective::barrier);
+}
+
+std::vector<std::uint64_t> read_sizes(const ScenarioOptions& options, plan::Collective collective) {
+  if (collective == plan::Collective::barrier) return {0};
+  return parse_sizes("--bytes", required(options.bytes, "--bytes, the sizes of a block,"), 0,
+                     kMostBlockBytes);
+}
+
+}  // namespace
+
+void ScenarioOptions::add_to(CLI::App& command) {
+  const auto text = [&command](const char* name, Text& target, const char* what,
+                               const char* value) {
+    command.add_option(name, target, what)->type_name(value);
+  };
+  text("collective", collective, "What to run: alltoall, broadcast, ...", "COLLECTIVE");
+  machine.add_to(command);
+  text("--uneven", uneven, "Ranks on each node: 1+3+4 (as --machine)", "A+B+..");
+  text("--nic", nic, "Adapter and nodes: a name in the catalogue, or a file (.json)", "NIC");
+  text("--bytes", bytes, "Sizes of a block, joined by commas (K, M, G: powers of 1024)", "B,..");
+  text("--root", root, "Root of rooted collectives [0]", "R");
+  text("--element", element, "Size of an element of reductions [1]", "B");
+  text("--operation", operation,
+       "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
+  text("--counts", counts,
+       "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]",
+       "KIND");
+  command.add_flag("--in-place", in_place, "Alltoall and alltoallv in place")
+      ->disable_flag_override();
+}
+
+Scenario::Scenario(const ScenarioOptions& options)
+    : options_(options),
+      collective_(parse_collective(options.collective)),
+      machine_(read_machine(options)),
+      profile_(nic_profiles::load(
+          required(options.nic, "--nic, a name in the catalogue or a file (.json),"))) {
+  check_options(options, collective_);
+  sizes_ = read_sizes(options, collective_);
+}
+
+plan::Problem Scenario::problem(std::uint64_t bytes) const {
+  const int ranks = machine_.ranks();
+  auto problem = make_problem(collective_, ranks, bytes, {});
+  if (options_.root) {
+    problem.root = static_cast<int>(env::parse_integer("--root", *options_.root, 0, ranks - 1));
+  }
+  if (options_.element) {
+    problem.element_bytes = env::parse_bytes("--element", *options_.element, 1, 1 << 20);
+    if (bytes % problem.element_bytes != 0) {
+      throw_usage("--element={}: blocks of {} bytes are not of whole elements", *options_.element,
+                  bytes);
+    }
+  }
+  if (options_.operation) set_operation(problem, *options_.operation);
+  problem.in_place = options_.in_place;
+  if (collective_ == plan::Collective::alltoallv) {
+    set_counts(problem, options_.counts.value_or("equal"));
+  }
+  return problem;
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,44 @@
+// What is run on which simulated cluster: the options that `sim` and `explain` share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "hierarchy/machine.hpp"
+#include "nic_profiles/profile.hpp"
+#include "plan/problem.hpp"
+
+namespace weft::cli {
+
+struct ScenarioOptions {
+  Text collective, bytes, root, element, operation, counts, nic, uneven;
+  MachineOptions machine;
+  bool in_place = false;
+
+  void add_to(CLI::App& command);
+};
+
+/// The options, read. A value.
+class Scenario {
+ public:
+  /// UsageError names the option, its value and what is allowed.
+  explicit Scenario(const ScenarioOptions& options);
+
+  plan::Collective collective() const { return collective_; }
+  const hierarchy::Machine& machine() const { return machine_; }
+  const nic_profiles::Profile& profile() const { return profile_; }
+  /// The sizes of --bytes; of a barrier {0}.
+  const std::vector<std::uint64_t>& sizes() const { return sizes_; }
+  /// UsageError where such blocks are not of whole elements.
+  plan::Problem problem(std::uint64_t bytes) const;
+
+ private:
+  ScenarioOptions options_;
+  plan::Collective collective_;
+  hierarchy::Machine machine_;
+  nic_profiles::Profile profile_;
+  std::vector<std::uint64_t> sizes_;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,128 @@
+// Which algorithm a call takes: what was asked for, what is chosen by what is known of the device,
+// or fixed rules.
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "comm/describe.hpp"
+#include "comm/impl.hpp"
+#include "comm/selection.hpp"
+#include "comm/together.hpp"
+#include "tune/candidates.hpp"
+#include "tune/profile_choice.hpp"
+
+namespace weft {
+
+using plan::Problem;
+
+namespace {
+
+/// What is before the next 0, which goes with it.
+std::string take(std::string_view& text) {
+  const auto end = std::min(text.find('\0'), text.size());
+  std::string part(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+}  // namespace
+
+std::string Communicator::Impl::profile_of_device() {
+  const auto device = [this]() -> std::optional<nic_profiles::DeviceName> {
+    try {
+      const verbs::Endpoint& endpoint = links_->open();
+      const verbs::Rail& rail = *endpoint.rails()[endpoint.nearest_first().front()];
+      return nic_profiles::DeviceName{rail.device(), rail.vendor(), rail.part()};
+    } catch (const Error&) {
+      return std::nullopt;  // whoever connects says why
+    }
+  };
+  std::string text;
+  const auto add = [&](const std::string& part) { (text += part) += '\0'; };
+  const auto found = tune::find_profile(settings_.profile, device);
+  add(found ? tune::describe(*found) : "");
+  add(found ? nic_profiles::to_json(found->profile) : "");
+  add(settings_.table.empty() ? "" : to_json(tune::load_table(settings_.table)));
+  return text;
+}
+
+void Communicator::Impl::find_profile() {
+  const auto all = together([&] { return rank_ == 0 ? profile_of_device() : std::string(); });
+  std::string_view known = all.front();
+  statistics_.profile = take(known);
+  const std::string profile = take(known);
+  const std::string table = take(known);
+  if (!table.empty()) {
+    table_ = tune::parse_table("WEFT_TABLE", table);
+    if (table_->machine != to_string(machine_)) table_.reset();
+  }
+  if (profile.empty()) return;
+  tune::Basis basis{machine_, nic_profiles::parse("rank 0's profile", profile).hardware,
+                    view_ != engine::View::staged || only_heaps_, settings_.deterministic};
+  // How large messages travel is the channel's affair, whatever the profile's MPI did.
+  basis.hardware.adapter.eager_bytes = settings_.eager_bytes;
+  const std::string text =
+      fmt::format("{} {:d} {:d} {} {}", to_string(machine_), basis.direct_views,
+                  basis.deterministic, settings_.eager_bytes, profile);
+  chooser_ = tune::shared_chooser(text, basis);
+}
+
+tune::Facts Communicator::Impl::facts_for(const Problem& problem) const {
+  // An alltoallv's buffers are not copied to where peers see them.
+  const bool sees = view_ != engine::View::staged ||
+                    (only_heaps_ && problem.collective != plan::Collective::alltoallv);
+  return {machine_, sees, settings_.deterministic};
+}
+
+std::optional<tune::Algorithm> Communicator::Impl::asked_for(const Problem& problem) const {
+  const auto may = [&](std::string_view name) -> std::optional<tune::Algorithm> {
+    auto algorithm = tune::parse_algorithm(problem.collective, name);
+    if (!tune::may_run(algorithm, problem, facts_for(problem))) return std::nullopt;
+    return algorithm;
+  };
+  const auto asked = settings_.algorithms.find(problem.collective);
+  if (asked != settings_.algorithms.end()) {
+    if (auto algorithm = may(asked->second)) return algorithm;
+  }
+  if (!table_) return std::nullopt;
+  const tune::Rule* rule = table_->find(problem.collective, tune::block_bytes(problem));
+  return rule == nullptr ? std::nullopt : may(rule->algorithm);
+}
+
+tune::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const {
+  if (auto algorithm = asked_for(problem)) return *algorithm;
+  if (chooser_ != nullptr) {
+    if (auto algorithm = chooser_->choose(problem)) return *algorithm;
+  }
+  return comm::choose(problem, facts_for(problem));
+}
+
+tune::Algorithm Communicator::Impl::agree_on_algorithm(const Problem& problem) {
+  // What all ranks find alike and at once needs no agreement.
+  if (auto algorithm = asked_for(problem)) return *algorithm;
+  if (chooser_ == nullptr) return comm::choose(problem, facts_for(problem));
+  const auto all = together([&] {
+    std::string text = rank_ == 0 ? algorithm_for(problem).name : std::string();
+    return (text += '\0') += comm::describe(problem);
+  });
+  std::string name;
+  std::vector<std::string_view> described;
+  for (const std::string& one : all) {
+    std::string_view rest = one;
+    const std::string first = take(rest);
+    if (described.empty()) name = first;
+    described.push_back(rest);
+  }
+  require_alike(described);
+  return tune::parse_algorithm(problem.collective, name);
+}
+
+void Communicator::Impl::require_alike(std::span<const std::string_view> described) {
+  for (std::size_t rank = 1; rank < described.size(); ++rank) {
+    if (described[rank] == described[0]) continue;
+    broken_ = fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0],
+                          described[rank], rank);
+    throw UsageError(broken_);
+  }
+}
+
+}  // namespace weft

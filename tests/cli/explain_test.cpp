@@ -1,0 +1,136 @@
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "nic_profiles/profile.hpp"
+#include "tests/cli/run_tool.hpp"
+#include "tune/choice.hpp"
+#include "tune/decision_table.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+json found_by(const std::string& line) {
+  const Ended ended = run_tool(words(line + " --json"));
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return json::parse(ended.out);
+}
+
+TEST(Explain, SaysWhatTheChoiceFinds) {
+  const auto found = found_by("explain alltoall --uneven 1+3+4 --nic qle7140 --bytes 64,4K");
+  EXPECT_EQ(found.at("nic"), "qle7140");
+  EXPECT_EQ(found.at("machine"), "1+3+4");
+  ASSERT_EQ(found.at("results").size(), 2u);
+  const auto machine = hierarchy::Machine::parse("1+3+4");
+  const auto hardware = nic_profiles::load("qle7140").hardware;
+  for (const auto& one : found.at("results")) {
+    const auto expected =
+        tune::choose(plan::Problem::alltoall(8, one.at("bytes")), tune::Facts{machine}, hardware,
+                     {.exhaustive = true, .breakdown = true});
+    EXPECT_EQ(one.at("chosen"), expected.front().algorithm.name);
+    EXPECT_EQ(one.at("why"), tune::explain(expected));
+    ASSERT_EQ(one.at("candidates").size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto& candidate = one.at("candidates")[i];
+      EXPECT_EQ(candidate.at("algorithm"), expected[i].algorithm.name);
+      EXPECT_DOUBLE_EQ(candidate.at("time_us"), expected[i].time_ns / 1e3);
+      double sum = 0;
+      double most = 0;
+      for (const auto& [name, part] : candidate.at("breakdown_us").items()) {
+        sum += part.get<double>();
+        most = std::max(most, part.get<double>());
+      }
+      EXPECT_NEAR(sum, candidate.at("time_us").get<double>(), 1e-3);
+      const auto dominant = candidate.at("dominant").get<std::string>();
+      EXPECT_EQ(candidate.at("breakdown_us").at(dominant), most);
+    }
+  }
+}
+
+TEST(Explain, PrintsATableTheChoiceAndWhy) {
+  const Ended ended =
+      run_tool(words("explain alltoall --bytes 512 --nodes 16 --ppn 8 --nic qle7140"));
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_TRUE(ended.out.starts_with("alltoall of 512 bytes on 16x8 with qle7140\n")) << ended.out;
+  for (const char* word :
+       {"isend", "leader:leaders=2", "startup", "contention", "spends most on"}) {
+    EXPECT_NE(ended.out.find(word), std::string::npos) << word << "\n" << ended.out;
+  }
+}
+
+TEST(Explain, TakesEveryCollective) {
+  for (const auto collective : plan::all_collectives()) {
+    const bool barrier = collective == plan::Collective::barrier;
+    const auto found =
+        found_by("explain " + std::string(to_string(collective)) +
+                 " --nodes 3 --ppn 2 --nic mt25408" + (barrier ? "" : " --bytes 96"));
+    EXPECT_GE(found.at("results")[0].at("candidates").size(), 3u) << to_string(collective);
+  }
+}
+
+TEST(Explain, LeavesOutWhatDeterministicReductionsMayNotTake) {
+  const std::string line = "explain allreduce --machine 2x4 --nic soft --bytes 64 --element 8";
+  const auto names = [&](const std::string& more) {
+    std::vector<std::string> list;
+    const json found = found_by(line + more);
+    for (const auto& one : found.at("results")[0].at("candidates")) {
+      list.push_back(one.at("algorithm"));
+    }
+    return list;
+  };
+  const auto has_leader = [](const std::vector<std::string>& list) {
+    return std::ranges::find(list, "leader") != list.end();
+  };
+  EXPECT_TRUE(has_leader(names("")));
+  EXPECT_FALSE(has_leader(names(" --deterministic")));
+}
+
+TEST(Explain, WritesADecisionTable) {
+  TemporaryFolder folder;
+  const auto path = (folder.path() / "table.json").string();
+  const auto found =
+      found_by("explain allgather --machine 2x3 --nic mt25208 --bytes 4K --table " + path);
+  const auto table = tune::load_table(path);
+  EXPECT_EQ(table.machine, "2x3");
+  EXPECT_EQ(table.adapter, "mt25208");
+  EXPECT_EQ(table.date.size(), 10u);
+  const auto* rule = table.find(plan::Collective::allgather, 4096);
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->algorithm, found.at("results")[0].at("chosen"));
+}
+
+TEST(Explain, RefusesInOneLine) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"explain alltoall --nodes 2 --ppn 2 --bytes 8", "--nic"},
+      {"explain alltoall --nodes 2 --ppn 2 --nic none --bytes 8", "none"},
+      {"explain alltoall --nodes 2 --ppn 2 --nic mt25208", "--bytes"},
+      {"explain alltoall --nic mt25208 --bytes 8", "--nodes"},
+      {"explain sorting --nodes 2 --ppn 2 --nic mt25208 --bytes 8", "sorting"},
+      {"explain alltoall --nodes 2 --ppn 2 --nic mt25208 --bytes 8 --algorithm sa", "--algorithm"},
+      {"explain alltoallv --nodes 2 --ppn 2 --nic mt25208 --bytes 8 --table x.json",
+       "--table=x.json"},
+  };
+  for (const auto& [line, said] : cases) {
+    const Ended ended = run_tool(words(line));
+    EXPECT_EQ(ended.code, 2) << line;
+    EXPECT_NE(ended.err.find(said), std::string::npos) << line << "\n" << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << line;
+  }
+  const Ended ended =
+      run_tool(words("explain alltoall --nodes 2 --ppn 2 --nic soft --bytes 8 --table /no/such/x"));
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_NE(ended.err.find("/no/such/x"), std::string::npos) << ended.err;
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,141 @@
+// Which algorithms communicators take, and by what.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "comm/selection.hpp"
+#include "nic_profiles/profile.hpp"
+#include "tests/comm/processes.hpp"
+#include "tests/comm/trouble.hpp"
+#include "tune/chooser.hpp"
+#include "tune/decision_table.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+constexpr int kRanks = 4;
+
+/// What a communicator says of itself: by what it chooses, then what it takes for `bytes`.
+std::string chosen(std::size_t bytes, const std::string& collective = "alltoall") {
+  Communicator comm(tcp_bootstrap());
+  if (const std::string wrong = test::exchange(comm, 0); !wrong.empty()) return wrong;
+  std::vector<std::byte> input(bytes * kRanks);
+  std::vector<std::byte> output(input.size());
+  comm.alltoall(input.data(), output.data(), bytes);
+  const Statistics statistics = comm.statistics();
+  std::string said =
+      fmt::format("{}: {}", statistics.profile, comm.algorithm_for(collective, bytes));
+  // What ran is what was announced.
+  bool ran = collective != "alltoall";
+  for (const auto& entry : statistics.entries) {
+    ran |= entry.algorithm == comm.algorithm_for("alltoall", bytes);
+  }
+  return ran ? said : said + " which did not run";
+}
+
+std::string expected(const std::string& adapter, std::size_t bytes) {
+  tune::Basis basis{hierarchy::Machine::uniform(2, 2), nic_profiles::load(adapter).hardware, true};
+  basis.hardware.adapter.eager_bytes = 8 << 10;
+  tune::Chooser chooser(basis);
+  return chooser.choose(plan::Problem::alltoall(kRanks, bytes))->name;
+}
+
+void expect_all(const Settings& settings, const std::function<std::string(int)>& body,
+                const std::string& said) {
+  for (const auto& end : test::run_processes(kRanks, settings, body)) EXPECT_EQ(end.said, said);
+}
+
+TEST(Profile, OfTheDeviceIsTheCataloguesUnlessOneWasProbed) {
+  const auto body = [](int) { return chosen(64); };
+  expect_all({{"WEFT_NODES", "2"}, {"WEFT_PROFILES", "/nowhere"}}, body,
+             "soft (catalogue): " + expected("soft", 64));
+}
+
+TEST(Profile, IsTheOneThatRankZeroNames) {
+  for (const char* adapter : {"qle7140", "mt25208", "connectx-6"}) {
+    for (const std::size_t bytes : {8, 4096}) {
+      const auto body = [&](int rank) {
+        // The others' would be an error.
+        ::setenv("WEFT_PROFILE", rank == 0 ? adapter : "nonsense", 1);
+        return chosen(bytes);
+      };
+      expect_all({{"WEFT_NODES", "2"}}, body,
+                 fmt::format("{} (WEFT_PROFILE): {}", adapter, expected(adapter, bytes)));
+    }
+  }
+}
+
+TEST(Profile, ThatIsWrongEndsEveryRankAlike) {
+  const auto body = [](int) { return chosen(64); };
+  const auto ended =
+      test::run_processes(kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "nonsense"}}, body);
+  for (const auto& end : ended) {
+    EXPECT_EQ(end.said.find("adapter 'nonsense': not in the catalogue"), 0u) << end.said;
+  }
+}
+
+TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
+  const auto fixed = [](const hierarchy::Machine& machine) {
+    return ": " + comm::choose(plan::Problem::alltoall(kRanks, 64), {machine, true}).name;
+  };
+  const auto body = [](int) { return chosen(64); };
+  expect_all({{"WEFT_NODES", "1"}, {"WEFT_PROFILE", "qle7140"}}, body,
+             fixed(hierarchy::Machine::uniform(1, kRanks)));
+  expect_all({{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "none"}}, body,
+             fixed(hierarchy::Machine::uniform(2, 2)));
+}
+
+TEST(Profile, LeavesDeterministicReductionsToWhatGroupsAlike) {
+  const auto body = [](int) { return chosen(64, "allreduce"); };
+  const auto ended = test::run_processes(
+      kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "soft"}, {"WEFT_DETERMINISTIC", "1"}}, body);
+  for (const auto& end : ended) {
+    const std::string name = end.said.substr(end.said.find(": ") + 2);
+    const auto algorithm = tune::parse_algorithm(plan::Collective::allreduce, name);
+    EXPECT_TRUE(algorithm.groups_alike_everywhere) << end.said;
+  }
+}
+
+class TableFile {
+ public:
+  explicit TableFile(const std::string& machine) {
+    tune::DecisionTable table;
+    table.machine = machine;
+    table.adapter = "soft";
+    table.date = "2026-11-21";
+    table.set(plan::Collective::alltoall, {{100, "pairwise-ring"}, {tune::Rule::kAnyBytes, "rd"}});
+    std::ofstream(path_) << to_json(table);
+  }
+  TableFile(const TableFile&) = delete;
+  TableFile& operator=(const TableFile&) = delete;
+  ~TableFile() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + fmt::format("weft-table-{}.json", ::getpid());
+};
+
+TEST(Table, DecidesOnTheMachineThatItNames) {
+  const TableFile file("2x2");
+  for (const auto& [bytes, name] : {std::pair<std::size_t, const char*>{64, "pairwise-ring"},
+                                    std::pair<std::size_t, const char*>{4096, "rd"}}) {
+    const auto body = [&](int) { return chosen(bytes); };
+    expect_all({{"WEFT_NODES", "2"}, {"WEFT_TABLE", file.path()}, {"WEFT_PROFILE", "none"}}, body,
+               fmt::format(": {}", name));
+  }
+}
+
+TEST(Table, OfAnotherMachineIsLeftAlone) {
+  const TableFile file("1+3");
+  const auto body = [](int) { return chosen(64); };
+  expect_all({{"WEFT_NODES", "2"}, {"WEFT_TABLE", file.path()}, {"WEFT_PROFILE", "qle7140"}}, body,
+             "qle7140 (WEFT_PROFILE): " + expected("qle7140", 64));
+}
+
+}  // namespace
+}  // namespace weft

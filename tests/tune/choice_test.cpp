@@ -1,0 +1,117 @@
+#include "tune/choice.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/error.hpp"
+#include "nic_profiles/profile.hpp"
+#include "tests/hierarchy/any_machine.hpp"
+#include "tests/nic_profiles/any_adapter.hpp"
+#include "tests/tune/any_problem.hpp"
+#include "tune/bound.hpp"
+#include "tune/candidates.hpp"
+
+namespace weft::tune {
+namespace {
+
+RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
+  const auto machine = hierarchy::any_machine(20);
+  const plan::Problem problem = any_problem(machine.ranks());
+  const Facts facts{machine, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+  const auto list = candidates(problem, facts);
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(
+        list, [&](const Algorithm& one) { return one.name.substr(0, one.name.find(':')) == name; });
+  };
+  for (const Algorithm& one : list) RC_ASSERT(may_run(one, problem, facts));
+  const Names names = names_of(problem.collective);
+  for (const auto name : names.flat) {
+    const auto algorithm = parse_algorithm(problem.collective, name);
+    RC_ASSERT(has(name) == may_run(algorithm, problem, facts));
+  }
+  for (const auto name : names.schemes) {
+    const auto algorithm = parse_algorithm(problem.collective, name);
+    RC_ASSERT(has(name) == (machine.widest() > 1 && may_run(algorithm, problem, facts)));
+  }
+}
+
+RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
+  const auto machine = hierarchy::any_machine(20);
+  const plan::Problem problem = any_problem(machine.ranks());
+  const Facts facts{machine, *rc::gen::arbitrary<bool>(), false};
+  sim::Hardware hardware = (*nic_profiles::any_adapter()).hardware;
+  hardware.rails = *rc::gen::inRange(1, 4);
+  const auto list = candidates(problem, facts);
+  const Algorithm& algorithm = list[*rc::gen::inRange<std::size_t>(0, list.size())];
+  RC_LOG() << algorithm.name << " " << to_string(problem.collective) << " " << problem.block_bytes
+           << " on " << to_string(machine);
+  const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
+  const auto result = sim::simulate(plan_of, machine, hardware);
+  // The simulator counts whole picoseconds.
+  RC_ASSERT(bound(algorithm, problem, machine, hardware).time_ns <= result.time_ns * 1.001 + 1);
+}
+
+RC_GTEST_PROP(Choice, LeavesOutOnlyWhatCannotBeBest, ()) {
+  const auto machine = hierarchy::any_machine(16);
+  const plan::Problem problem = any_problem(machine.ranks());
+  const Facts facts{machine, false, *rc::gen::arbitrary<bool>()};
+  const sim::Hardware hardware = (*nic_profiles::any_adapter()).hardware;
+  const auto all = choose(problem, facts, hardware, {.exhaustive = true});
+  const auto some = choose(problem, facts, hardware);
+  RC_ASSERT(std::ranges::all_of(all, &Prediction::simulated));
+  RC_ASSERT(std::ranges::is_sorted(all, {}, &Prediction::time_ns));
+  RC_ASSERT(some.size() == all.size());
+  RC_ASSERT(some.front().time_ns == all.front().time_ns);
+  for (const Prediction& one : all) RC_ASSERT(one.bound_ns <= one.time_ns * 1.001 + 1);
+}
+
+TEST(Choice, KeepsToItsBudget) {
+  const auto machine = hierarchy::Machine::uniform(8, 4);
+  const Facts facts{machine};
+  const auto problem = plan::Problem::alltoall(32, 512);
+  const sim::Hardware hardware = nic_profiles::load("mt25208").hardware;
+  for (const std::uint64_t most : {0, 3000, 20000}) {
+    std::uint64_t spent = 0;
+    const auto list = choose(problem, facts, hardware, {.most_ops = most, .exhaustive = true});
+    for (const Prediction& one : list) {
+      if (one.simulated) spent += bound(one.algorithm, problem, machine, hardware).ops;
+      EXPECT_GE(one.time_ns, one.bound_ns);
+    }
+    EXPECT_LE(spent, most);
+    EXPECT_EQ(spent > 0, most > 0);
+  }
+}
+
+TEST(Choice, TellsHowFarItIs) {
+  const auto machine = hierarchy::Machine::uniform(2, 2);
+  std::vector<int> seen;
+  int total = 0;
+  ChoiceOptions options;
+  options.progress = [&](int done, int of) {
+    seen.push_back(done);
+    total = of;
+  };
+  const auto list = choose(plan::Problem::alltoall(4, 64), Facts{machine},
+                           nic_profiles::load("soft").hardware, options);
+  ASSERT_EQ(static_cast<std::size_t>(total), list.size());
+  EXPECT_EQ(seen.front(), 0);
+  EXPECT_EQ(seen.back(), total - 1);
+}
+
+TEST(Choice, ExplainsItself) {
+  const auto machine = hierarchy::Machine::uniform(16, 8);
+  const auto list =
+      choose(plan::Problem::alltoall(machine.ranks(), 64), Facts{machine},
+             nic_profiles::load("qle7140").hardware, {.exhaustive = true, .breakdown = true});
+  const std::string text = explain(list);
+  EXPECT_TRUE(text.starts_with(list.front().algorithm.name + " spends most on ")) << text;
+  EXPECT_NE(text.find("% longer"), std::string::npos) << text;
+  double sum = 0;
+  for (const double part : list.front().breakdown_ns) sum += part;
+  EXPECT_NEAR(sum, list.front().time_ns, 1);
+}
+
+}  // namespace
+}  // namespace weft::tune

@@ -1,0 +1,104 @@
+// The classical rules come out of the model by themselves: nobody tells the choice of classes.
+// (Kumar, Mamidala and Panda, sections 5 and 7.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "alltoall/registry.hpp"
+#include "nic_profiles/profile.hpp"
+#include "tune/choice.hpp"
+
+namespace weft::tune {
+namespace {
+
+using hierarchy::Machine;
+using nic_profiles::Kind;
+
+/// What alltoall would take, by algorithm.
+class Times {
+ public:
+  Times(const std::string& adapter, const Machine& machine, std::uint64_t bytes)
+      : ppn_(machine.widest()),
+        list_(choose(plan::Problem::alltoall(machine.ranks(), bytes), Facts{machine},
+                     nic_profiles::load(adapter).hardware)) {
+    const auto problem = plan::Problem::alltoall(machine.ranks(), bytes);
+    for (const char* name : {"sa", "rd", "leader", "isend"}) {
+      const auto algorithm = alltoall::Algorithm::parse(name);
+      const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
+      by_name_[name] =
+          sim::simulate(plan_of, machine, nic_profiles::load(adapter).hardware).time_ns;
+    }
+  }
+
+  std::string best() const { return list_.front().algorithm.name; }
+  double best_ns() const { return list_.front().time_ns; }
+  double of(const std::string& name) const { return by_name_.at(name); }
+  /// The better of SA and RD, in which all cores send.
+  double all_cores() const { return std::min(of("sa"), of("rd")); }
+  /// How many ranks of a node the best one has on the network.
+  int senders() const {
+    const auto algorithm = alltoall::Algorithm::parse(best());
+    const auto& parameters = algorithm.parameters();
+    if (algorithm.name().starts_with("leader")) return std::min(parameters.leaders, ppn_);
+    return parameters.cores == 0 ? ppn_ : std::min(parameters.cores, ppn_);
+  }
+
+ private:
+  int ppn_;
+  std::vector<Prediction> list_;
+  std::map<std::string, double> by_name_;
+};
+
+class EveryAdapter : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryAdapter, HasSmallBlocksAggregatedByAsManyCoresAsItsClassLikes) {
+  const Times times(GetParam(), Machine::uniform(16, 8), 64);
+  const Kind kind = nic_profiles::load(GetParam()).kind;
+  EXPECT_FALSE(alltoall::Algorithm::parse(times.best()).is_flat()) << times.best();
+  EXPECT_LT(times.best_ns(), times.of("isend"));
+  if (kind == Kind::offload_degrading) {
+    // More senders hurt: leaders.
+    EXPECT_LT(times.senders(), 8) << times.best();
+    EXPECT_LT(times.of("leader"), times.all_cores());
+  } else {
+    // The cores feed the adapter, or it scales: all of them send.
+    EXPECT_LE(times.all_cores(), 1.05 * times.best_ns()) << times.best();
+    EXPECT_LT(times.all_cores(), times.of("leader"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAdapter, testing::ValuesIn(nic_profiles::names()),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
+
+TEST(InfiniHost, TakesLeadersOn64Nodes) {
+  for (const std::uint64_t bytes : {64, 512}) {
+    const Times times("mt25208", Machine::uniform(64, 8), bytes);
+    EXPECT_LT(times.senders(), 8) << bytes << ": " << times.best();
+    EXPECT_LT(times.of("leader"), times.all_cores()) << bytes;
+  }
+}
+
+TEST(InfiniPath, TakesSendSideAggregationOn64Nodes) {
+  for (const std::uint64_t bytes : {256, 512, 1024}) {
+    const Times times("qle7140", Machine::uniform(64, 8), bytes);
+    EXPECT_EQ(times.best(), "sa") << bytes;
+    EXPECT_LT(times.of("sa"), times.of("leader")) << bytes;
+    EXPECT_LT(times.of("sa"), times.of("isend")) << bytes;
+  }
+}
+
+TEST(ConnectX, TakesAllCoresOn4Nodes) {
+  for (const std::uint64_t bytes : {16, 64, 128}) {
+    const Times times("mt25408", Machine::uniform(4, 8), bytes);
+    EXPECT_TRUE(times.best() == "sa" || times.best() == "rd") << bytes << ": " << times.best();
+    EXPECT_LT(times.all_cores(), times.of("leader")) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace weft::tune

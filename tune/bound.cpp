@@ -1,0 +1,138 @@
+#include "tune/bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace weft::tune {
+
+using plan::Op;
+using plan::OpKind;
+
+namespace {
+
+double over(std::uint64_t bytes, double rate) {
+  return rate > 0 ? static_cast<double>(bytes) / rate : 0;
+}
+
+class Core {
+ public:
+  Core(const sim::Hardware& hardware)
+      : adapter_(hardware.adapter),
+        copy_start_ns_(hardware.node.copy_start_ns),
+        best_rate_(std::max({hardware.node.cached_bytes_per_ns, hardware.node.memory_bytes_per_ns,
+                             hardware.node.fresh_bytes_per_ns})),
+        cached_rate_(hardware.node.cached_bytes_per_ns),
+        reduce_rate_(hardware.node.reduce_bytes_per_ns) {}
+
+  /// What it keeps the core for.
+  double time_ns(const Op& op, bool remote) const {
+    const std::uint64_t bytes = op.kind == OpKind::send ? op.src.bytes() : op.dst.bytes();
+    const bool asks = bytes > adapter_.eager_bytes;
+    switch (op.kind) {
+      case OpKind::send:
+        if (!remote) return asks ? over(bytes, best_rate_) : copy_ns(op);
+        return adapter_.post_ns * (asks ? 2 : 1) + adapter_.poll_ns / 2 +
+               (bytes <= adapter_.pio_bytes ? over(bytes, adapter_.pio_bytes_per_ns) : 0);
+      case OpKind::recv:
+        if (remote) return adapter_.poll_ns * (asks ? 2 : 1);
+        return asks ? 0 : copy_start_ns_ * blocks(op.dst) + over(bytes, cached_rate_);
+      case OpKind::copy:
+        return copy_ns(op);
+      case OpKind::reduce:
+        return over(bytes, reduce_rate_);
+      case OpKind::signal:
+      case OpKind::wait:
+        return 0;
+    }
+    return 0;
+  }
+
+ private:
+  static double blocks(const plan::Slice& slice) {
+    return slice.empty() ? 1 : static_cast<double>(slice.count);
+  }
+  double copy_ns(const Op& op) const {
+    return copy_start_ns_ * std::max(blocks(op.src), op.kind == OpKind::copy ? blocks(op.dst) : 1) +
+           over(op.src.bytes(), best_rate_);
+  }
+
+  const sim::Adapter& adapter_;
+  double copy_start_ns_;
+  double best_rate_;
+  double cached_rate_;
+  double reduce_rate_;
+};
+
+/// What crosses one adapter.
+struct Traffic {
+  std::uint64_t sent = 0;  // messages
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+
+  double time_ns(const sim::Adapter& adapter, double most) const {
+    const double out = std::max(static_cast<double>(sent - std::min<std::uint64_t>(sent, 1)) *
+                                    adapter.message_gap_ns / most,
+                                over(sent_bytes, adapter.bytes_per_ns * most));
+    const double in = over(received_bytes, adapter.bytes_per_ns);
+    const double both = over(sent_bytes + received_bytes, adapter.both_ways_bytes_per_ns * most);
+    const bool limits_both = adapter.both_ways_bytes_per_ns > 0 &&
+                             adapter.both_ways_bytes_per_ns < 2 * adapter.bytes_per_ns;
+    return std::max({out, in, limits_both ? both : 0});
+  }
+};
+
+/// Of how the senders' total changes with their number.
+double best_scaling(const sim::Scaling& scaling, int senders) {
+  double best = 1;
+  for (int count = 1; count <= senders; ++count) best = std::max(best, scaling.at(count));
+  return best;
+}
+
+int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {
+  if (is_rooted(problem.collective)) return machine.node_of(problem.root);
+  int widest = 0;
+  for (int node = 1; node < machine.nodes(); ++node) {
+    if (machine.ranks_on(node).size() > machine.ranks_on(widest).size()) widest = node;
+  }
+  return widest;
+}
+
+}  // namespace
+
+Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
+            const hierarchy::Machine& machine, const sim::Hardware& hardware) {
+  const Core core(hardware);
+  const auto ranks = machine.ranks_on(node_to_look_at(problem, machine));
+  std::vector<Traffic> rails(static_cast<std::size_t>(std::max(1, hardware.rails)));
+  Bound result;
+  bool crosses = false;
+  for (const int rank : ranks) {
+    const plan::Plan plan = algorithm.plan(problem, machine, rank);
+    double busy_ns = 0;
+    for (const Op& op : plan.ops()) {
+      const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
+      const bool remote = message && !machine.same_node(op.peer, rank);
+      busy_ns += core.time_ns(op, remote);
+      crosses |= remote;
+      if (!remote) continue;
+      const bool sends = op.kind == OpKind::send;
+      // A message uses its sender's rail at both ends.
+      const int place = machine.place_of(sends ? rank : op.peer);
+      Traffic& rail = rails[static_cast<std::size_t>(place) % rails.size()];
+      rail.sent += sends;
+      (sends ? rail.sent_bytes : rail.received_bytes) += sends ? op.src.bytes() : op.dst.bytes();
+    }
+    result.ops += plan.ops().size();
+    result.time_ns = std::max(result.time_ns, busy_ns);
+  }
+  const double most = best_scaling(hardware.adapter.senders, static_cast<int>(ranks.size()));
+  for (const Traffic& rail : rails) {
+    result.time_ns = std::max(result.time_ns, rail.time_ns(hardware.adapter, most));
+  }
+  if (crosses) result.time_ns = std::max(result.time_ns, hardware.adapter.latency_ns);
+  result.ops = result.ops * static_cast<std::uint64_t>(machine.ranks()) / ranks.size();
+  return result;
+}
+
+}  // namespace weft::tune

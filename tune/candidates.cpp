@@ -1,0 +1,152 @@
+#include "tune/candidates.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "alltoall/registry.hpp"
+#include "gather/registry.hpp"
+#include "reduce/registry.hpp"
+
+namespace weft::tune {
+
+using plan::Collective;
+
+namespace {
+
+// From here on long data is cut into segments that follow one another.
+constexpr std::uint64_t kPipelined = 64 << 10;
+
+/// A candidate with parameters, and where it is worth a try.
+struct Extra {
+  std::string_view text;
+  int from_ranks = 0;  // of the widest node
+  std::uint64_t from_bytes = 0;
+};
+
+constexpr Extra kAlltoall[] = {
+    {"bruck:radix=4"},        {"sa:between=bruck"},    {"rd:between=bruck"},
+    {"leader:between=bruck"}, {"leader:leaders=2", 3}, {"leader:leaders=4", 5},
+    {"sa:cores=2", 5},
+};
+constexpr Extra kBroadcast[] = {
+    {"binomial:radix=4"},
+    {"leader:between=scatter-ring"},
+    {"leader:leaders=all"},
+    {"chain:segment=8192", 0, kPipelined},
+    {"binary:segment=8192", 0, kPipelined},
+    {"leader:segment=131072", 0, kPipelined},
+};
+constexpr Extra kOneToAll[] = {
+    {"binomial:radix=4"}, {"leader:between=sequential"}, {"leader:leaders=all"}};
+constexpr Extra kAllgather[] = {
+    {"leader:between=bruck"}, {"leader:between=doubling"},          {"leader:leaders=all"},
+    {"bruck:radix=4"},        {"leader:leaders=all,between=bruck"},
+};
+constexpr Extra kBarrier[] = {{"dissemination:radix=4"}, {"leader:between=tournament"}};
+constexpr Extra kReduce[] = {
+    {"leader:leaders=all"},
+    {"leader:between=halving-doubling"},
+    {"leader:leaders=all,between=halving-doubling"},
+    {"chain:segment=8192", 0, kPipelined},
+    {"binary:segment=8192", 0, kPipelined},
+};
+constexpr Extra kAllreduce[] = {
+    {"leader:leaders=all"},
+    {"leader:between=halving-doubling"},
+    {"leader:leaders=all,between=halving-doubling"},
+    {"leader:leaders=all,between=ring"},
+    {"neighbour-ring:segment=8192", 0, kPipelined},
+};
+constexpr Extra kReduceScatter[] = {{"leader:leaders=all"},
+                                    {"leader:leaders=all,between=pairwise"}};
+constexpr Extra kScan[] = {{"leader:between=chain"}};
+
+std::span<const Extra> extras_of(Collective collective) {
+  switch (collective) {
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      return kAlltoall;
+    case Collective::broadcast:
+      return kBroadcast;
+    case Collective::scatter:
+    case Collective::gather:
+      return kOneToAll;
+    case Collective::allgather:
+      return kAllgather;
+    case Collective::barrier:
+      return kBarrier;
+    case Collective::reduce:
+      return kReduce;
+    case Collective::allreduce:
+      return kAllreduce;
+    case Collective::reduce_scatter:
+      return kReduceScatter;
+    case Collective::scan:
+    case Collective::exscan:
+      return kScan;
+  }
+  return {};
+}
+
+/// What has a scheme read neighbours' buffers in place; nothing where it cannot.
+std::string_view direct_setting(Collective collective, std::string_view scheme) {
+  if (is_alltoall(collective)) return "direct=1";
+  if (is_reduction(collective)) {
+    const auto schemes = reduce::schemes();
+    const auto reads = [&](const reduce::Scheme& one) {
+      return one.collective == collective && one.name == scheme && one.reads_direct;
+    };
+    return std::ranges::any_of(schemes, reads) ? "direct=1" : "";
+  }
+  if (collective == Collective::barrier) return "";
+  const auto* const found = find_by_name(gather::table_of(collective).schemes, scheme);
+  return found != nullptr && found->reads_steps ? "inside=direct" : "";
+}
+
+}  // namespace
+
+std::uint64_t block_bytes(const plan::Problem& problem) {
+  std::uint64_t all = 0;
+  std::size_t blocks = 0;
+  const auto add = [&](std::span<const plan::Block> row) {
+    for (const plan::Block& block : row) all += block.bytes;
+    blocks += row.size();
+  };
+  add(problem.layout);
+  for (const auto& row : problem.receives) add(row);
+  return blocks == 0 ? problem.block_bytes : all / blocks;
+}
+
+std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
+  const Collective collective = problem.collective;
+  const Names names = names_of(collective);
+  const std::uint64_t bytes = block_bytes(problem);
+  // With one rank a node, or one node, there is nothing that a scheme could do for its neighbours.
+  const bool flat_machine = facts.machine.widest() == 1;
+  std::vector<Algorithm> list;
+  const auto add = [&](std::string_view text, bool scheme) {
+    if (scheme && flat_machine) return;
+    std::string whole(text);
+    if (scheme && facts.direct_views && bytes >= kDirectBytes) {
+      const auto setting = direct_setting(collective, text.substr(0, text.find(':')));
+      if (!setting.empty()) whole += (whole.find(':') == whole.npos ? ":" : ",");
+      whole += setting;
+    }
+    Algorithm algorithm = parse_algorithm(collective, whole);
+    const auto same = [&](const Algorithm& other) { return other.name == algorithm.name; };
+    if (std::ranges::any_of(list, same) || !may_run(algorithm, problem, facts)) return;
+    list.push_back(std::move(algorithm));
+  };
+  for (const auto name : names.flat) add(name, false);
+  for (const auto name : names.schemes) add(name, true);
+  for (const Extra& extra : extras_of(collective)) {
+    if (facts.machine.widest() < extra.from_ranks || bytes < extra.from_bytes) continue;
+    const auto name = extra.text.substr(0, extra.text.find(':'));
+    add(extra.text, std::ranges::find(names.schemes, name) != names.schemes.end());
+  }
+  return list;
+}
+
+}  // namespace weft::tune

@@ -1,0 +1,142 @@
+#include "tune/choice.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.hpp"
+#include "tune/bound.hpp"
+#include "tune/candidates.hpp"
+
+namespace weft::tune {
+
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const plan::Problem& problem, const Facts& facts, const sim::Hardware& hardware,
+             const ChoiceOptions& options)
+      : problem_(problem), facts_(facts), hardware_(hardware), options_(options) {}
+
+  std::vector<Prediction> run() {
+    for (Algorithm& algorithm : candidates(problem_, facts_)) {
+      const Bound least = bound(algorithm, problem_, facts_.machine, hardware_);
+      entries_.push_back({{std::move(algorithm), false, least.time_ns, least.time_ns}, least.ops});
+    }
+    if (entries_.empty()) {
+      throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
+    }
+    // What may be best comes first: the others then often need no simulation.
+    std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
+    int done = 0;
+    for (Entry& entry : entries_) {
+      if (options_.progress) options_.progress(done, static_cast<int>(entries_.size()));
+      ++done;
+      simulate(entry);
+    }
+    estimate();
+    std::vector<Prediction> predictions;
+    for (Entry& entry : entries_) predictions.push_back(std::move(entry.prediction));
+    std::ranges::stable_sort(predictions, {}, &Prediction::time_ns);
+    return predictions;
+  }
+
+ private:
+  struct Entry {
+    Prediction prediction;
+    std::uint64_t ops = 0;
+  };
+
+  void simulate(Entry& entry) {
+    Prediction& made = entry.prediction;
+    if (!options_.exhaustive && made.bound_ns >= best_ns_) return;
+    if (entry.ops > options_.most_ops - spent_ops_) return;
+    spent_ops_ += entry.ops;
+    sim::Options how;
+    how.breakdown = options_.breakdown;
+    const auto plan_of = [&](int rank) {
+      return made.algorithm.plan(problem_, facts_.machine, rank);
+    };
+    const sim::Result result = sim::simulate(plan_of, facts_.machine, hardware_, how);
+    made.simulated = true;
+    made.time_ns = result.time_ns;
+    made.messages = result.messages;
+    made.wire_bytes = result.wire_bytes;
+    made.breakdown_ns = result.breakdown_ns;
+    best_ns_ = std::min(best_ns_, made.time_ns);
+    if (made.bound_ns > 0) worst_ratio_ = std::max(worst_ratio_, made.time_ns / made.bound_ns);
+  }
+
+  void estimate() {
+    for (Entry& entry : entries_) {
+      if (!entry.prediction.simulated) entry.prediction.time_ns *= worst_ratio_;
+    }
+  }
+
+  const plan::Problem& problem_;
+  const Facts& facts_;
+  const sim::Hardware& hardware_;
+  const ChoiceOptions& options_;
+  std::vector<Entry> entries_;
+  std::uint64_t spent_ops_ = 0;
+  double best_ns_ = std::numeric_limits<double>::infinity();
+  double worst_ratio_ = 1;
+};
+
+std::string_view scheme_of(const Prediction& prediction) {
+  return std::string_view(prediction.algorithm.name).substr(0, prediction.algorithm.name.find(':'));
+}
+
+std::string_view describe(sim::Cost cost) {
+  switch (cost) {
+    case sim::Cost::startup:
+      return "starting messages";
+    case sim::Cost::wire:
+      return "the wire";
+    case sim::Cost::copy:
+      return "copies";
+    case sim::Cost::reduction:
+      return "reductions";
+    case sim::Cost::contention:
+      return "contention";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
+                               const sim::Hardware& hardware, const ChoiceOptions& options) {
+  return Comparison(problem, facts, hardware, options).run();
+}
+
+sim::Cost dominant(const Prediction& prediction) {
+  const auto& parts = prediction.breakdown_ns;
+  return static_cast<sim::Cost>(std::ranges::max_element(parts) - parts.begin());
+}
+
+std::string explain(const std::vector<Prediction>& predictions) {
+  const Prediction& best = predictions.front();
+  const std::string& name = best.algorithm.name;
+  if (!best.simulated) {
+    return fmt::format("{}: the least work for its busiest core and adapter; not simulated", name);
+  }
+  std::string text = fmt::format("{} spends most on {}", name, describe(dominant(best)));
+  const auto other = std::ranges::find_if(
+      predictions, [&](const Prediction& one) { return scheme_of(one) != scheme_of(best); });
+  if (other == predictions.end()) return text + "; nothing else applies";
+  text += fmt::format("; {}, the best of the others, takes {:.0f} % longer", other->algorithm.name,
+                      100 * (other->time_ns / std::max(best.time_ns, 1e-3) - 1));
+  if (!other->simulated) return text + ", as far as its bound tells";
+  const auto extra = [&](std::size_t cost) {
+    return other->breakdown_ns[cost] - best.breakdown_ns[cost];
+  };
+  std::size_t worst = 0;
+  for (std::size_t cost = 1; cost < sim::kCosts; ++cost) {
+    if (extra(cost) > extra(worst)) worst = cost;
+  }
+  if (extra(worst) <= 0) return text;
+  return text + fmt::format(": {:.1f} us more for {}", extra(worst) / 1e3,
+                            describe(static_cast<sim::Cost>(worst)));
+}
+
+}  // namespace weft::tune

@@ -1,0 +1,53 @@
+// The choice of an algorithm: candidates are predicted by the simulator, the fastest is taken.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plan/problem.hpp"
+#include "sim/simulator.hpp"
+#include "tune/algorithm.hpp"
+
+namespace weft::tune {
+
+struct Prediction {
+  Algorithm algorithm;
+  bool simulated = false;
+  double time_ns = 0;          ///< simulated; else estimated from the bound
+  double bound_ns = 0;         ///< it cannot be faster
+  std::uint64_t messages = 0;  ///< between nodes; known if simulated, as what follows is
+  std::uint64_t wire_bytes = 0;
+  std::array<double, sim::kCosts> breakdown_ns = {};  ///< by sim::Cost, if asked for
+};
+
+struct ChoiceOptions {
+  static constexpr std::uint64_t kAllOps = UINT64_MAX;
+
+  /// What all simulations together may take, in ops of plans: about a microsecond each. Candidates
+  /// for which too little is left are judged by their bound, times the most by which a simulation
+  /// exceeded its own.
+  std::uint64_t most_ops = kAllOps;
+  /// Also those are simulated whose bound is above the best time found: for people.
+  bool exhaustive = false;
+  bool breakdown = false;
+  /// Called before each candidate: how many are done, of how many.
+  std::function<void(int done, int total)> progress = nullptr;
+};
+
+/// Predictions for all candidates, the fastest first. Never empty: some algorithm always may run.
+/// The same arguments give the same on every machine. UsageError where problem and machine do not
+/// go together.
+std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
+                               const sim::Hardware& hardware, const ChoiceOptions& options = {});
+
+/// The cost on which a simulated prediction with a breakdown spends most.
+sim::Cost dominant(const Prediction& prediction);
+
+/// Why the first of `predictions` is the first, in one sentence: against the best one of another
+/// scheme. They must have breakdowns where they are simulated.
+std::string explain(const std::vector<Prediction>& predictions);
+
+}  // namespace weft::tune

@@ -1,0 +1,26 @@
+#include "tune/profile_choice.hpp"
+
+#include <fmt/format.h>
+
+namespace weft::tune {
+
+std::optional<FoundProfile> find_profile(
+    std::string_view setting,
+    const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
+  if (setting == "none") return std::nullopt;
+  if (!setting.empty()) return FoundProfile{nic_profiles::load(setting), "WEFT_PROFILE"};
+  const auto name = device();
+  if (!name) return std::nullopt;
+  if (auto probed = nic_profiles::load_probed(*name)) {
+    return FoundProfile{std::move(*probed), "probed"};
+  }
+  const auto known = nic_profiles::find(name->vendor, name->part);
+  if (!known) return std::nullopt;
+  return FoundProfile{nic_profiles::load(*known), "catalogue"};
+}
+
+std::string describe(const FoundProfile& found) {
+  return fmt::format("{} ({})", found.profile.name, found.origin);
+}
+
+}  // namespace weft::tune
