@@ -82,10 +82,11 @@ nic_profiles::Measurements take(nic_profiles::ProbeTarget& target, const Options
       target, progress, options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full);
 }
 
-/// Files are opened before anything is measured: a wrong name is told at once.
+/// To be opened before anything is measured: a wrong name is told at once.
 class OutputFile {
  public:
-  explicit OutputFile(Text path) : path_(std::move(path)) {
+  explicit OutputFile(Text path) : path_(std::move(path)) {}
+  void open() {
     if (!path_) return;
     file_.open(*path_, std::ios::binary | std::ios::trunc);
     if (!file_) throw_errno("open(" + *path_ + ")");
@@ -134,6 +135,8 @@ int simulate(const Options& options) {
   nic_profiles::SimulatedTarget target(nic_profiles::load(*options.simulate),
                                        pairs_of(options).value_or(kSimulatedPairs));
   OutputFile output(options.output), html(options.html);
+  output.open();
+  html.open();
   const nic_profiles::Report report(take(target, options));
   return show(report, options, output, html, nullptr);
 }
@@ -143,7 +146,11 @@ int drive(Bootstrap& bootstrap, const Options& options) {
   nic_profiles::DeviceName device;
   nic_profiles::Measurements taken;
   {
-    probe::DeviceTarget target(bootstrap);
+    // Together with the other ranks, which would else wait for one that has no file to write.
+    probe::DeviceTarget target(bootstrap, [&] {
+      output.open();
+      html.open();
+    });
     device = target.device();
     taken = take(target, options);
   }

@@ -45,6 +45,15 @@ double middle(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// The first that all ranks do. Collective.
+Bootstrap& begin(Bootstrap& bootstrap, const std::function<void()>& first) {
+  together(bootstrap, [&] {
+    if (first) first();
+    return std::string();
+  });
+  return bootstrap;
+}
+
 /// Ranks that are busy with a task, on each node.
 std::array<int, 2> active_ranks(const Task& task) {
   switch (task.kind) {
@@ -94,6 +103,9 @@ double gap_of(const Station& station, const std::vector<std::vector<double>>& an
 }
 
 }  // namespace
+
+DeviceTarget::DeviceTarget(Bootstrap& bootstrap, const std::function<void()>& first)
+    : station_(begin(bootstrap, first)) {}
 
 DeviceTarget::~DeviceTarget() {
   if (failed_) return;
@@ -154,7 +166,7 @@ double DeviceTarget::median(Task task) {
   ask(task);
   const std::int64_t begin = engine::now_ns();
   const auto one = times_of(ask(task));
-  const double each_ns = static_cast<double>(engine::now_ns() - begin);
+  const auto each_ns = static_cast<double>(engine::now_ns() - begin);
   if (each_ns > kLong_ns) return middle(one);
   // Where one repeat is shorter than the call for it, these are all the repeats that it takes.
   task.repeats = std::clamp(static_cast<int>(kBudget_ns / each_ns), kLeastRepeats, kMostRepeats);
@@ -224,6 +236,7 @@ double DeviceTarget::register_ns(std::uint64_t bytes) {
 }
 
 void serve(Bootstrap& bootstrap) {
+  begin(bootstrap, {});
   Station station(bootstrap);
   for (;;) {
     const std::string text = bootstrap.allgather("").front();

@@ -15,8 +15,8 @@ namespace weft::probe {
 /// Once a method has thrown, which ends serve() everywhere, nothing more can be asked.
 class DeviceTarget final : public nic_profiles::ProbeTarget {
  public:
-  /// Collective, as Station is.
-  explicit DeviceTarget(Bootstrap& bootstrap) : station_(bootstrap) {}
+  /// Collective, as Station is. `first` is run before anything else: where it throws, all end.
+  explicit DeviceTarget(Bootstrap& bootstrap, const std::function<void()>& first = {});
   /// Lets the others go.
   ~DeviceTarget() override;
 

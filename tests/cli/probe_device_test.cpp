@@ -143,7 +143,8 @@ TEST_F(DeviceProbe, RefusesWhatMakesNoSense) {
           "--pairs=2: the ranks that were started decide; it is for a probe by one process");
   const Ended nowhere = probe({"--html", "/nowhere/page.html"});
   EXPECT_EQ(nowhere.code, 1);
-  EXPECT_EQ(nowhere.err, "weft: open(/nowhere/page.html): No such file or directory (errno 2)\n");
+  EXPECT_EQ(nowhere.err,
+            "weft: rank 0: open(/nowhere/page.html): No such file or directory (errno 2)\n");
   const Ended device = run_tool({"probe", "--device", "mlx9_9"});
   EXPECT_EQ(device.code, 2);
   EXPECT_EQ(device.err.find("weft: WEFT_DEVICE=mlx9_9: "), 0U) << device.err;

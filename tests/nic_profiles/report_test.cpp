@@ -1,8 +1,11 @@
 #include "nic_profiles/report.hpp"
 
+#include <cstdio>
+
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "nic_profiles/chart.hpp"
 #include "nic_profiles/numbers.hpp"
 #include "nic_profiles/probe.hpp"
 #include "nic_profiles/simulated_target.hpp"
@@ -78,6 +81,36 @@ TEST(Probe, OfOnePairIsWhole) {
   SimulatedTarget target(load("qle7140"), 1);
   EXPECT_TRUE(probe(target).complete);
   EXPECT_THROW(SimulatedTarget(load("qle7140"), 0), UsageError);
+}
+
+/// Where the text of a plot that says `name` begins: x and y.
+std::pair<double, double> place_of(const std::string& svg, const std::string& name) {
+  const auto end = svg.find(">" + name + "</text>");
+  const auto begin = svg.rfind("<text x=\"", end);
+  double x = -1, y = -1;
+  EXPECT_EQ(std::sscanf(svg.c_str() + begin, "<text x=\"%lf\" y=\"%lf\"", &x, &y), 2) << name;
+  return {x, y};
+}
+
+TEST(Chart, KeepsTheNamesOfItsLegendApart) {
+  for (const std::size_t letters : {5, 20, 30, 60}) {
+    Chart chart{"title", "bytes", "us", true, true, {}};
+    for (const char letter : {'a', 'b', 'c'}) {
+      chart.series.push_back({std::string(letters, letter), {{1, 1}, {1024, 100}}});
+    }
+    const std::string svg = to_svg(chart);
+    auto before = place_of(svg, chart.series[0].name);
+    for (std::size_t i = 1; i < chart.series.size(); ++i) {
+      const auto [x, y] = place_of(svg, chart.series[i].name);
+      // The next one in a row, or in a row below.
+      if (y == before.second) {
+        EXPECT_GT(x - before.first, 6.0 * static_cast<double>(letters));
+      } else {
+        EXPECT_GE(y - before.second, 14);
+      }
+      before = {x, y};
+    }
+  }
 }
 
 }  // namespace

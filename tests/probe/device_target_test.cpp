@@ -108,6 +108,7 @@ TEST_F(Device, NeedsTwoNodes) {
 TEST_F(Device, EndsForAllWhenARankLeaves) {
   const auto errors = test::run_ranks(4, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     if (rank == 3) {
+      together(*bootstrap, [] { return std::string(); });
       const Station station(*bootstrap);
       return;
     }
@@ -131,6 +132,14 @@ TEST_F(Device, SaysTheSameEverywhere) {
               "rank 0: mmap(1152921504606846976 bytes): Cannot allocate memory "
               "(errno 12)");
   }
+}
+
+TEST_F(Device, EndsForAllWhereRankZeroCannotBegin) {
+  const auto errors = test::run_ranks(4, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    if (rank != 0) return serve(*bootstrap);
+    const DeviceTarget target(*bootstrap, [] { throw Error("no such folder"); });
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "rank 0: no such folder");
 }
 
 TEST_F(Device, StopsWhereItIsTold) {
