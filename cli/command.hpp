@@ -25,5 +25,6 @@ void add_check(CLI::App& tool, Action& action);
 void add_sim(CLI::App& tool, Action& action);
 void add_preload(CLI::App& tool, Action& action);
 void add_probe(CLI::App& tool, Action& action);
+void add_run(CLI::App& tool, Action& action);
 
 }  // namespace weft::cli

@@ -11,7 +11,8 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"info", "plan", "check", "sim", "preload", "probe"};
+const std::vector<std::string> kCommands = {"info",    "plan",  "check", "sim",
+                                            "preload", "probe", "run"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -24,8 +25,8 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"", "no command given; there are info, plan, check, sim, preload, probe"},
-    {"weave", "'weave': no such command; there are info, plan, check, sim, preload, probe"},
+    {"", "no command given; there are info, plan, check, sim, preload, probe, run"},
+    {"weave", "'weave': no such command; there are info, plan, check, sim, preload, probe, run"},
     {"--weave", "'--weave': no such option; there are --help, --version"},
     {"info --weave", "info --weave: no such option; there are --help, --json"},
     {"info plan", "info 'plan': one argument too many"},
@@ -196,6 +197,7 @@ TEST(Help, ShowsExamplesThatWork) {
       auto words = words_of(example);
       words.erase(words.begin());
       std::ranges::replace(words, "1..40", "1..4");
+      std::ranges::replace(words, "./program", WEFT_TEST_RANKS);
       const Ended ended = run_tool(words, {.directory = folder.path()});
       EXPECT_EQ(ended.code, 0) << example << "\n" << ended.err;
       EXPECT_NE(ended.out, "") << example;
