@@ -3,7 +3,9 @@
 // Small messages go as fragments through a ring of slots in the receiver's inbox. Payload lies
 // right-aligned before the slot's trailer, so that one contiguous write carries both and the
 // trailer's sequence number, at a fixed place, arrives last: nothing but sequence numbers is ever
-// written there, so stale bytes cannot be taken for a message. Large messages: the receiver opens a
+// written there, so stale bytes cannot be taken for a message. The first fragment takes what does
+// not fill a slot, so that the rest lies behind it without a gap and goes along in the same write
+// where the wire allows it. Large messages: the receiver opens a
 // window, which is to write its address to the sender's inbox (clear to send); the sender puts the
 // bytes straight into place and then counts up the receiver's `finished`. One window holds the
 // whole message, but where the receiver's memory could not be registered: then it is the wire's
@@ -148,6 +150,13 @@ class Channel {
   // channel_fragments.cpp
   Status send_fragments(Transfer& transfer) noexcept;
   Status recv_fragments(Transfer& transfer) noexcept;
+  std::uint32_t joined_slots(std::uint64_t bytes) const noexcept;
+  struct Composed {
+    std::size_t begin = 0;  // offsets in the outbox
+    std::size_t end = 0;
+    std::uint64_t last = 0;  // what the last 8 bytes are to be
+  };
+  Composed compose(Transfer& transfer) noexcept;
   Status return_credit() noexcept;
   Status tell_credit() noexcept;
   // channel_windows.cpp

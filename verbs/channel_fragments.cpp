@@ -14,6 +14,31 @@ void Channel::take_credit(std::uint32_t consumed) noexcept {
   if (static_cast<std::int32_t>(granted - slots_granted_) > 0) slots_granted_ = granted;
 }
 
+/// Slots that the next write of a message with `bytes` left takes: as many as lie in a row, if the
+/// wire joins them.
+std::uint32_t Channel::joined_slots(std::uint64_t bytes) const noexcept {
+  if (!wire_.joins_commits()) return 1;
+  const std::uint64_t wanted = (bytes + kPayloadBytes - 1) / kPayloadBytes;
+  const std::uint64_t in_a_row = kSlots - slots_sent_ % kSlots;
+  const std::uint64_t granted = slots_granted_ - slots_sent_;
+  return static_cast<std::uint32_t>(std::min({wanted, in_a_row, granted}));
+}
+
+/// Lays the next fragment into the outbox, all but the last 8 bytes of its slot.
+Channel::Composed Channel::compose(Transfer& transfer) noexcept {
+  const std::size_t odd = (transfer.layout.bytes() - transfer.moved) % kPayloadBytes;
+  const std::size_t bytes = odd == 0 ? kPayloadBytes : odd;
+  const std::size_t end = slots_sent_ % kSlots * kSlotBytes + kPayloadBytes;
+  Composed composed{end - round_up(bytes, std::size_t{8}), end + sizeof(Trailer), 0};
+  copy_out(transfer.layout, transfer.moved, wire_.outbox() + composed.begin, bytes);
+  const Trailer trailer{slots_consumed_, static_cast<std::uint32_t>(transfer.message),
+                        static_cast<std::uint32_t>(bytes), ++slots_sent_};
+  std::memcpy(wire_.outbox() + end, &trailer, 8);
+  std::memcpy(&composed.last, &trailer.bytes, sizeof composed.last);
+  transfer.moved += bytes;
+  return composed;
+}
+
 Status Channel::send_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
@@ -21,21 +46,22 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
       take_credit(static_cast<std::uint32_t>(load_acquire(mailbox().credit)));
       if (slots_sent_ == slots_granted_) return Status::again;
     }
-    const std::size_t slot = slots_sent_ % kSlots * kSlotBytes;
-    const std::size_t bytes = std::min<std::uint64_t>(total - transfer.moved, kPayloadBytes);
-    const std::size_t padded = round_up(bytes, std::size_t{8});
-    const std::size_t begin = slot + kPayloadBytes - padded;
-    copy_out(transfer.layout, transfer.moved, wire_.outbox() + begin, bytes);
-    Trailer trailer{slots_consumed_, static_cast<std::uint32_t>(transfer.message),
-                    static_cast<std::uint32_t>(bytes), slots_sent_ + 1};
-    std::memcpy(wire_.outbox() + slot + kPayloadBytes, &trailer, 8);
-    std::uint64_t last = 0;
-    std::memcpy(&last, &trailer.bytes, sizeof last);
-    const Status status = wire_.commit(begin, padded + sizeof(Trailer), last);
-    if (status != Status::ok) return status;
-    ++slots_sent_;
+    const std::uint64_t moved = transfer.moved;
+    const std::uint32_t sent = slots_sent_;
+    const std::uint32_t joined = joined_slots(total - moved);
+    Composed all = compose(transfer);
+    for (std::uint32_t i = 1; i < joined; ++i) {
+      std::memcpy(wire_.outbox() + all.end - sizeof all.last, &all.last, sizeof all.last);
+      const Composed next = compose(transfer);
+      all = {all.begin, next.end, next.last};
+    }
+    const Status status = wire_.commit(all.begin, all.end - all.begin, all.last);
+    if (status != Status::ok) {
+      transfer.moved = moved;
+      slots_sent_ = sent;
+      return status;
+    }
     slots_returned_ = slots_consumed_;
-    transfer.moved += bytes;
   }
   return Status::ok;
 }

@@ -19,7 +19,8 @@ Status Channel::replay() noexcept {
     const Seen peer = wire_.resume();
     if (!rewind(peer, landed)) return fail("the ends disagree on what had arrived");
     take_credit(peer.slots);
-    replayed_slots_ = peer.slots;
+    // It may have given credit since then, for slots that had arrived.
+    replayed_slots_ = slots_granted_ - std::uint32_t{kSlots};
     replayed_words_ = 0;
     replaying_ = true;
   }

@@ -152,6 +152,13 @@ Status RcWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last)
   return post(lane, request);
 }
 
+/// A completion hands on all bytes at once, and an adapter that places them in order does what is
+/// asked for. The software device is in order only as to the last 8.
+bool RcWire::joins_commits() const noexcept {
+  const RcAddress& peer = lanes_[commits_]->peer();
+  return peer.immediate != 0 || peer.software == 0;
+}
+
 /// The lane with the least share of the puts under way; the nearest of those. Null when none may
 /// touch both ends' memory.
 RcLane* RcWire::least_used(const RemoteKeys& keys, std::uint32_t local_key) const noexcept {

@@ -37,6 +37,7 @@ class RcWire final : public Wire {
   void connect(std::string_view peer_address);
 
   Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override;
+  bool joins_commits() const noexcept override;
   bool can_put() const noexcept override { return true; }
   Status put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
              std::uint32_t local_key, std::size_t bytes) noexcept override;

@@ -42,6 +42,9 @@ class Wire {
   /// caller has composed all but the last 8, which the outbox holds, too, once this is ok. Commits
   /// appear in the order in which they were made, and after earlier puts if lands_in_order().
   virtual Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept = 0;
+  /// Whether what was to be several commits of adjoining bytes may be one: whoever finds one of
+  /// their last 8 bytes in the peer's inbox finds all bytes before these, too.
+  virtual bool joins_commits() const noexcept { return false; }
 
   /// Whether put() works here: the same answer at both ends.
   virtual bool can_put() const noexcept = 0;

@@ -22,7 +22,7 @@ namespace {
 class SlowWire final : public Wire {
  public:
   SlowWire(std::mt19937& random, bool puts, std::size_t ways)
-      : random_(random), puts_allowed_(puts), later_(ways) {
+      : random_(random), puts_allowed_(puts), joins_(random() % 2 == 0), later_(ways) {
     memory_.resize(2 * kInboxBytes / sizeof(Line));
     inbox_ = reinterpret_cast<std::byte*>(memory_.data());
     bounce_memory_.resize(2 * kBounceBytes);
@@ -38,12 +38,13 @@ class SlowWire final : public Wire {
     std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
     std::vector<std::byte> copy(outbox_ + offset, outbox_ + offset + bytes);
     later_.front().emplace_back([this, offset, copy = std::move(copy)](bool whole) {
-      // The last word comes last.
-      const std::size_t part = whole ? copy.size() : random_() % (copy.size() - 7);
+      // Words come whole, the last one last.
+      const std::size_t part = whole ? copy.size() : random_() % (copy.size() / 8) * 8;
       std::memcpy(peer_->inbox_ + offset, copy.data(), part);
     });
     return Status::ok;
   }
+  bool joins_commits() const noexcept override { return joins_; }
   bool can_put() const noexcept override { return puts_allowed_; }
   bool needs_keys() const noexcept override { return true; }
   RemoteKeys remote_keys(std::uint32_t key) const noexcept override { return {key, key + 1}; }
@@ -125,6 +126,7 @@ class SlowWire final : public Wire {
   }
 
   bool puts_allowed_;
+  bool joins_;
   bool broken_ = false;
   bool down_ = false;
   Seen peer_seen_;
@@ -249,7 +251,8 @@ void exchange(Pair& pair, int breaks) {
       SlowWire::interrupt(pair.a, pair.b);
       --breaks;
     }
-    RC_ASSERT((random() % 2 == 0 ? pair.from_a : pair.from_b).progress() != Status::failed);
+    Channel& moved = random() % 2 == 0 ? pair.from_a : pair.from_b;
+    if (moved.progress() == Status::failed) RC_FAIL(moved.failure());
     for (auto* messages : {&forth, &back}) {
       for (Message& message : *messages) message.take_back();
     }
