@@ -95,6 +95,7 @@ int run(int argc, char** argv) {
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
+      "  weft probe --html adapter.html\n"
       "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n"
       "  weft run --one-address-space -n 8 ./program\n\n"
       "weft COMMAND --help says more.");

@@ -1,31 +1,53 @@
 // weft probe: measures how an adapter behaves, and says what class it is of.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <optional>
 
+#include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "hierarchy/detect.hpp"
 #include "nic_profiles/probe.hpp"
 #include "nic_profiles/report.hpp"
 #include "nic_profiles/simulated_target.hpp"
+#include "nic_profiles/store.hpp"
+#include "probe/device_target.hpp"
+#include "probe/job.hpp"
+#include "probe/ranks.hpp"
 
 namespace weft::cli {
 
 namespace {
 
 struct Options {
-  Text simulate, html, output;
+  Text simulate, device, peer_device, pairs, html, output;
+  bool quick = false;
+  bool keep = true;
   bool json = false;
 };
 
+constexpr int kSimulatedPairs = 8;
+// Of a probe by one process: two show what a second one does, more than the paper's nodes had cores
+// show little.
+constexpr int kLeastPairs = 2;
+constexpr int kMostPairs = 8;
+constexpr int kMostAllowedPairs = 64;
+
+std::optional<int> pairs_of(const Options& options) {
+  if (!options.pairs) return std::nullopt;
+  return static_cast<int>(env::parse_integer("--pairs", *options.pairs, 1, kMostAllowedPairs));
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
-/// While it lives, a first interrupt is noted, and a second one ends the tool.
+/// While it lives, a first interrupt is noted, and a second one ends the tool. mpirun tells its
+/// ranks of one by SIGTERM.
 class NoteInterrupt {
  public:
   NoteInterrupt() {
@@ -33,25 +55,31 @@ class NoteInterrupt {
     struct sigaction action = {};
     action.sa_handler = [](int) { interrupted = 1; };
     action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-    ::sigaction(SIGINT, &action, &before_);
+    ::sigaction(SIGINT, &action, &interrupt_before_);
+    ::sigaction(SIGTERM, &action, &terminate_before_);
   }
   NoteInterrupt(const NoteInterrupt&) = delete;
   NoteInterrupt& operator=(const NoteInterrupt&) = delete;
-  ~NoteInterrupt() { ::sigaction(SIGINT, &before_, nullptr); }
+  ~NoteInterrupt() {
+    ::sigaction(SIGINT, &interrupt_before_, nullptr);
+    ::sigaction(SIGTERM, &terminate_before_, nullptr);
+  }
 
  private:
-  struct sigaction before_ = {};
+  struct sigaction interrupt_before_ = {};
+  struct sigaction terminate_before_ = {};
 };
 
-nic_profiles::Measurements take(nic_profiles::ProbeTarget& target) {
+nic_profiles::Measurements take(nic_profiles::ProbeTarget& target, const Options& options) {
   const NoteInterrupt note;
   std::optional<Progress> bar;
-  int shown_total = 0;
-  return nic_profiles::probe(target, [&](int done, int total) {
-    if (!bar) bar.emplace("probing", static_cast<std::uint64_t>(shown_total = total));
+  const auto progress = [&](int done, int total) {
+    if (!bar) bar.emplace("probing", static_cast<std::uint64_t>(total));
     bar->update(static_cast<std::uint64_t>(done));
     return interrupted == 0;
-  });
+  };
+  return nic_profiles::probe(
+      target, progress, options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full);
 }
 
 /// Files are opened before anything is measured: a wrong name is told at once.
@@ -73,17 +101,78 @@ class OutputFile {
   std::ofstream file_;
 };
 
-int run(const Options& options) {
-  const std::string& name = required(options.simulate, "--simulate NAME, an adapter or a file,");
-  nic_profiles::SimulatedTarget target(nic_profiles::load(name));
-  OutputFile output(options.output), html(options.html);
-  const nic_profiles::Report report(take(target));
+/// Writes and prints what was found. `device`: what it was probed on; null: nothing real.
+int show(const nic_profiles::Report& report, const Options& options, OutputFile& output,
+         OutputFile& html, const nic_profiles::DeviceName* device) {
   const std::string json = to_json(report);
   output.write(json);
   html.write(to_html(report));
   print(options.json ? json : to_table(report));
-  if (report.measurements.complete) return kHolds;
-  throw Error("interrupted: the result is partial, and says so");
+  if (!report.measurements.complete) {
+    throw Error("interrupted: the result is partial, and says so");
+  }
+  if (device != nullptr && options.keep) {
+    const std::string path = nic_profiles::keep_probed(*device, json);
+    if (!options.json) print(fmt::format("\nkept for programs: {}\n", path));
+  }
+  return kHolds;
+}
+
+int simulate(const Options& options) {
+  const std::pair<const char*, bool> devices_own[] = {
+      {"--device", options.device.has_value()}, {"--peer-device", options.peer_device.has_value()}};
+  for (const auto& [name, given] : devices_own) {
+    if (given) throw_usage("{}: not together with --simulate, which needs no device", name);
+  }
+  nic_profiles::SimulatedTarget target(nic_profiles::load(*options.simulate),
+                                       pairs_of(options).value_or(kSimulatedPairs));
+  OutputFile output(options.output), html(options.html);
+  const nic_profiles::Report report(take(target, options));
+  return show(report, options, output, html, nullptr);
+}
+
+int drive(Bootstrap& bootstrap, const Options& options) {
+  OutputFile output(options.output), html(options.html);
+  nic_profiles::DeviceName device;
+  nic_profiles::Measurements taken;
+  {
+    probe::DeviceTarget target(bootstrap);
+    device = target.device();
+    taken = take(target, options);
+  }
+  return show(nic_profiles::Report(std::move(taken)), options, output, html, &device);
+}
+
+/// As one of the ranks that somebody has started.
+int take_part(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
+  if (options.pairs) {
+    throw_usage("--pairs={}: the ranks that were started decide; it is for a probe by one process",
+                *options.pairs);
+  }
+  if (options.peer_device) {
+    throw_usage(
+        "--peer-device={}: each rank has its own WEFT_DEVICE; it is for a probe by one "
+        "process",
+        *options.peer_device);
+  }
+  if (bootstrap->rank() == 0) return drive(*bootstrap, options);
+  // An interrupt is for rank 0, which lets the others go.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  probe::serve(*bootstrap);
+  return kHolds;
+}
+
+int run(const Options& options) {
+  if (options.simulate) return simulate(options);
+  if (options.device) ::setenv("WEFT_DEVICE", options.device->c_str(), 1);
+  if (env::text("WEFT_SIZE")) return take_part(tcp_bootstrap(), options);
+  if (auto job = probe::job_bootstrap()) return take_part(std::move(job), options);
+  const int cores = hierarchy::usable_cores();
+  const int pairs = pairs_of(options).value_or(std::clamp(cores / 2, kLeastPairs, kMostPairs));
+  probe::ForkedRanks ranks(2 * pairs, options.peer_device.value_or(""));
+  const auto bootstrap = ranks.bootstrap();
+  return drive(*bootstrap, options);
 }
 
 }  // namespace
@@ -92,21 +181,32 @@ void add_probe(CLI::App& tool, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       tool.add_subcommand("probe", "Measure how an adapter behaves, and classify it");
-  command
-      ->add_option("--simulate", options->simulate,
-                   "Probe the simulated adapter of that name or profile")
-      ->type_name("NAME");
+  const auto add = [&](const char* name, Text& text, const char* type, const char* help) {
+    command->add_option(name, text, help)->type_name(type);
+  };
+  add("--device", options->device, "NAME", "The device or port, as WEFT_DEVICE names it");
+  add("--peer-device", options->peer_device, "NAME", "That of the second node [the same]");
+  add("--pairs", options->pairs, "N",
+      "Ranks on each node [half of the cores, from 2 to 8; 8 simulated]");
+  add("--simulate", options->simulate, "NAME",
+      "Probe the simulated adapter of that name or profile");
+  command->add_flag("--quick", options->quick, "Measure fewer sizes")->disable_flag_override();
   command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
-  command
-      ->add_option("--output", options->output,
-                   "Write the JSON there; --nic takes the file as a profile")
-      ->type_name("FILE");
-  command->add_option("--html", options->html, "Write a page with plots there")->type_name("FILE");
+  add("--output", options->output, "FILE", "Write the JSON there; --nic takes it as a profile");
+  add("--html", options->html, "FILE", "Write a page with plots there");
+  command->add_flag("!--no-keep", options->keep, "Do not keep the profile for programs to find")
+      ->disable_flag_override();
   command->footer(
-      "Ctrl-C stops the probe: what was measured is written, marked as partial, and the tool ends\n"
-      "with 1.\n\n"
+      "Alone it starts ranks of its own, two nodes of them on this machine. Ranks of it on two\n"
+      "nodes, started by mpirun or joined by WEFT_RANK, WEFT_SIZE and WEFT_ROOT, measure between\n"
+      "them, and rank 0 reports.\n"
+      "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles.\n\n"
+      "Ctrl-C stops the probe: what was measured is written, marked as partial and not kept, and\n"
+      "the tool ends with 1.\n\n"
       "Examples:\n"
-      "  weft probe --simulate qle7140\n"
+      "  weft probe\n"
+      "  weft probe --device mlx5_0 --html mlx5_0.html\n"
+      "  mpirun --map-by ppr:8:node weft probe\n"
       "  weft probe --simulate mt25208 --html mt25208.html --output mt25208.json");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,14 +11,18 @@ namespace weft::nic_profiles {
 
 namespace {
 
-// Okabe and Ito's colours, which people with any colour vision tell apart on white and on black.
-constexpr std::array kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                 "#E69F00", "#56B4E9", "#999999", "#8C6BB1"};
+// Okabe and Ito's colours, which people with any colour vision tell apart; a page may set others,
+// as --c0 to --c7, where its ground is dark.
+constexpr std::array kColours = {"var(--c0,#0072B2)", "var(--c1,#D55E00)", "var(--c2,#009E73)",
+                                 "var(--c3,#CC79A7)", "var(--c4,#E69F00)", "var(--c5,#56B4E9)",
+                                 "var(--c6,#777777)", "var(--c7,#8C6BB1)"};
 
 constexpr double kWidth = 560, kHeight = 320;
 constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 48;
 constexpr double kLegendRow = 20;
-constexpr std::size_t kLegendColumns = 4;
+constexpr std::size_t kMostLegendColumns = 4;
+constexpr double kLegendMark = 34, kLetter = 7;  // widths
+constexpr double kTickText = 68;
 
 /// An axis: from values to positions.
 struct Axis {
@@ -79,8 +84,7 @@ Axis y_axis(const Chart& chart) {
   if (!chart.y_logarithmic || !(low > 0)) {
     return {0, high * 1.05, false, kHeight - kBottom, kTop};
   }
-  return {std::floor(std::log2(low)), std::ceil(std::log2(high * 1.001)), true, kHeight - kBottom,
-          kTop};
+  return {std::log2(low / 1.2), std::log2(high * 1.2), true, kHeight - kBottom, kTop};
 }
 
 std::string grid_line(double x1, double y1, double x2, double y2) {
@@ -88,14 +92,25 @@ std::string grid_line(double x1, double y1, double x2, double y2) {
                      y1, x2, y2);
 }
 
+/// No more powers of two than have room for their text; of counts, those that are there.
+std::set<double> x_ticks(const Chart& chart, const Axis& axis) {
+  std::set<double> ticks;
+  if (!chart.x_is_bytes) {
+    for_points(chart, [&](double x, double) { ticks.insert(x); });
+    return ticks;
+  }
+  const double most = std::floor((kWidth - kLeft - kRight) / kTickText);
+  const double step = std::max(1.0, std::ceil((axis.high - axis.low) / most));
+  for (double power = std::ceil(axis.low); power <= axis.high + 1e-9; power += step) {
+    ticks.insert(std::exp2(power));
+  }
+  return ticks;
+}
+
 std::string draw_x_axis(const Chart& chart, const Axis& axis) {
   const double base = kHeight - kBottom;
   std::string svg;
-  // No more ticks than have room for their text.
-  const double step = chart.x_is_bytes ? std::max(1.0, std::ceil((axis.high - axis.low) / 10))
-                                       : std::max(1.0, tick_distance(axis.high - axis.low));
-  for (double v = std::ceil(axis.low); v <= axis.high + 1e-9; v += step) {
-    const double value = chart.x_is_bytes ? std::exp2(v) : v;
+  for (const double value : x_ticks(chart, axis)) {
     svg += grid_line(axis.at(value), kTop, axis.at(value), base);
     svg +=
         fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", axis.at(value),
@@ -106,12 +121,28 @@ std::string draw_x_axis(const Chart& chart, const Axis& axis) {
   return svg + "\n";
 }
 
+/// Powers of ten on a logarithmic axis, and 2 and 5 times these where they are few.
+std::vector<double> y_ticks(const Axis& axis) {
+  std::vector<double> ticks;
+  if (!axis.logarithmic) {
+    const double step = tick_distance(axis.high);
+    for (double value = 0; value <= axis.high + 1e-9; value += step) ticks.push_back(value);
+    return ticks;
+  }
+  const double low = std::exp2(axis.low), high = std::exp2(axis.high);
+  const bool few = high / low < 1e3;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = factor * power;
+      if (value >= low && value <= high && (few || factor == 1)) ticks.push_back(value);
+    }
+  }
+  return ticks;
+}
+
 std::string draw_y_axis(const Chart& chart, const Axis& axis) {
   std::string svg;
-  const double step = axis.logarithmic ? std::max(1.0, std::ceil((axis.high - axis.low) / 8))
-                                       : tick_distance(axis.high);
-  for (double v = axis.low; v <= axis.high + 1e-9; v += step) {
-    const double value = axis.logarithmic ? std::exp2(v) : v;
+  for (const double value : y_ticks(axis)) {
     const double y = axis.at(value);
     svg += grid_line(kLeft, y, kWidth - kRight, y);
     svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6,
@@ -128,23 +159,34 @@ std::string draw_series(const Chart& chart, const Series& series, const char* co
   std::string line, dots;
   for (const auto& [value_x, value_y] : series.points) {
     line += fmt::format("{:.1f},{:.1f} ", x.at(value_x), y.at(value_y));
-    dots += fmt::format(
-        R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"><title>{}: {}, {}</title></circle>)",
-        x.at(value_x), y.at(value_y), colour, escape_html(series.name),
-        chart.x_is_bytes ? bytes_text(value_x) : number_text(value_x), number_text(value_y));
+    dots += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" style="fill:{}">)"
+                        "<title>{}: {}, {}</title></circle>",
+                        x.at(value_x), y.at(value_y), colour, escape_html(series.name),
+                        chart.x_is_bytes ? bytes_text(value_x) : number_text(value_x),
+                        number_text(value_y));
   }
-  return fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2"/>)", line,
+  return fmt::format(R"(<polyline points="{}" style="fill:none;stroke:{};stroke-width:2"/>)", line,
                      colour) +
          dots + "\n";
 }
 
+/// As many columns as have room for the longest name.
+std::size_t legend_columns(const Chart& chart) {
+  std::size_t longest = 1;
+  for (const Series& series : chart.series) longest = std::max(longest, series.name.size());
+  const double each = kLegendMark + kLetter * static_cast<double>(longest);
+  const auto room = static_cast<std::size_t>((kWidth - kLeft) / each);
+  return std::clamp<std::size_t>(room, 1, kMostLegendColumns);
+}
+
 std::string draw_legend(const Chart& chart) {
+  const std::size_t columns = legend_columns(chart);
   std::string svg;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    const double x = kLeft + static_cast<double>(i % kLegendColumns) * (kWidth - kLeft) /
-                                 static_cast<double>(kLegendColumns);
-    const double y = kHeight + 8 + static_cast<double>(i / kLegendColumns) * kLegendRow;
-    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="4" fill="{}"/>)"
+    const double x =
+        kLeft + static_cast<double>(i % columns) * (kWidth - kLeft) / static_cast<double>(columns);
+    const double y = kHeight + 8 + static_cast<double>(i / columns) * kLegendRow;
+    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="4" style="fill:{}"/>)"
                        R"(<text x="{:.1f}" y="{:.1f}">{}</text>)",
                        x, y - 5, kColours[i % kColours.size()], x + 17, y,
                        escape_html(chart.series[i].name));
@@ -181,7 +223,8 @@ std::string escape_html(const std::string& text) {
 }
 
 std::string to_svg(const Chart& chart) {
-  const std::size_t rows = (chart.series.size() + kLegendColumns - 1) / kLegendColumns;
+  const std::size_t columns = legend_columns(chart);
+  const std::size_t rows = (chart.series.size() + columns - 1) / columns;
   const double height = kHeight + 4 + static_cast<double>(rows) * kLegendRow;
   std::string svg = fmt::format(
       "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n", kWidth,

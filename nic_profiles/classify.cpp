@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "base/error.hpp"
+#include "nic_profiles/large.hpp"
 #include "nic_profiles/pio.hpp"
 
 namespace weft::nic_profiles {
@@ -24,20 +24,12 @@ struct Loss {
 
 /// nullopt where fewer than two numbers of pairs were measured.
 std::optional<Loss> two_way_loss(const Measurements& measurements) {
-  std::uint64_t largest = 0;
-  for (const StreamTiming& timing : measurements.bandwidths) {
-    if (timing.stream.both_ways) largest = std::max(largest, timing.stream.bytes);
-  }
-  std::map<int, double> by_pairs;
-  for (const StreamTiming& timing : measurements.bandwidths) {
-    if (!timing.stream.both_ways || timing.stream.bytes != largest) continue;
-    by_pairs[timing.stream.senders] = timing.bytes_per_ns();
-  }
+  const auto by_pairs = best_of_large(measurements, true);
   if (by_pairs.size() < 2) return std::nullopt;
-  const auto best =
-      std::ranges::max_element(by_pairs, {}, [](const auto& entry) { return entry.second; });
-  const auto last = std::prev(by_pairs.end());
-  return Loss{1 - last->second / best->second, best->first, last->first};
+  const auto rate = [](const StreamTiming& timing) { return timing.bytes_per_ns(); };
+  const StreamTiming& best = *std::ranges::max_element(by_pairs, {}, rate);
+  const StreamTiming& last = by_pairs.back();
+  return Loss{1 - rate(last) / rate(best), best.stream.senders, last.stream.senders};
 }
 
 double total_at(const sim::Scaling& senders, int count) {
@@ -70,7 +62,8 @@ Classification classify(const Measurements& measurements) {
   } else if (pio->all) {
     result.kind = Kind::onload;
     result.reason = "a core stores all its messages into the adapter";
-    certain *= certainty(pio->slope_ratio, 0, 0.25);
+    // Where the times of sends go up and down with their size, other things have moved them.
+    certain *= certainty(pio->slope_ratio, 0, 0.25) * (1 + pio->order) / 2;
   } else {
     const double size = std::log2(std::max<double>(1, static_cast<double>(pio->bytes)));
     certain *= certainty(size, std::log2(kHybridFrom_bytes) - 0.5, 1);

@@ -27,7 +27,7 @@ struct Classification {
 };
 
 /// The class that measurements show: whether cores store messages by how long sends keep them,
-/// degrading by the two-way bandwidth of the largest messages, from its best to that of most pairs.
+/// degrading by the two-way bandwidth of large messages, from its best to that of most pairs.
 /// What was not measured lowers the confidence; with neither it is 0.
 Classification classify(const Measurements& measurements);
 

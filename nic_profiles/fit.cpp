@@ -7,6 +7,7 @@
 
 #include "nic_profiles/cache.hpp"
 #include "nic_profiles/classify.hpp"
+#include "nic_profiles/large.hpp"
 #include "nic_profiles/numbers.hpp"
 #include "nic_profiles/pio.hpp"
 
@@ -80,24 +81,10 @@ class Fitter {
     }
   }
 
-  /// Of the largest messages: by pairs, ascending.
-  std::vector<StreamTiming> largest(bool both_ways) const {
-    std::uint64_t bytes = 0;
-    for (const auto& timing : taken_.bandwidths) bytes = std::max(bytes, timing.stream.bytes);
-    std::vector<StreamTiming> found;
-    for (const auto& timing : taken_.bandwidths) {
-      if (timing.stream.both_ways == both_ways && timing.stream.bytes == bytes && timing.ns > 0) {
-        found.push_back(timing);
-      }
-    }
-    std::ranges::sort(found, {}, [](const auto& timing) { return timing.stream.senders; });
-    return found;
-  }
-
   void bandwidths() {
     const auto rate = [](const StreamTiming& timing) { return timing.bytes_per_ns(); };
-    const auto one_way = largest(false);
-    const auto two_way = largest(true);
+    const auto one_way = best_of_large(taken_, false);
+    const auto two_way = best_of_large(taken_, true);
     if (!one_way.empty()) {
       const double most = rate(*std::ranges::max_element(one_way, {}, rate));
       set(adapter().bytes_per_ns, most, "adapter.bytes_per_ns");
@@ -122,7 +109,7 @@ class Fitter {
       }
       senders.points.push_back({timing->stream.senders, total});
     }
-    set(adapter().senders, senders, "adapter.senders", "two-way, largest messages");
+    set(adapter().senders, senders, "adapter.senders", "two-way, large messages");
   }
 
   /// Nanoseconds a message of all senders together; nullopt where it was not measured.

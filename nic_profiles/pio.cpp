@@ -9,7 +9,26 @@ namespace {
 // Storing that adds less than this part to a send cannot be told from noise, nor matters.
 constexpr double kLeastExcess = 0.05;
 
+// No core stores faster: a large message that takes hardly longer than others was not stored.
+constexpr double kFastest_bytes_per_ns = 100;
+
 constexpr std::uint64_t kInCache_bytes = 32 << 10;
+
+// From here on storing takes longer than all else that a send does.
+constexpr std::uint64_t kLarge_bytes = 4 << 10;
+
+/// Kendall's tau of times by size, not below 0. `times` ascend by size.
+double order_of(std::span<const Timing> times) {
+  int pairs = 0, in_order = 0;
+  for (std::size_t large = 0; large < times.size(); ++large) {
+    for (std::size_t small = 0; small < large; ++small) {
+      if (times[small].bytes < kLarge_bytes) continue;
+      ++pairs;
+      in_order += times[small].ns <= times[large].ns ? 1 : 0;
+    }
+  }
+  return pairs == 0 ? 1 : std::max(0.0, 2.0 * in_order / pairs - 1);
+}
 
 }  // namespace
 
@@ -22,12 +41,14 @@ std::optional<Pio> find_pio(std::span<const Timing> send_busy) {
   // The time grows with the size up to the last that is stored, and falls back to the post.
   const double middle_ns = times[times.size() / 2].ns;
   Pio pio;
+  pio.order = order_of(times);
   pio.all = large.ns > 2 * middle_ns && large.ns > 2 * small.ns;
   auto last = times.rbegin();
   if (!pio.all) {
     pio.fetched_ns = large.ns;
     last = std::find_if(last, times.rend(), [&](const Timing& time) {
-      return time.ns > (1 + kLeastExcess) * large.ns;
+      const double least_ns = static_cast<double>(time.bytes) / kFastest_bytes_per_ns;
+      return time.ns > std::max((1 + kLeastExcess) * large.ns, large.ns + least_ns);
     });
   }
   if (last == times.rend()) return pio;

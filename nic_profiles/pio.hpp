@@ -15,6 +15,8 @@ struct Pio {
   double stored_ns = 0;     ///< of a send that is stored, without the storing: post, half a poll
   double fetched_ns = 0;    ///< of a send that is fetched: post
   double slope_ratio = 0;   ///< of the largest size's time that is storing, 0 to 1
+  double order = 1;         ///< of large sizes: 1 where each takes longer than all smaller ones, 0
+                            ///< where they are as if drawn
 };
 
 /// A core that stores a message is busy for longer the larger it is; one that rings a doorbell is

@@ -18,7 +18,7 @@ constexpr int kMostBandwidthMessages = 64;
 constexpr int kLeastBandwidthMessages = 8;
 constexpr std::uint64_t kCopyBytes = 16 << 10;
 constexpr std::uint64_t kManyBlocks = 64;
-constexpr std::uint64_t kLargestCache_bytes = 512 << 20;
+constexpr std::uint64_t kQuickCache_bytes = 64 << 20;
 
 struct Stopped {};
 
@@ -38,7 +38,8 @@ std::vector<int> counts(int most) {
 
 class Prober {
  public:
-  Prober(ProbeTarget& target, const Progress& progress) : target_(target), progress_(progress) {
+  Prober(ProbeTarget& target, const Progress& progress, Effort effort)
+      : target_(target), progress_(progress), quick_(effort == Effort::quick) {
     result_.identity = target.identity();
     result_.source = target.source();
   }
@@ -76,8 +77,7 @@ class Prober {
   }
 
   void measure_sends() {
-    const auto sizes = powers(1, kLargest_bytes, 2);
-    for (const auto bytes : sizes) send(bytes);
+    for (const auto bytes : powers(1, kLargest_bytes, quick_ ? 4 : 2)) send(bytes);
     if (counting_) return;
     // Between the last size that is stored and the first that is not.
     for (;;) {
@@ -87,7 +87,8 @@ class Prober {
       for (const Timing& time : result_.send_busy) {
         if (time.bytes > pio->bytes) above = std::min(above, time.bytes);
       }
-      if (above - pio->bytes <= std::max<std::uint64_t>(1, pio->bytes / 64)) return;
+      const std::uint64_t told = pio->bytes / (quick_ ? 4 : 64);
+      if (above - pio->bytes <= std::max<std::uint64_t>(1, told)) return;
       send(pio->bytes + (above - pio->bytes) / 2);
     }
   }
@@ -97,7 +98,7 @@ class Prober {
   }
 
   void measure_latency() {
-    for (const auto bytes : powers(1, kLargest_bytes, 2)) latency(bytes);
+    for (const auto bytes : powers(1, kLargest_bytes, quick_ ? 4 : 2)) latency(bytes);
     if (counting_) return;
     // On both sides of where cores stop storing, which tells what a transfer by the adapter costs
     // to start.
@@ -113,19 +114,12 @@ class Prober {
     latency(eager + 1);
   }
 
-  /// The time of the second half of twice as many messages: a steady state, without the way of the
-  /// first message.
-  StreamTiming steady(Stream stream) {
-    Stream twice = stream;
-    twice.messages *= 2;
-    const double once_ns = target_.stream_ns(stream);
-    return {stream, std::max(0.0, target_.stream_ns(twice) - once_ns)};
-  }
+  StreamTiming steady(const Stream& stream) { return {stream, target_.steady_ns(stream)}; }
 
   void measure_bandwidth() {
     for (const bool both_ways : {true, false}) {
       for (const int pairs : counts(target_.most_pairs())) {
-        for (const auto bytes : powers(1, kLargest_bytes, 4)) {
+        for (const auto bytes : powers(quick_ ? 4 : 1, kLargest_bytes, quick_ ? 16 : 4)) {
           const auto messages = static_cast<int>(std::clamp<std::uint64_t>(
               kBandwidthBytes / bytes, kLeastBandwidthMessages, kMostBandwidthMessages));
           const Stream stream{pairs, pairs, bytes, messages, both_ways};
@@ -160,7 +154,7 @@ class Prober {
 
   void measure_inside_node() {
     std::vector<double> signals;
-    take(signals, [&] { return target_.signal_ns(); });
+    if (target_.most_pairs() > 1) take(signals, [&] { return target_.signal_ns(); });
     if (!signals.empty()) result_.signal_ns = signals.front();
     for (const std::uint64_t bytes : {kCopyBytes / 4, kCopyBytes}) {
       take(result_.reductions, [&] { return Timing{bytes, target_.reduce_ns(bytes)}; });
@@ -195,17 +189,20 @@ class Prober {
     const auto after = [&](std::uint64_t since_bytes) {
       copy({Origin::written, kCopyBytes, 1, 1, since_bytes});
     };
-    for (const auto bytes : powers(2 * kCopyBytes, kLargestCache_bytes, 2)) after(bytes);
+    std::uint64_t most = target_.most_touched_bytes();
+    if (quick_) most = std::min(most, kQuickCache_bytes);
+    for (const auto bytes : powers(2 * kCopyBytes, most, quick_ ? 4 : 2)) after(bytes);
     if (counting_) return;
     for (;;) {
       const auto cache = find_cache(result_.copies);
-      if (!cache || cache->above - cache->bytes <= cache->bytes / 32) return;
+      if (!cache || cache->above - cache->bytes <= cache->bytes / (quick_ ? 2 : 32)) return;
       after(cache->bytes + (cache->above - cache->bytes) / 2);
     }
   }
 
   ProbeTarget& target_;
   const Progress& progress_;
+  bool quick_;
   Measurements result_;
   bool counting_ = false;
   int done_ = 0;
@@ -214,8 +211,8 @@ class Prober {
 
 }  // namespace
 
-Measurements probe(ProbeTarget& target, const Progress& progress) {
-  return Prober(target, progress).run();
+Measurements probe(ProbeTarget& target, const Progress& progress, Effort effort) {
+  return Prober(target, progress, effort).run();
 }
 
 }  // namespace weft::nic_profiles

@@ -41,8 +41,7 @@ struct Copy {
 
 /// Two nodes with ranks on both, that take times. Each answer is one steady-state time in
 /// nanoseconds: a target on real hardware repeats and takes a median. All methods throw Error when
-/// the adapter fails. A target over verbs needs a bootstrap of two nodes of most_pairs() ranks each
-/// and an endpoint in every rank; the rank that probes drives, the others serve.
+/// the adapter fails.
 class ProbeTarget {
  public:
   ProbeTarget() = default;
@@ -58,17 +57,19 @@ class ProbeTarget {
   virtual std::string source() const = 0;
   /// Ranks on each of the two nodes.
   virtual int most_pairs() const = 0;
+  /// How much memory one core may touch: Copy::since_bytes is no more.
+  virtual std::uint64_t most_touched_bytes() const = 0;
 
   /// Half a round trip of a message, sent and answered by one rank on each node.
   virtual double latency_ns(std::uint64_t bytes) = 0;
-  /// From the first message sent to the last one seen.
-  virtual double stream_ns(const Stream& stream) = 0;
+  /// How long the messages of a stream take in a steady state, when others have gone before them.
+  virtual double steady_ns(const Stream& stream) = 0;
   /// How long a send keeps its core, while the adapter is idle. Of a write to where the receiver
   /// has said before: no rendezvous.
   virtual double send_busy_ns(std::uint64_t bytes) = 0;
   /// From the start to the end of the last core's copy.
   virtual double copy_ns(const Copy& copy) = 0;
-  /// From a signal to the end of the wait of another rank of the node.
+  /// From a signal to the end of the wait of another rank of the node. With two pairs or more.
   virtual double signal_ns() = 0;
   /// One core, both operands written lately.
   virtual double reduce_ns(std::uint64_t bytes) = 0;

@@ -54,6 +54,7 @@ Json timings(const std::vector<CopyTiming>& list) {
                     {"cores", timing.copy.cores},
                     {"bytes", timing.copy.bytes},
                     {"blocks", timing.copy.blocks},
+                    {"after_bytes", timing.copy.since_bytes},
                     {"time_ns", timing.ns}});
   }
   return json;
@@ -126,12 +127,15 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
-std::vector<NumberText> number_texts(const Profile& profile) {
+std::vector<NumberText> number_texts(const Report& report) {
+  const Profile& profile = report.profile;
+  const std::string& own = report.measurements.source;
   std::vector<NumberText> texts;
   for (const Number& number : numbers()) {
-    const auto source = profile.sources.find(number.path());
-    texts.push_back({number.path(), value_text(number, profile.hardware),
-                     source == profile.sources.end() ? "unknown" : source->second});
+    const auto found = profile.sources.find(number.path());
+    std::string source = found == profile.sources.end() ? "unknown" : found->second;
+    if (!own.empty() && source.starts_with(own)) source.replace(0, own.size(), "measured");
+    texts.push_back({number.path(), value_text(number, profile.hardware), source});
   }
   return texts;
 }

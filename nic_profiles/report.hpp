@@ -31,10 +31,11 @@ std::string to_html(const Report& report);
 std::string time_text(double ns);
 /// "8", "32 KiB", "4 MiB".
 std::string size_text(std::uint64_t bytes);
-/// A number of a profile with its unit; "none", "all sizes", "yes".
+/// A number of a profile with its unit; "none", "all sizes", "yes". What was measured has the
+/// source "measured": the report's own is said once.
 struct NumberText {
   std::string path, value, source;
 };
-std::vector<NumberText> number_texts(const Profile& profile);
+std::vector<NumberText> number_texts(const Report& report);
 
 }  // namespace weft::nic_profiles

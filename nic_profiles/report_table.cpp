@@ -39,13 +39,14 @@ std::string to_text(const Chart& chart) {
 
 std::string to_table(const Report& report) {
   const Classification& found = report.classification;
-  std::string text = fmt::format("{}: {}\n", report.profile.name, report.profile.adapter);
+  std::string text = fmt::format("{}: {}; {}\n", report.profile.name, report.profile.adapter,
+                                 report.measurements.source);
   if (!report.measurements.complete) text += "PARTIAL: stopped before all was measured\n";
   text += fmt::format("class: {} (confidence {:.2f}): {}\n", to_string(found.kind),
                       found.confidence, found.reason);
   for (const Chart& chart : charts(report.measurements)) text += to_text(chart);
   text += "\nprofile\n";
-  for (const NumberText& number : number_texts(report.profile)) {
+  for (const NumberText& number : number_texts(report)) {
     text += fmt::format("  {:<32}{:<16}{}\n", number.path, number.value, number.source);
   }
   return text;

@@ -10,6 +10,7 @@ namespace weft::nic_profiles {
 namespace {
 // One, as a queue pair may need longer between two messages than for a round trip.
 constexpr int kRounds = 1;
+constexpr std::uint64_t kMostTouched_bytes = 512 << 20;
 }  // namespace
 
 SimulatedTarget::SimulatedTarget(Profile profile, int pairs)
@@ -41,8 +42,16 @@ double SimulatedTarget::latency_ns(std::uint64_t bytes) {
   return time_ns(ping_pong(bytes, kRounds)) / (2 * kRounds);
 }
 
-double SimulatedTarget::stream_ns(const Stream& stream) {
-  return time_ns(nic_profiles::stream(stream));
+std::uint64_t SimulatedTarget::most_touched_bytes() const {
+  return kMostTouched_bytes;
+}
+
+/// The second half of twice as many messages: without the way of the first one.
+double SimulatedTarget::steady_ns(const Stream& stream) {
+  Stream twice = stream;
+  twice.messages *= 2;
+  const double once_ns = time_ns(nic_profiles::stream(stream));
+  return std::max(0.0, time_ns(nic_profiles::stream(twice)) - once_ns);
 }
 
 double SimulatedTarget::send_busy_ns(std::uint64_t bytes) {

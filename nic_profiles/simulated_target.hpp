@@ -13,8 +13,9 @@ class SimulatedTarget final : public ProbeTarget {
   Profile identity() const override;
   std::string source() const override;
   int most_pairs() const override { return pairs_; }
+  std::uint64_t most_touched_bytes() const override;
   double latency_ns(std::uint64_t bytes) override;
-  double stream_ns(const Stream& stream) override;
+  double steady_ns(const Stream& stream) override;
   double send_busy_ns(std::uint64_t bytes) override;
   double copy_ns(const Copy& copy) override;
   double signal_ns() override;

@@ -91,11 +91,13 @@ void MemoryWatch::run() noexcept {
   std::array<pollfd, 2> ready = {pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
   while (true) {
     if (::poll(ready.data(), ready.size(), -1) < 0) continue;
-    if (ready[1].revents != 0) return;
+    if (ready[1].revents != 0) break;
     turn_.fetch_add(1, std::memory_order_seq_cst);
     read_events();
     turn_.fetch_add(1, std::memory_order_seq_cst);
   }
+  // The end of a thread gives memory back, and nobody would read of that any more: no events.
+  events_ = File();
 }
 
 void MemoryWatch::read_events() noexcept {

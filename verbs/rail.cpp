@@ -50,6 +50,8 @@ Rail::Rail(OpenPort port, const PortSettings& settings)
   if (handles_.domain == nullptr) throw_errno(fmt::format("ibv_alloc_pd({})", device));
   ibv_device_attr limits{};
   lib.query_device(port_.context.get(), &limits);
+  vendor_ = limits.vendor_id;
+  part_ = limits.vendor_part_id;
   placement_ = settings_.placement == Placement::unknown ? known_placement(lib, limits)
                                                          : settings_.placement;
   const int entries = std::min(

@@ -48,6 +48,11 @@ class Rail {
   const PortAddress& address() const { return address_; }
   const PortSettings& settings() const { return settings_; }
   std::uint8_t port() const { return port_.number; }
+  /// "mlx5_0".
+  const std::string& device() const { return port_.device; }
+  /// What ibv_query_device says of it.
+  std::uint32_t vendor() const { return vendor_; }
+  std::uint32_t part() const { return part_; }
   /// Of the device; -1 where the machine does not say.
   int numa_node() const { return numa_node_; }
   /// How writes by peers are noticed; unknown where only a queue pair can tell.
@@ -85,6 +90,8 @@ class Rail {
   Handles handles_;
   PortAddress address_;
   int numa_node_ = -1;
+  std::uint32_t vendor_ = 0;
+  std::uint32_t part_ = 0;
   Placement placement_ = Placement::unknown;
   std::unique_ptr<ControlPath> control_;
   std::unique_ptr<Presence> presence_;

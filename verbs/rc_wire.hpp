@@ -60,6 +60,8 @@ class RcWire final : public Wire {
 
   /// How this end notices the peer's commits: each end has its own way.
   bool is_immediate() const noexcept { return immediate_; }
+  /// Commits of at most so many bytes are handed to the adapter with the request itself.
+  std::uint32_t inline_bytes() const noexcept { return lanes_[commits_]->inline_bytes(); }
   /// Queue pairs that it has.
   std::size_t lanes() const noexcept { return lanes_.size(); }
 

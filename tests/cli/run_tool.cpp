@@ -46,11 +46,12 @@ int closed_pipe() {
   return ends[1];
 }
 
-void wait_for(pid_t child, Ended& ended) {
+void wait_for(pid_t child, const std::function<void(pid_t)>& meanwhile, Ended& ended) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   int status = 0;
   while (::waitpid(child, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) ::kill(child, SIGKILL);
+    if (meanwhile) meanwhile(child);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
@@ -91,7 +92,7 @@ Ended run_tool(const std::vector<std::string>& arguments, const Run& how) {
   }
   ::close(output);
   Ended ended;
-  wait_for(child, ended);
+  wait_for(child, how.meanwhile, ended);
   ended.out = text_of(out.get());
   ended.err = text_of(err.get());
   return ended;

@@ -1,7 +1,10 @@
 // Runs the tool, or a copy of it, as a process of its own.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +17,8 @@ struct Run {
   std::vector<std::pair<std::string, std::string>> environment = {};  // added to a small fixed one
   std::filesystem::path directory = {};                               // to run in; empty: this one
   std::string tool = {};                                              // empty: the one just built
-  bool closed_output = false;  // nobody reads standard output
+  bool closed_output = false;                 // nobody reads standard output
+  std::function<void(pid_t)> meanwhile = {};  // called with its process, again and again
 };
 
 struct Ended {

@@ -25,8 +25,9 @@ ROOMS = {
     "verbs/soft": ["base"],
     "engine": ["plan", "verbs"],
     "comm": ["hierarchy", "alltoall", "gather", "reduce", "engine"],
+    "probe": ["comm", "nic_profiles"],
     "mpi": ["comm"],
-    "cli": ["comm", "sim", "nic_profiles"],
+    "cli": ["comm", "sim", "nic_profiles", "probe"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

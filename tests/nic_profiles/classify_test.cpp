@@ -74,6 +74,27 @@ TEST(Classify, ByNumbersAgreesWithTheCatalogue) {
   }
 }
 
+TEST(Classify, IsUnsureWhereSendsGoUpAndDown) {
+  Measurements measurements;
+  measurements.send_busy = sends(kLargest_bytes);
+  const Classification steady = nic_profiles::classify(measurements);
+  for (std::size_t i = 13; i < measurements.send_busy.size(); i += 3) {
+    measurements.send_busy[i].ns *= 7;
+  }
+  const Classification unsteady = nic_profiles::classify(measurements);
+  EXPECT_EQ(unsteady.kind, Kind::onload);
+  EXPECT_LT(unsteady.confidence, 0.95 * steady.confidence);
+}
+
+TEST(Pio, IsNotTakenForNoise) {
+  std::vector<Timing> noisy = sends(0);
+  for (std::size_t i = 0; i < noisy.size(); ++i) noisy[i].ns += i % 3 == 0 ? 12 : -4;
+  const auto pio = find_pio(noisy);
+  ASSERT_TRUE(pio.has_value());
+  EXPECT_FALSE(pio->all);
+  EXPECT_LT(pio->bytes, kHybridFrom_bytes);
+}
+
 TEST(Pio, IsFoundByWhatItKeepsTheCoreFor) {
   const auto some = find_pio(sends(512));
   ASSERT_TRUE(some);

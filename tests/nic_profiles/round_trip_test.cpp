@@ -43,6 +43,21 @@ TEST(RoundTrip, GivesBackTheCatalogue) {
   }
 }
 
+// Buffers of the largest messages do not fit into this node's caches when four ranks send.
+TEST(RoundTrip, TakesSlowMemoryForNoFaultOfTheAdapter) {
+  Profile fed = load("mt25208");
+  sim::Adapter& adapter = fed.hardware.adapter;
+  adapter.pio_bytes = sim::Adapter::kAllSizes;
+  adapter.pio_bytes_per_ns = 2.3;
+  adapter.bytes_per_ns = 5.4;
+  adapter.both_ways_bytes_per_ns = 0;
+  adapter.senders = {};
+  fed.hardware.node.cache_bytes = 1 << 20;
+  fed.hardware.node.cached_bytes_per_ns = 0.39;
+  fed.hardware.node.memory_bytes_per_ns = 0.3;
+  EXPECT_EQ(probed(fed).hardware.adapter.senders.at(8), 1);
+}
+
 RC_GTEST_PROP(RoundTrip, GivesBackRandomAdapters, ()) {
   const Profile fed = *any_adapter();
   const Profile got = probed(fed);

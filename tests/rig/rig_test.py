@@ -59,6 +59,25 @@ class Channel(OnRig):
             self.assertGreater(wire.total(result.marks, "roce_bytes", source, target), 20_000_000)
 
 
+class Probe(OnRig):
+    def test_across_guests(self):
+        command = [self.program("weft"), "probe", "--quick", "--no-keep", "--json"]
+        result = self.run_job(shlex.join(["mpi", *command]), [1, 1])
+        self.assertEqual(result.status, 0)
+        report = json.loads(result.output[result.output.index("{"):result.output.rindex("}") + 1])
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["source"], "probed on rxe0")
+        # Nothing is promised of Soft-RoCE, so writes are noticed by completions.
+        adapter = report["profile"]["adapter"]
+        self.assertFalse(adapter["in_order_placement"]["value"])
+        self.assertGreater(adapter["latency_ns"]["value"], 0)
+        self.assertGreater(adapter["bytes_per_ns"]["value"], 0)
+        for latency in report["measurements"]["latency"]:
+            self.assertGreater(latency["time_ns"], 0)
+        for source, target in ((1, 2), (2, 1)):
+            self.assertGreater(wire.total(result.marks, "roce_bytes", source, target), 5_000_000)
+
+
 class Addressing(OnRig):
     def test_settings_are_followed(self):
         """Over IPv6 in small packets, and both ends refuse when they differ."""

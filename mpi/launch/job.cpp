@@ -1,0 +1,46 @@
+// What lets the tool, which is linked with no MPI, take part in a job that mpirun has started: it
+// opens this object, of which there is one for each MPI, and asks it for a bootstrap.
+#include "weft/mpi.hpp"
+
+namespace weft {
+
+namespace {
+
+/// MPI_COMM_WORLD, from MPI_Init to MPI_Finalize.
+class Job final : public Bootstrap {
+ public:
+  Job() {
+    if (PMPI_Init(nullptr, nullptr) != MPI_SUCCESS) throw Error("MPI_Init failed");
+    world_ = mpi_bootstrap(MPI_COMM_WORLD);
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job() override {
+    world_.reset();
+    PMPI_Finalize();
+  }
+
+  int rank() const override { return world_->rank(); }
+  int size() const override { return world_->size(); }
+  std::vector<std::string> allgather(std::string_view mine) override {
+    return world_->allgather(mine);
+  }
+  std::vector<std::string> exchange(std::span<const int> peers,
+                                    std::span<const std::string> mine) override {
+    return world_->exchange(peers, mine);
+  }
+  void progress() override { world_->progress(); }
+  void check() override { world_->check(); }
+
+ private:
+  std::unique_ptr<Bootstrap> world_;
+};
+
+}  // namespace
+
+}  // namespace weft
+
+/// Once in a process. The caller owns it, and gives it back before the process ends.
+extern "C" WEFT_API weft::Bootstrap* weft_job_bootstrap() {
+  return std::make_unique<weft::Job>().release();
+}

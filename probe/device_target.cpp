@@ -1,0 +1,238 @@
+#include "probe/device_target.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "engine/waiting.hpp"
+#include "probe/exercises.hpp"
+
+namespace weft::probe {
+
+using nic_profiles::Copy;
+using nic_profiles::Stream;
+
+namespace {
+
+// What one measurement may take.
+constexpr double kBudget_ns = 40e6;
+constexpr int kLeastRepeats = 5;
+constexpr int kMostRepeats = 2000;
+// A measurement that takes this long is not moved by what a scheduler does.
+constexpr double kLong_ns = 400e6;
+// A stream is at least so long: ranks do not begin it at the very same time, and where they share
+// cores each must have had its turns.
+constexpr double kStream_ns = 4e6;
+constexpr double kCrowdedStream_ns = 12e6;
+constexpr int kStreamRepeats = 5;
+constexpr int kMostMessages = 1 << 18;
+
+template <class Value>
+std::string bytes_of(const Value* values, std::size_t count) {
+  return {reinterpret_cast<const char*>(values), count * sizeof(Value)};
+}
+
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers(text.size() / sizeof(double));
+  std::memcpy(numbers.data(), text.data(), numbers.size() * sizeof(double));
+  return numbers;
+}
+
+double middle(std::vector<double> values) {
+  if (values.empty()) throw Error("a measurement gave no times");
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+/// Ranks that are busy with a task, on each node.
+std::array<int, 2> active_ranks(const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::stream: {
+      const int most = std::max(task.stream.senders, task.stream.receivers);
+      if (task.stream.both_ways) return {most, most};
+      return {task.stream.senders, task.stream.receivers};
+    }
+    case Task::Kind::copy:
+      return {task.copy.cores,
+              task.copy.origin == nic_profiles::Origin::fresh ? task.copy.cores : 0};
+    case Task::Kind::signal:
+      return {2, 0};
+    default:
+      return {1, 1};
+  }
+}
+
+/// Every rank's part of a task. Collective.
+std::vector<std::vector<double>> run(Station& station, const Task& task) {
+  const auto all = together(station.bootstrap(), [&] {
+    try {
+      station.set_active(active_ranks(task));
+      const auto times = perform(station, task);
+      return bytes_of(times.data(), times.size());
+    } catch (const std::exception& error) {
+      station.give_up(error.what());
+      throw;
+    }
+  });
+  std::vector<std::vector<double>> answers;
+  for (const std::string& one : all) answers.push_back(numbers_of(one));
+  return answers;
+}
+
+/// ns a message of all senders, by what the ranks of one node have seen; 0 where none received.
+double gap_of(const Station& station, const std::vector<std::vector<double>>& answers, int node) {
+  double begin = 0, end = 0, messages = 0;
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    if (answers[rank].empty() || station.node_of(static_cast<int>(rank)) != node) continue;
+    const bool first = messages == 0;
+    begin = first ? answers[rank][0] : std::min(begin, answers[rank][0]);
+    end = std::max(end, answers[rank][1]);
+    messages += answers[rank][2];
+  }
+  return messages == 0 ? 0 : (end - begin) / messages;
+}
+
+}  // namespace
+
+DeviceTarget::~DeviceTarget() {
+  if (failed_) return;
+  try {
+    const Task end;
+    station_.bootstrap().allgather(bytes_of(&end, 1));
+  } catch (const std::exception&) {
+    // Whoever is gone need not be let go.
+  }
+}
+
+nic_profiles::Profile DeviceTarget::identity() const {
+  const nic_profiles::DeviceName device = station_.device();
+  nic_profiles::Profile profile;
+  profile.name = device.name;
+  profile.adapter = station_.endpoint().describe();
+  profile.device = {device.vendor, {device.part}};
+  if (const auto known = nic_profiles::find(device.vendor, device.part)) {
+    profile.adapter = nic_profiles::load(*known).adapter;
+  }
+  const verbs::RcWire& wire = station_.to(0).wire;
+  profile.hardware.adapter.eager_bytes = station_.eager_bytes();
+  profile.hardware.adapter.inline_bytes = wire.inline_bytes();
+  profile.hardware.adapter.in_order_placement = !wire.is_immediate();
+  return profile;
+}
+
+std::string DeviceTarget::source() const {
+  std::string text = "probed on " + station_.device().name;
+  if (station_.on_one_machine()) text += ", both nodes on one machine";
+  if (station_.crowded()) {
+    text += fmt::format(", {} ranks on {} cores", station_.ranks_here(), station_.cores());
+  }
+  return text;
+}
+
+DeviceTarget::Answers DeviceTarget::ask(const Task& task) {
+  if (failed_) throw Error("the probe has failed before");
+  failed_ = true;
+  station_.bootstrap().allgather(bytes_of(&task, 1));
+  Answers answers = run(station_, task);
+  failed_ = false;
+  return answers;
+}
+
+/// Of each repeat the slowest rank's time.
+double DeviceTarget::median(Task task) {
+  const auto times_of = [](const Answers& answers) {
+    std::vector<double> times;
+    for (const auto& one : answers) {
+      times.resize(std::max(times.size(), one.size()));
+      for (std::size_t i = 0; i < one.size(); ++i) times[i] = std::max(times[i], one[i]);
+    }
+    return times;
+  };
+  // The first is to warm up, and says how many there can be.
+  task.repeats = 1;
+  ask(task);
+  const std::int64_t begin = engine::now_ns();
+  const auto one = times_of(ask(task));
+  const double each_ns = static_cast<double>(engine::now_ns() - begin);
+  if (each_ns > kLong_ns) return middle(one);
+  // Where one repeat is shorter than the call for it, these are all the repeats that it takes.
+  task.repeats = std::clamp(static_cast<int>(kBudget_ns / each_ns), kLeastRepeats, kMostRepeats);
+  const std::int64_t again = engine::now_ns();
+  auto times = times_of(ask(task));
+  const double rest_ns = kBudget_ns - static_cast<double>(engine::now_ns() - again);
+  if (rest_ns > kBudget_ns / 2 && task.repeats < kMostRepeats) {
+    const double more = rest_ns / (kBudget_ns - rest_ns) * task.repeats;
+    task.repeats = std::clamp(static_cast<int>(more), 1, kMostRepeats);
+    for (const double time : times_of(ask(task))) times.push_back(time);
+  }
+  return middle(std::move(times));
+}
+
+double DeviceTarget::gap_ns(const Stream& stream) {
+  Task task;
+  task.kind = Task::Kind::stream;
+  task.stream = stream;
+  const Answers answers = ask(task);
+  return std::max(gap_of(station_, answers, 0), gap_of(station_, answers, 1));
+}
+
+double DeviceTarget::steady_ns(const Stream& stream) {
+  // Every receiver has some before it looks at the clock.
+  const int least = 8 * std::max(1, stream.receivers / stream.senders);
+  Stream longer = stream;
+  longer.messages = std::clamp(stream.messages, least, std::max(least, 64));
+  double gap = gap_ns(longer);
+  const double wanted_ns = station_.crowded() ? kCrowdedStream_ns : kStream_ns;
+  const auto lasts_ns = [&] { return gap * longer.messages * stream.senders; };
+  if (lasts_ns() < kLong_ns) {
+    // Twice, as the first guess is from few messages.
+    for (int guess = 0; guess < 2 && lasts_ns() < wanted_ns; ++guess) {
+      const double messages = wanted_ns / std::max(1.0, gap) / stream.senders;
+      longer.messages = static_cast<int>(std::clamp<double>(messages, least, kMostMessages));
+      gap = gap_ns(longer);
+    }
+    std::vector<double> gaps = {gap};
+    while (gaps.size() < kStreamRepeats) gaps.push_back(gap_ns(longer));
+    gap = middle(std::move(gaps));
+  }
+  return gap * stream.messages * stream.senders * (stream.both_ways ? 2 : 1);
+}
+
+double DeviceTarget::latency_ns(std::uint64_t bytes) {
+  return median({.kind = Task::Kind::latency, .bytes = bytes});
+}
+
+double DeviceTarget::send_busy_ns(std::uint64_t bytes) {
+  return median({.kind = Task::Kind::send_busy, .bytes = bytes});
+}
+
+double DeviceTarget::copy_ns(const Copy& copy) {
+  return median({.kind = Task::Kind::copy, .copy = copy});
+}
+
+double DeviceTarget::signal_ns() {
+  return median({.kind = Task::Kind::signal});
+}
+
+double DeviceTarget::reduce_ns(std::uint64_t bytes) {
+  return median({.kind = Task::Kind::reduce, .bytes = bytes});
+}
+
+double DeviceTarget::register_ns(std::uint64_t bytes) {
+  return median({.kind = Task::Kind::registration, .bytes = bytes});
+}
+
+void serve(Bootstrap& bootstrap) {
+  Station station(bootstrap);
+  for (;;) {
+    const std::string text = bootstrap.allgather("").front();
+    Task task;
+    if (text.size() != sizeof task) throw Error("rank 0: not a task of this build");
+    std::memcpy(&task, text.data(), sizeof task);
+    if (task.kind == Task::Kind::end) return;
+    run(station, task);
+  }
+}
+
+}  // namespace weft::probe

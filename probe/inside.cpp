@@ -1,0 +1,214 @@
+// Measurements inside a node.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "engine/copy.hpp"
+#include "engine/reduce.hpp"
+#include "engine/waiting.hpp"
+#include "probe/exercises.hpp"
+
+namespace weft::probe {
+
+using engine::now_ns;
+using nic_profiles::Copy;
+using nic_profiles::Origin;
+
+namespace {
+
+constexpr std::uint64_t kLine = 64;
+
+/// A core copies every other block of what lies in `extent()` bytes.
+struct Shape {
+  explicit Shape(const Copy& copy)
+      : block(std::max<std::uint64_t>(1, copy.bytes / copy.blocks)),
+        blocks(copy.blocks),
+        stride(copy.blocks == 1 ? block : 2 * block) {}
+  std::uint64_t bytes() const { return block * blocks; }
+  std::uint64_t extent() const { return stride * blocks; }
+
+  std::uint64_t block, blocks, stride;
+};
+
+double since(std::int64_t begin, double look_ns) {
+  return std::max(0.0, static_cast<double>(now_ns() - begin) - look_ns);
+}
+
+/// Reads one word of each cache line.
+void touch(std::span<const std::byte> memory) {
+  std::uint64_t sum = 0;
+  for (std::size_t at = 0; at + sizeof sum <= memory.size(); at += kLine) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, memory.data() + at, sizeof word);
+    sum += word;
+  }
+  // The reads must be made although nobody wants the sum.
+  asm volatile("" : : "r"(sum) : "memory");
+}
+
+/// Sends what the ranks of node 0 copy into their memory, as the adapter places it.
+void supply(Station& station, const Task& task, const Shape& shape) {
+  Connection& peer = station.to(station.place());
+  for (int round = 0; round < task.repeats; ++round) {
+    station.wait_until([&] {
+      Station::progress(peer);
+      return peer.wire.put(peer.inbox, peer.keys, station.out(), station.key(), shape.extent()) ==
+             verbs::Status::ok;
+    });
+    station.wait_until([&] {
+      Station::progress(peer);
+      return peer.wire.puts_done() == peer.wire.puts();
+    });
+    station.send(peer, 1);     // it is there
+    station.receive(peer, 1);  // it has been copied
+  }
+}
+
+class Copier {
+ public:
+  Copier(Station& station, const Task& task)
+      : station_(station), copy_(task.copy), shape_(task.copy) {}
+
+  std::vector<double> run(int repeats) {
+    const double look_ns = clock_ns();
+    std::vector<double> times;
+    for (int round = 0; round < repeats; ++round) {
+      std::byte* source = prepare();
+      station_.meet(copy_.cores);
+      const std::int64_t begin = now_ns();
+      engine::copy({station_.target(), shape_.bytes(), 1, shape_.bytes(), 0},
+                   {source, shape_.block, shape_.blocks, shape_.stride, 0});
+      times.push_back(since(begin, look_ns));
+      if (copy_.origin == Origin::fresh) station_.send(station_.to(station_.place()), 1);
+    }
+    return times;
+  }
+
+ private:
+  std::byte* prepare() {
+    std::byte* source = station_.in();
+    if (copy_.origin == Origin::written) std::memset(source, 2, shape_.extent());
+    if (copy_.since_bytes > 0) {
+      touch(station_.field().first(
+          std::min<std::uint64_t>(copy_.since_bytes, station_.field().size())));
+    }
+    if (copy_.origin == Origin::fresh) {
+      Connection& peer = station_.to(station_.place());
+      verbs::Transfer transfer;
+      transfer.layout = station_.layout(station_.target(), 1);
+      peer.channel.recv(transfer);
+      station_.wait_until([&] {
+        Station::progress(peer);
+        return transfer.done;
+      });
+    }
+    if (copy_.origin == Origin::memory) source = station_.untouched(shape_.extent());
+    // Where the copy goes is at hand.
+    std::memset(station_.target(), 0, shape_.bytes());
+    return source;
+  }
+
+  Station& station_;
+  Copy copy_;
+  Shape shape_;
+};
+
+}  // namespace
+
+double clock_ns() {
+  std::array<std::int64_t, 101> times{};
+  for (std::int64_t& time : times) {
+    const std::int64_t begin = now_ns();
+    time = now_ns() - begin;
+  }
+  std::ranges::nth_element(times, times.begin() + times.size() / 2);
+  return static_cast<double>(times[times.size() / 2]);
+}
+
+std::vector<double> copy(Station& station, const Task& task) {
+  if (station.place() >= task.copy.cores) return {};
+  if (station.node() == 0) return Copier(station, task).run(task.repeats);
+  if (task.copy.origin == Origin::fresh) supply(station, task, Shape(task.copy));
+  return {};
+}
+
+std::vector<double> signal(Station& station, const Task& task) {
+  if (station.node() != 0 || station.place() > 1) return {};
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    if (station.place() == 1) {
+      station.await_signal(0);
+      station.signal(0);
+      continue;
+    }
+    const std::int64_t begin = now_ns();
+    station.signal(1);
+    station.await_signal(1);
+    times.push_back(static_cast<double>(now_ns() - begin) / 2);
+  }
+  return times;
+}
+
+std::vector<double> reduce(Station& station, const Task& task) {
+  if (!station.is_at(0, 0)) return {};
+  const Operation sum = operation(Operator::sum, Type::float64);
+  const double look_ns = clock_ns();
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    std::memset(station.in(), 0, task.bytes);
+    std::memset(station.target(), 0, task.bytes);
+    const std::int64_t begin = now_ns();
+    engine::reduce(sum, plan::Operand::left, {station.target(), task.bytes, 1, task.bytes, 0},
+                   {station.in(), task.bytes, 1, task.bytes, 0});
+    times.push_back(since(begin, look_ns));
+  }
+  return times;
+}
+
+std::vector<double> registration(Station& station, const Task& task) {
+  if (!station.is_at(0, 0)) return {};
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    // New pages each time, and in memory: to get them is not a matter of the adapter.
+    void* memory = ::mmap(nullptr, task.bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes)", task.bytes));
+    try {
+      const std::int64_t begin = now_ns();
+      const verbs::Registration held = station.endpoint().register_memory(memory, task.bytes);
+      times.push_back(static_cast<double>(now_ns() - begin));
+    } catch (...) {
+      ::munmap(memory, task.bytes);
+      throw;
+    }
+    ::munmap(memory, task.bytes);
+  }
+  return times;
+}
+
+std::vector<double> perform(Station& station, const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::end:
+      return {};
+    case Task::Kind::latency:
+      return latency(station, task);
+    case Task::Kind::send_busy:
+      return send_busy(station, task);
+    case Task::Kind::stream:
+      return stream(station, task.stream);
+    case Task::Kind::copy:
+      return copy(station, task);
+    case Task::Kind::signal:
+      return signal(station, task);
+    case Task::Kind::reduce:
+      return reduce(station, task);
+    case Task::Kind::registration:
+      return registration(station, task);
+  }
+  return {};
+}
+
+}  // namespace weft::probe

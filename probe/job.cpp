@@ -1,0 +1,45 @@
+#include "probe/job.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <string>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "base/own_file.hpp"
+
+namespace weft::probe {
+
+namespace {
+
+struct Launcher {
+  const char* mpi;
+  const char* size_variable;  // what it tells its ranks
+};
+constexpr std::array kLaunchers = {Launcher{"openmpi", "OMPI_COMM_WORLD_SIZE"},
+                                   Launcher{"mpich", "PMI_SIZE"}};
+constexpr int kMostRanks = 1 << 20;
+
+std::unique_ptr<Bootstrap> open(const char* mpi) {
+  const std::string path = own_file(fmt::format("libweft-job-{}.so", mpi));
+  // For all to see: an MPI's own plugins look for its symbols.
+  void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (object == nullptr) throw Error(fmt::format("{}", ::dlerror()));
+  using Make = Bootstrap* (*)();
+  const auto make = reinterpret_cast<Make>(::dlsym(object, "weft_job_bootstrap"));
+  if (make == nullptr) throw Error(fmt::format("{}: not of this build", path));
+  return std::unique_ptr<Bootstrap>(make());
+}
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> job_bootstrap() {
+  for (const Launcher& launcher : kLaunchers) {
+    const auto size = env::integer(launcher.size_variable, 1, kMostRanks);
+    if (size && *size > 1) return open(launcher.mpi);
+  }
+  return nullptr;
+}
+
+}  // namespace weft::probe

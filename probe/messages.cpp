@@ -1,0 +1,142 @@
+// Measurements between the nodes.
+#include <algorithm>
+#include <array>
+
+#include "base/error.hpp"
+#include "engine/waiting.hpp"
+#include "probe/exercises.hpp"
+
+namespace weft::probe {
+
+using engine::now_ns;
+using nic_profiles::Stream;
+
+std::vector<double> latency(Station& station, const Task& task) {
+  if (station.place() != 0) return {};
+  Connection& peer = station.to(0);
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    if (station.node() != 0) {
+      station.receive(peer, task.bytes);
+      station.send(peer, task.bytes);
+      continue;
+    }
+    const std::int64_t begin = now_ns();
+    station.send(peer, task.bytes);
+    station.receive(peer, task.bytes);
+    times.push_back(static_cast<double>(now_ns() - begin) / 2);
+  }
+  return times;
+}
+
+/// Of a write to memory that the receiver has told before, with none under way.
+std::vector<double> send_busy(Station& station, const Task& task) {
+  if (!station.is_at(0, 0)) return {};
+  Connection& peer = station.to(0);
+  const double look_ns = clock_ns();
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    const std::int64_t begin = now_ns();
+    verbs::Status status =
+        peer.wire.put(peer.inbox, peer.keys, station.out(), station.key(), task.bytes);
+    const std::int64_t end = now_ns();
+    station.wait_until([&] {
+      Station::progress(peer);
+      return status == verbs::Status::ok && peer.wire.puts_done() == peer.wire.puts();
+    });
+    times.push_back(std::max(0.0, static_cast<double>(end - begin) - look_ns));
+  }
+  return times;
+}
+
+namespace {
+
+constexpr int kUnderWay = 128;  // messages of a flow, as perftest has posted
+
+/// How many messages the sender at one place has for the receiver at another.
+int messages_between(const Stream& stream, int sender, int receiver) {
+  if (stream.receivers <= stream.senders) {
+    return sender % stream.receivers == receiver ? stream.messages : 0;
+  }
+  const int first = (receiver - sender % stream.receivers + stream.receivers) % stream.receivers;
+  return first >= stream.messages ? 0 : (stream.messages - first - 1) / stream.receivers + 1;
+}
+
+/// Messages of one connection, in one direction.
+class Flow {
+ public:
+  Flow(Station& station, int other, bool sends, int messages, std::uint64_t bytes)
+      : connection_(station.to(other)), sends_(sends), messages_(messages) {
+    for (verbs::Transfer& transfer : transfers_) {
+      transfer.layout = station.layout(sends ? station.out() : station.in(), bytes);
+    }
+  }
+  bool sends() const { return sends_; }
+  int done() const { return done_; }
+  int left() const { return messages_ - done_; }
+
+  /// Whether anything is done that was not before.
+  bool move_on() {
+    for (; begun_ < std::min(messages_, done_ + kUnderWay); ++begun_) {
+      verbs::Transfer& next = transfers_[static_cast<std::size_t>(begun_ % kUnderWay)];
+      sends_ ? connection_.channel.send(next) : connection_.channel.recv(next);
+    }
+    if (left() == 0) return false;
+    Station::progress(connection_);
+    const int before = done_;
+    while (done_ < begun_ && transfers_[static_cast<std::size_t>(done_ % kUnderWay)].done) ++done_;
+    return done_ != before;
+  }
+
+ private:
+  Connection& connection_;
+  bool sends_;
+  int messages_;
+  int begun_ = 0;
+  int done_ = 0;
+  std::vector<verbs::Transfer> transfers_{kUnderWay};
+};
+
+std::vector<Flow> flows_of(Station& station, const Stream& stream) {
+  std::vector<Flow> flows;
+  const int place = station.place();
+  const bool forth = station.node() == 0;
+  for (int other = 0; other < station.pairs(); ++other) {
+    const auto add = [&](bool sends, int sender, int receiver) {
+      if (sender >= stream.senders || receiver >= stream.receivers) return;
+      const int messages = messages_between(stream, sender, receiver);
+      if (messages != 0) flows.emplace_back(station, other, sends, messages, stream.bytes);
+    };
+    if (forth || stream.both_ways) add(true, place, other);
+    if (!forth || stream.both_ways) add(false, other, place);
+  }
+  return flows;
+}
+
+}  // namespace
+
+std::vector<double> stream(Station& station, const Stream& stream) {
+  if (station.place() >= station.pairs()) return {};
+  std::vector<Flow> flows = flows_of(station, stream);
+  int all = 0;
+  for (const Flow& flow : flows) all += flow.left();
+  int done = 0, counted_from = 0;
+  std::int64_t begin_ns = 0;
+  while (done < all) {
+    station.wait_until([&] {
+      bool moved = false;
+      for (Flow& flow : flows) moved = flow.move_on() || moved;
+      return moved;
+    });
+    done = 0;
+    for (const Flow& flow : flows) done += flow.done();
+    if (begin_ns != 0 || done <= all / 4) continue;
+    begin_ns = now_ns();
+    counted_from = done;
+  }
+  const auto end_ns = static_cast<double>(now_ns());
+  if (std::ranges::all_of(flows, &Flow::sends)) return {};
+  return {static_cast<double>(begin_ns), end_ns, static_cast<double>(done - counted_from)};
+}
+
+}  // namespace weft::probe

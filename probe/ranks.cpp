@@ -1,0 +1,97 @@
+#include "probe/ranks.hpp"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "probe/device_target.hpp"
+
+namespace weft::probe {
+
+namespace {
+
+constexpr int kLook_ms = 5;
+
+/// A port of the loopback, which rank 0 may bind, too, as both allow that. Its number is put into
+/// `number`.
+File reserve_port(int& number) {
+  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!file) throw_errno("socket");
+  const int on = 1;
+  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(file.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw_errno("bind(a port of the loopback)");
+  }
+  number = ntohs(address.sin_port);
+  return file;
+}
+
+[[noreturn]] void be_rank(int rank, const std::string& device) {
+  std::signal(SIGINT, SIG_IGN);
+  ::setenv("WEFT_RANK", std::to_string(rank).c_str(), 1);
+  if (!device.empty()) ::setenv("WEFT_DEVICE", device.c_str(), 1);
+  int code = 1;
+  try {
+    serve(*tcp_bootstrap());
+    code = 0;
+  } catch (const std::exception&) {
+    // Rank 0 has the same error, or is gone.
+  }
+  ::_exit(code);
+}
+
+}  // namespace
+
+ForkedRanks::ForkedRanks(int ranks, const std::string& peer_device) {
+  int port = 0;
+  port_ = reserve_port(port);
+  ::setenv("WEFT_SIZE", std::to_string(ranks).c_str(), 1);
+  ::setenv("WEFT_RANK", "0", 1);
+  ::setenv("WEFT_ROOT", fmt::format("127.0.0.1:{}", port).c_str(), 1);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const pid_t process = ::fork();
+    if (process < 0) {
+      const int error = errno;
+      end_others(0);
+      throw SystemError("fork", error);
+    }
+    if (process == 0) {
+      port_.reset();
+      be_rank(rank, rank < ranks / 2 ? "" : peer_device);
+    }
+    others_.push_back(process);
+  }
+}
+
+std::unique_ptr<Bootstrap> ForkedRanks::bootstrap() {
+  auto joined = tcp_bootstrap();
+  port_.reset();
+  return joined;
+}
+
+void ForkedRanks::end_others(int grace_ms) noexcept {
+  for (int waited_ms = 0; waited_ms < grace_ms && !others_.empty(); waited_ms += kLook_ms) {
+    std::erase_if(others_, [](pid_t process) { return ::waitpid(process, nullptr, WNOHANG) != 0; });
+    if (!others_.empty()) ::poll(nullptr, 0, kLook_ms);
+  }
+  for (const pid_t process : others_) {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+  others_.clear();
+}
+
+}  // namespace weft::probe

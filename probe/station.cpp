@@ -1,0 +1,137 @@
+// How ranks wait, and how they hear that one of them is gone.
+#include "probe/station.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/cast.hpp"
+#include "base/error.hpp"
+#include "engine/waiting.hpp"
+
+namespace weft::probe {
+
+using engine::now_ns;
+
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr int kSpinTurns = 2048;
+constexpr int kYields = 200;
+constexpr std::chrono::microseconds kNap(20);
+constexpr std::int64_t kLookEvery_ns = 20'000'000;
+constexpr std::int64_t kCheckEvery_ns = 500'000'000;
+
+}  // namespace
+
+nic_profiles::DeviceName Station::device() const {
+  const verbs::Rail& rail = *endpoint_->rails().front();
+  return {rail.device(), rail.vendor(), rail.part()};
+}
+
+std::span<std::byte> Station::field() {
+  if (field_.data() == nullptr) {
+    const File file = make_memory_file("weft-probe-field", field_bytes_);
+    field_ = Mapping(file.get(), field_bytes_);
+    std::memset(field_.data(), 1, field_.size());
+  }
+  return field_.memory();
+}
+
+std::byte* Station::untouched(std::uint64_t bytes) {
+  const auto all = field();
+  if (used_bytes_ + bytes > all.size()) used_bytes_ = 0;
+  std::byte* part = all.data() + used_bytes_;
+  used_bytes_ += round_up(bytes, kPage);
+  return part;
+}
+
+void Station::progress(Connection& connection) {
+  if (connection.channel.progress() != verbs::Status::failed) return;
+  const char* said = connection.channel.peer_abort();
+  if (said != nullptr) throw GivenUp(said);
+  throw Error(connection.channel.failure());
+}
+
+void Station::move(Connection& connection, std::uint64_t bytes, bool sends) {
+  verbs::Transfer transfer;
+  transfer.layout = layout(sends ? out() : in(), bytes);
+  sends ? connection.channel.send(transfer) : connection.channel.recv(transfer);
+  wait_until([&] {
+    progress(connection);
+    return transfer.done;
+  });
+}
+
+void Station::await_signal(int place) {
+  ++heard_[place];
+  wait_until([&] { return node_->signals_from(place) >= heard_[place]; });
+}
+
+void Station::meet(int count) {
+  if (count == 1 || place_ >= count) return;
+  if (place_ != 0) {
+    signal(0);
+    return await_signal(0);
+  }
+  for (int other = 1; other < count; ++other) await_signal(other);
+  for (int other = 1; other < count; ++other) signal(other);
+}
+
+void Station::set_active(const std::array<int, 2>& ranks) {
+  const int here = one_machine_ ? ranks[0] + ranks[1] : ranks[node_number_];
+  patience_ = here <= cores_ ? kSpinTurns : 0;
+}
+
+/// Linux lets a process that has run less than the others go on in spite of its yields, so where
+/// all share a core they also sleep.
+void Station::idle(int turn) {
+  if (turn > patience_) {
+    const bool naps = patience_ == 0 && cores_ == 1 && turn > kYields;
+    naps ? std::this_thread::sleep_for(kNap) : static_cast<void>(::sched_yield());
+  }
+  const std::int64_t now = now_ns();
+  if (waiting_since_ns_ == 0) {
+    waiting_since_ns_ = now;
+    next_look_ns_ = now + kLookEvery_ns;
+    next_check_ns_ = now + kCheckEvery_ns;
+  }
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + kLookEvery_ns;
+  look_around();
+  if (now >= next_check_ns_) {
+    next_check_ns_ = now + kCheckEvery_ns;
+    bootstrap_.check();
+  }
+  if (now - waiting_since_ns_ > timeout_ns_) {
+    throw Error(fmt::format("nothing has come for {} s", timeout_ns_ / 1'000'000'000));
+  }
+}
+
+void Station::look_around() {
+  bootstrap_.progress();
+  for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+    if (place == place_) continue;
+    if (const char* said = node_->abort_of(place)) throw GivenUp(said);
+  }
+  if (node_ != nullptr) {
+    const int dead = node_->find_dead(1);  // none ever completes an execution
+    if (dead >= 0) throw Error(fmt::format("rank {} has ended", node_->rank_at(dead)));
+  }
+  for (const auto& connection : connections_) {
+    if (connection == nullptr) continue;
+    if (const char* said = connection->channel.peer_abort()) throw GivenUp(said);
+  }
+}
+
+void Station::give_up(const std::string& why) noexcept {
+  const char* text = why.c_str();
+  if (node_ != nullptr) node_->abort(text);
+  for (const auto& connection : connections_) {
+    if (connection != nullptr) connection->channel.abort(text);
+  }
+}
+
+}  // namespace weft::probe

@@ -1,0 +1,142 @@
+// What one rank of a probe measures with: connections to the other node, memory, neighbours.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/node.hpp"
+#include "engine/segment.hpp"
+#include "hierarchy/machine.hpp"
+#include "nic_profiles/classify.hpp"
+#include "nic_profiles/store.hpp"
+#include "probe/together.hpp"
+#include "verbs/channel.hpp"
+#include "verbs/endpoint.hpp"
+#include "verbs/rc_wire.hpp"
+
+namespace weft::probe {
+
+/// A connection to a rank of the other node.
+struct Connection {
+  verbs::RcWire wire;
+  verbs::Channel channel;
+  std::uint64_t inbox = 0;  // where its rank's Station::in() lies
+  verbs::RemoteKeys keys{};
+
+  Connection(verbs::Endpoint& endpoint, std::uint64_t eager_bytes)
+      : wire(endpoint), channel(wire, eager_bytes) {}
+};
+
+/// Two nodes with as many ranks on each take part, numbered by their places; ranks that are too
+/// many look on. Single threaded.
+class Station {
+ public:
+  /// Connects all ranks. Collective: UsageError or PeerError, the same on all, where the ranks are
+  /// not on two nodes or the device cannot be used. A single node is split into two.
+  explicit Station(Bootstrap& bootstrap);
+  Station(const Station&) = delete;
+  Station& operator=(const Station&) = delete;
+
+  Bootstrap& bootstrap() { return bootstrap_; }
+  int pairs() const { return pairs_; }
+  /// 0 where rank 0 is.
+  int node() const { return node_number_; }
+  int node_of(int rank) const { return machine_.node_of(rank); }
+  /// Among the ranks of its node; pairs() or more: it looks on.
+  int place() const { return place_; }
+  bool is_at(int node, int place) const { return node_number_ == node && place_ == place; }
+  /// Both nodes are on one machine.
+  bool on_one_machine() const { return one_machine_; }
+  /// Ranks on this machine, and the cores that they have.
+  int ranks_here() const { return ranks_here_; }
+  int cores() const { return cores_; }
+  bool crowded() const { return ranks_here_ > cores_; }
+
+  verbs::Endpoint& endpoint() { return *endpoint_; }
+  nic_profiles::DeviceName device() const;
+  std::uint64_t eager_bytes() const { return eager_bytes_; }
+  /// To the rank at a place of the other node. There is one for equal places, and wherever one of
+  /// the places is 0.
+  Connection& to(int place) { return *connections_[place]; }
+
+  // Registered memory, nic_profiles::kLargest_bytes each.
+  std::byte* out() const { return memory_.data(); }
+  std::byte* in() const { return memory_.data() + nic_profiles::kLargest_bytes; }
+  std::byte* target() const { return memory_.data() + 2 * nic_profiles::kLargest_bytes; }
+  std::uint32_t key() const { return registration_.lkey(); }
+  /// Memory for things that must not be in caches, or must push out what is; made by the first
+  /// call.
+  std::span<std::byte> field();
+  /// The part of it that was used longest ago.
+  std::byte* untouched(std::uint64_t bytes);
+  std::uint64_t field_bytes() const { return field_bytes_; }
+
+  /// So many ranks of each node are busy now: whether waiting may burn a core.
+  void set_active(const std::array<int, 2>& ranks);
+
+  /// Returns once `ready()` holds, which moves on what it waits for. Throws when a rank is gone or
+  /// has given up, or nothing happens for WEFT_TIMEOUT (where there is none, half a minute).
+  template <class Ready>
+  void wait_until(Ready ready) {
+    for (int turn = 1; !ready(); ++turn) {
+      if (turn % kTurnsPerLook == 0 || turn > patience_) idle(turn);
+    }
+    waiting_since_ns_ = 0;
+  }
+  /// Throws when the connection has failed.
+  static void progress(Connection& connection);
+  void send(Connection& connection, std::uint64_t bytes) { move(connection, bytes, true); }
+  void receive(Connection& connection, std::uint64_t bytes) { move(connection, bytes, false); }
+  verbs::Layout layout(std::byte* memory, std::uint64_t bytes) const {
+    return {memory, bytes, 1, bytes, key()};
+  }
+
+  /// To a neighbour, and from one.
+  void signal(int place) { node_->signal(place); }
+  void await_signal(int place);
+  /// The ranks of this node at places below `count` have come here.
+  void meet(int count);
+
+  /// Tells the ranks that wait for this one that it has failed.
+  void give_up(const std::string& why) noexcept;
+
+ private:
+  static constexpr int kTurnsPerLook = 1024;
+
+  void find_place();
+  void open_device();
+  void connect();
+  void move(Connection& connection, std::uint64_t bytes, bool sends);
+  void idle(int turn);
+  void look_around();
+
+  Bootstrap& bootstrap_;
+  hierarchy::Machine machine_{{0}};
+  int node_number_ = 0;
+  int place_ = 0;
+  int pairs_ = 1;
+  int ranks_here_ = 1;
+  int cores_ = 1;
+  bool one_machine_ = false;
+  std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of a wait for anything
+  int patience_ = 0;  // turns of a wait before the core is given away; 0: there are too few
+  std::uint64_t eager_bytes_ = 0;
+  std::uint64_t field_bytes_ = 0;
+  verbs::PortSettings settings_;
+
+  std::unique_ptr<engine::Node> node_;  // null: alone on its node
+  std::vector<std::uint64_t> heard_;    // signals, by place
+  std::unique_ptr<verbs::Endpoint> endpoint_;
+  engine::Segment memory_;
+  verbs::Registration registration_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // by place on the other node
+  Mapping field_;
+  std::uint64_t used_bytes_ = 0;  // of the field, since its beginning
+  std::int64_t waiting_since_ns_ = 0;
+  std::int64_t next_look_ns_ = 0;
+  std::int64_t next_check_ns_ = 0;
+};
+
+}  // namespace weft::probe

@@ -1,0 +1,167 @@
+// Setting up: who is where, the device, connections.
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "base/error.hpp"
+#include "comm/settings.hpp"
+#include "hierarchy/detect.hpp"
+#include "probe/station.hpp"
+
+namespace weft::probe {
+
+namespace {
+
+constexpr std::uint64_t kLargestField_bytes = 512 << 20;
+constexpr std::uint64_t kOthersField_bytes = 128 << 20;
+constexpr std::uint64_t kLeastField_bytes = 32 << 20;
+
+/// What the machine could give to new processes; a guess where it does not say.
+std::uint64_t available_bytes() {
+  std::uint64_t available = std::uint64_t{1} << 30;
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("MemAvailable:")) available = std::stoull(line.substr(13)) << 10;
+  }
+  // A container of its own sees its limit here.
+  std::uint64_t limit = 0, used = 0;
+  if ((std::ifstream("/sys/fs/cgroup/memory.max") >> limit) &&
+      (std::ifstream("/sys/fs/cgroup/memory.current") >> used)) {
+    available = std::min(available, limit - std::min(used, limit));
+  }
+  return available;
+}
+
+/// A list of texts as one.
+std::string joined(std::span<const std::string> texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    const std::uint32_t length = static_cast<std::uint32_t>(text.size());
+    all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+  }
+  return all;
+}
+
+std::vector<std::string> split(std::string_view all) {
+  std::vector<std::string> texts;
+  while (!all.empty()) {
+    std::uint32_t length = 0;
+    std::memcpy(&length, all.data(), sizeof length);
+    texts.emplace_back(all.substr(sizeof length, length));
+    all.remove_prefix(sizeof length + length);
+  }
+  return texts;
+}
+
+/// What a rank tells the other node of itself, before the addresses of its connections.
+struct Introduction {
+  std::uint64_t inbox = 0;
+  verbs::RemoteKeys keys{};
+  std::uint64_t eager_bytes = 0;
+};
+
+}  // namespace
+
+Station::Station(Bootstrap& bootstrap) : bootstrap_(bootstrap) {
+  find_place();
+  open_device();
+  connect();
+}
+
+void Station::find_place() {
+  comm::Settings settings;
+  const auto hosts = together(bootstrap_, [&] {
+    settings = comm::Settings::from_environment();
+    return hierarchy::host_identity();
+  });
+  settings_ = settings.port;
+  eager_bytes_ = settings.eager_bytes;
+  if (settings.timeout_ns != 0) timeout_ns_ = settings.timeout_ns;
+  machine_ = hierarchy::machine_from(hosts);
+  one_machine_ = machine_.nodes() == 1;
+  ranks_here_ = machine_.ranks_on_node_of(bootstrap_.rank());
+  cores_ = hierarchy::usable_cores();
+  if (one_machine_ && machine_.ranks() > 1) {
+    machine_ =
+        hierarchy::with_virtual_nodes(machine_, settings.nodes.empty() ? "2" : settings.nodes);
+  }
+  if (machine_.nodes() != 2) {
+    throw_usage("a probe of {} ranks on {} nodes: it needs ranks on 2", machine_.ranks(),
+                machine_.nodes());
+  }
+  const int rank = bootstrap_.rank();
+  node_number_ = machine_.node_of(rank);
+  place_ = machine_.place_of(rank);
+  pairs_ = static_cast<int>(std::min(machine_.ranks_on(0).size(), machine_.ranks_on(1).size()));
+  const std::uint64_t share = available_bytes() / 4 / static_cast<std::uint64_t>(ranks_here_);
+  field_bytes_ =
+      std::clamp(is_at(0, 0) ? share * static_cast<std::uint64_t>(ranks_here_) : share,
+                 kLeastField_bytes, is_at(0, 0) ? kLargestField_bytes : kOthersField_bytes);
+}
+
+void Station::open_device() {
+  const auto neighbours = machine_.ranks_on(node_number_);
+  const auto handles = together(bootstrap_, [&]() -> std::string {
+    if (neighbours.size() == 1) return "";
+    node_ = std::make_unique<engine::Node>(place_, neighbours, crowded());
+    return node_->handle();
+  });
+  together(bootstrap_, [&]() -> std::string {
+    if (node_ != nullptr) {
+      std::vector<std::string> theirs;
+      for (const int rank : neighbours) theirs.push_back(handles[rank]);
+      node_->attach(theirs);
+    }
+    heard_.resize(neighbours.size());
+    endpoint_ = std::make_unique<verbs::Endpoint>(settings_);
+    if (endpoint_->rails().size() > 1) {
+      // Rails are told apart by probing them one by one.
+      const verbs::Rail& first = *endpoint_->rails().front();
+      settings_.ports = {{first.device(), first.port()}};
+      endpoint_ = std::make_unique<verbs::Endpoint>(settings_);
+    }
+    memory_ = engine::Segment::create("weft-probe", 3 * nic_profiles::kLargest_bytes);
+    std::memset(memory_.data(), 1, memory_.size());
+    registration_ = endpoint_->register_memory(memory_.data(), memory_.size());
+    return "";
+  });
+}
+
+void Station::connect() {
+  const auto addresses = together(bootstrap_, [&] {
+    Introduction mine;
+    mine.inbox = reinterpret_cast<std::uint64_t>(in());
+    mine.keys = endpoint_->region(registration_.rkey()).rkeys;
+    mine.eager_bytes = eager_bytes_;
+    std::vector<std::string> texts{{reinterpret_cast<const char*>(&mine), sizeof mine}};
+    connections_.resize(static_cast<std::size_t>(pairs_));
+    for (int other = 0; other < pairs_; ++other) {
+      const bool wanted = place_ < pairs_ && (place_ == other || place_ == 0 || other == 0);
+      if (wanted) connections_[other] = std::make_unique<Connection>(*endpoint_, eager_bytes_);
+      texts.push_back(wanted ? connections_[other]->wire.address() : "");
+    }
+    return joined(texts);
+  });
+  together(bootstrap_, [&]() -> std::string {
+    const auto others = machine_.ranks_on(1 - node_number_);
+    for (int other = 0; other < pairs_; ++other) {
+      if (connections_[other] == nullptr) continue;
+      const auto texts = split(addresses[others[other]]);
+      Introduction theirs;
+      std::memcpy(&theirs, texts[0].data(), sizeof theirs);
+      if (theirs.eager_bytes != eager_bytes_) {
+        throw_usage("WEFT_EAGER={}: rank {} has {}; all ranks must have the same", eager_bytes_,
+                    others[other], theirs.eager_bytes);
+      }
+      Connection& connection = *connections_[other];
+      connection.inbox = theirs.inbox;
+      connection.keys = theirs.keys;
+      connection.wire.connect(texts[static_cast<std::size_t>(place_) + 1]);
+    }
+    return "";
+  });
+  together(bootstrap_, [] { return std::string(); });
+}
+
+}  // namespace weft::probe

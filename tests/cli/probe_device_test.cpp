@@ -1,0 +1,153 @@
+// weft probe on the software device, with ranks of its own.
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "nic_profiles/profile.hpp"
+#include "tests/cli/run_tool.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return (std::stringstream() << file.rdbuf()).str();
+}
+
+/// Processes that `process` has started, once all of `count` have their memory for messages.
+std::vector<pid_t> busy_children(pid_t process, std::size_t count) {
+  const std::string of = "/proc/" + std::to_string(process);
+  std::ifstream list(of + "/task/" + std::to_string(process) + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; list >> child;) {
+    const std::string maps = text_of("/proc/" + std::to_string(child) + "/maps");
+    if (maps.find("weft-probe") != maps.npos) children.push_back(child);
+  }
+  if (children.size() != count) children.clear();
+  return children;
+}
+
+class DeviceProbe : public ::testing::Test {
+ protected:
+  Ended probe(std::vector<std::string> arguments, std::function<void(pid_t)> meanwhile = {}) const {
+    arguments.insert(arguments.begin(), {"probe", "--device", "soft"});
+    return run_tool(arguments,
+                    {.environment = {{"WEFT_PROFILES", kept_}}, .meanwhile = std::move(meanwhile)});
+  }
+  std::vector<std::filesystem::path> kept() const {
+    std::vector<std::filesystem::path> files;
+    if (!std::filesystem::exists(kept_)) return files;
+    for (const auto& entry : std::filesystem::directory_iterator(kept_)) {
+      files.push_back(entry.path());
+    }
+    return files;
+  }
+  TemporaryFolder folder_;
+  std::string kept_ = folder_.path() / "kept";
+};
+
+TEST_F(DeviceProbe, GivesAPlausibleProfile) {
+  const std::string page = folder_.path() / "page.html";
+  const Ended ended = probe({"--quick", "--pairs", "2", "--json", "--html", page});
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  const json report = json::parse(ended.out);
+  EXPECT_TRUE(report["complete"]);
+  const json& taken = report["measurements"];
+
+  double copied = 0;  // bytes a ns, by the fastest core
+  for (const json& copy : taken["copies"]) {
+    const double ns = copy["time_ns"];
+    EXPECT_GE(ns, 0) << copy;
+    if (ns > 0) copied = std::max(copied, copy["bytes"].get<double>() / ns);
+  }
+  for (const json& latency : taken["latency"]) EXPECT_GT(latency["time_ns"], 0) << latency;
+  EXPECT_GT(taken["latency"].back()["bytes"], 4096);
+  // Cores move all bytes: no faster than copies, whatever else the machine does.
+  for (const json& stream : taken["bandwidths"]) {
+    EXPECT_GT(stream["bytes_per_ns"], 0) << stream;
+    EXPECT_LT(stream["bytes_per_ns"], 8 * copied) << stream;
+  }
+  EXPECT_GT(taken["signal_ns"], 0);
+  for (const json& one : taken["registrations"]) EXPECT_GT(one["time_ns"], 0) << one;
+  EXPECT_TRUE(report["profile"]["adapter"]["in_order_placement"]["value"]);
+  EXPECT_EQ(report["profile"]["adapter"]["eager_bytes"]["value"], 8192);
+  EXPECT_EQ(text_of(page).find("<!DOCTYPE html>"), 0U);
+
+  // Programs find it, and so does the simulator.
+  ASSERT_EQ(kept().size(), 1U);
+  EXPECT_EQ(text_of(kept()[0]), ended.out);
+  const Ended sim = run_tool({"sim", "alltoall", "--algorithm", "isend", "--nodes", "2", "--ppn",
+                              "2", "--bytes", "64", "--nic", kept()[0]});
+  EXPECT_EQ(sim.code, 0) << sim.err;
+}
+
+TEST_F(DeviceProbe, GivesWhatItHasOnCtrlC) {
+  const std::string output = folder_.path() / "partial.json";
+  bool sent = false;
+  // To all, as a terminal does.
+  const Ended ended = probe({"--pairs", "2", "--output", output}, [&](pid_t tool) {
+    const auto children = busy_children(tool, 3);
+    if (sent || children.empty()) return;
+    // The tool notes it from its first measurement on; before, it just ends.
+    const std::string status = text_of("/proc/" + std::to_string(tool) + "/status");
+    const auto caught = status.find("SigCgt:\t");
+    if (caught == status.npos) return;
+    if ((std::stoull(status.substr(caught + 8, 16), nullptr, 16) & 1U << (SIGINT - 1)) == 0) return;
+    for (const pid_t child : children) ::kill(child, SIGINT);
+    ::kill(tool, SIGINT);
+    sent = true;
+  });
+  EXPECT_TRUE(sent);
+  EXPECT_EQ(ended.code, 1) << ended.signal;
+  EXPECT_EQ(ended.err, "weft: interrupted: the result is partial, and says so\n");
+  EXPECT_NE(ended.out.find("PARTIAL"), std::string::npos);
+  EXPECT_FALSE(json::parse(text_of(output))["complete"]);
+  EXPECT_EQ(kept().size(), 0U);
+}
+
+TEST_F(DeviceProbe, EndsWithOneErrorWhenARankDies) {
+  pid_t killed = 0;
+  const Ended ended = probe({"--pairs", "2"}, [&](pid_t tool) {
+    const auto children = busy_children(tool, 3);
+    if (killed != 0 || children.empty()) return;
+    killed = children.back();
+    ::kill(killed, SIGKILL);
+  });
+  EXPECT_NE(killed, 0);
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.err.find("weft: rank "), 0U) << ended.err;
+  EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+  EXPECT_EQ(kept().size(), 0U);
+}
+
+TEST_F(DeviceProbe, RefusesWhatMakesNoSense) {
+  const auto refused = [](const std::vector<std::string>& arguments,
+                          const std::vector<std::pair<std::string, std::string>>& environment,
+                          const std::string& error) {
+    const Ended ended = run_tool(arguments, {.environment = environment});
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    EXPECT_EQ(ended.err, "weft: " + error + "\n");
+  };
+  refused({"probe", "--pairs", "0"}, {}, "--pairs=0: not a whole number from 1 to 64");
+  refused({"probe", "--simulate", "soft", "--device", "soft"}, {},
+          "--device: not together with --simulate, which needs no device");
+  refused({"probe", "--device", "soft"}, {{"WEFT_RANK", "0"}, {"WEFT_SIZE", "1"}},
+          "a probe of 1 ranks on 1 nodes: it needs ranks on 2");
+  refused({"probe", "--pairs", "2"}, {{"WEFT_SIZE", "1"}, {"WEFT_RANK", "0"}},
+          "--pairs=2: the ranks that were started decide; it is for a probe by one process");
+  const Ended nowhere = probe({"--html", "/nowhere/page.html"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_EQ(nowhere.err, "weft: open(/nowhere/page.html): No such file or directory (errno 2)\n");
+  const Ended device = run_tool({"probe", "--device", "mlx9_9"});
+  EXPECT_EQ(device.code, 2);
+  EXPECT_EQ(device.err.find("weft: WEFT_DEVICE=mlx9_9: "), 0U) << device.err;
+}
+
+}  // namespace
+}  // namespace weft::cli

@@ -1,0 +1,147 @@
+// The probe on the software device: what it finds is plausible, and errors end it everywhere.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "nic_profiles/fit.hpp"
+#include "nic_profiles/probe.hpp"
+#include "probe/device_target.hpp"
+#include "tests/comm/run_ranks.hpp"
+
+namespace weft::probe {
+namespace {
+
+using nic_profiles::Measurements;
+
+class Device : public ::testing::Test {
+ protected:
+  Device() { ::setenv("WEFT_DEVICE", "soft", 1); }
+  ~Device() override { ::unsetenv("WEFT_DEVICE"); }
+
+  /// Ranks as threads; `drive` is what rank 0 does.
+  static std::vector<std::string> run(int ranks, const std::function<void(DeviceTarget&)>& drive) {
+    return test::run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+      if (rank != 0) return serve(*bootstrap);
+      DeviceTarget target(*bootstrap);
+      drive(target);
+    });
+  }
+};
+
+TEST_F(Device, GivesTimesThatFitTogether) {
+  const auto errors = run(4, [](DeviceTarget& target) {
+    ASSERT_EQ(target.most_pairs(), 2);
+    EXPECT_GT(target.latency_ns(1), 0);
+    EXPECT_GT(target.latency_ns(4 << 20), target.latency_ns(1));
+    EXPECT_GT(target.send_busy_ns(4 << 20), target.send_busy_ns(1));
+    EXPECT_GT(target.signal_ns(), 0);
+    EXPECT_GT(target.reduce_ns(1 << 20), target.reduce_ns(1 << 10));
+    EXPECT_GT(target.register_ns(4096), 0);
+    const nic_profiles::Profile found = target.identity();
+    EXPECT_EQ(found.hardware.adapter.eager_bytes, 8192U);
+    EXPECT_TRUE(found.hardware.adapter.in_order_placement);
+    EXPECT_EQ(nic_profiles::find(found.device.vendor, found.device.parts.at(0)), "soft");
+  });
+  EXPECT_EQ(errors, test::none(4));
+}
+
+TEST_F(Device, RunsEveryShapeOfStream) {
+  const auto errors = run(6, [](DeviceTarget& target) {
+    ASSERT_EQ(target.most_pairs(), 3);
+    for (const auto& [senders, receivers] : {std::pair{1, 1}, {3, 3}, {3, 1}, {1, 3}, {2, 2}}) {
+      for (const std::uint64_t bytes : {1, 8192, 8193, 100'000}) {
+        for (const bool both_ways : {false, true}) {
+          const nic_profiles::Stream stream{senders, receivers, bytes, 16, both_ways};
+          EXPECT_GT(target.steady_ns(stream), 0) << senders << " " << receivers << " " << bytes;
+        }
+      }
+    }
+  });
+  EXPECT_EQ(errors, test::none(6));
+}
+
+TEST_F(Device, CopiesFromEverywhere) {
+  using nic_profiles::Origin;
+  const auto errors = run(4, [](DeviceTarget& target) {
+    for (const Origin origin : {Origin::written, Origin::fresh, Origin::memory}) {
+      for (const int cores : {1, 2}) {
+        const double small_ns = target.copy_ns({origin, 16 << 10, 1, cores});
+        const double large_ns = target.copy_ns({origin, 1 << 20, 1, cores});
+        EXPECT_GT(small_ns, 0) << static_cast<int>(origin) << " " << cores;
+        EXPECT_GT(large_ns, small_ns) << static_cast<int>(origin) << " " << cores;
+      }
+    }
+    EXPECT_GT(target.copy_ns({Origin::written, 16 << 10, 64, 1}), 0);
+    EXPECT_GT(target.copy_ns({Origin::written, 16 << 10, 1, 1, 1 << 20}), 0);
+    EXPECT_GE(target.most_touched_bytes(), 32U << 20);
+  });
+  EXPECT_EQ(errors, test::none(4));
+}
+
+TEST_F(Device, LeavesOutRanksThatHaveNoPartner) {
+  const auto errors = run(5, [](DeviceTarget& target) {
+    EXPECT_EQ(target.most_pairs(), 2);
+    EXPECT_GT(target.steady_ns({2, 2, 8, 16, true}), 0);
+  });
+  EXPECT_EQ(errors, test::none(5));
+}
+
+TEST_F(Device, SaysHowWritesAreNoticed) {
+  ::setenv("WEFT_PLACEMENT", "immediate", 1);
+  const auto errors = run(2, [](DeviceTarget& target) {
+    EXPECT_FALSE(target.identity().hardware.adapter.in_order_placement);
+    EXPECT_GT(target.latency_ns(8), 0);
+  });
+  ::unsetenv("WEFT_PLACEMENT");
+  EXPECT_EQ(errors, test::none(2));
+}
+
+TEST_F(Device, NeedsTwoNodes) {
+  ::setenv("WEFT_NODES", "3", 1);
+  const auto errors = run(3, [](DeviceTarget&) { FAIL() << "three nodes"; });
+  ::unsetenv("WEFT_NODES");
+  for (const std::string& error : errors) {
+    EXPECT_EQ(error, "a probe of 3 ranks on 3 nodes: it needs ranks on 2");
+  }
+}
+
+TEST_F(Device, EndsForAllWhenARankLeaves) {
+  const auto errors = test::run_ranks(4, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    if (rank == 3) {
+      const Station station(*bootstrap);
+      return;
+    }
+    if (rank != 0) return serve(*bootstrap);
+    DeviceTarget target(*bootstrap);
+    target.latency_ns(1);
+  });
+  for (int rank = 0; rank < 3; ++rank) EXPECT_NE(errors[rank], "") << rank;
+  EXPECT_NE(errors[0].find("rank 3"), std::string::npos) << errors[0];
+}
+
+/// A measurement that fails on one rank only.
+TEST_F(Device, SaysTheSameEverywhere) {
+  const auto errors = run(4, [](DeviceTarget& target) {
+    EXPECT_THROW(target.register_ns(std::uint64_t{1} << 60), PeerError);
+    target.latency_ns(1);  // nothing more can be asked
+  });
+  EXPECT_EQ(errors[0], "the probe has failed before");
+  for (int rank = 1; rank < 4; ++rank) {
+    EXPECT_EQ(errors[rank],
+              "rank 0: mmap(1152921504606846976 bytes): Cannot allocate memory "
+              "(errno 12)");
+  }
+}
+
+TEST_F(Device, StopsWhereItIsTold) {
+  const auto errors = run(2, [](DeviceTarget& target) {
+    const Measurements taken = nic_profiles::probe(target, [](int done, int) { return done < 3; });
+    EXPECT_FALSE(taken.complete);
+    EXPECT_EQ(taken.send_busy.size(), 3U);
+    EXPECT_NO_THROW(nic_profiles::fit(taken));
+  });
+  EXPECT_EQ(errors, test::none(2));
+}
+
+}  // namespace
+}  // namespace weft::probe
