@@ -26,5 +26,6 @@ void add_sim(CLI::App& tool, Action& action);
 void add_explain(CLI::App& tool, Action& action);
 void add_preload(CLI::App& tool, Action& action);
 void add_probe(CLI::App& tool, Action& action);
+void add_run(CLI::App& tool, Action& action);
 
 }  // namespace weft::cli

@@ -43,6 +43,7 @@ std::string names_of(const std::vector<const CLI::Option*>& options) {
 
 /// What no option or argument took.
 void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
+  if (command != nullptr && command->get_prefix_command()) return;
   const auto left = (command == nullptr ? tool : *command).remaining();
   if (left.empty() && command != nullptr) return;
   const auto any = [](const CLI::App*) { return true; };
@@ -83,6 +84,7 @@ int run(int argc, char** argv) {
   add_explain(tool, action);
   add_preload(tool, action);
   add_probe(tool, action);
+  add_run(tool, action);
   for (CLI::App* command : tool.get_subcommands([](const CLI::App*) { return true; })) {
     command->allow_extras();
   }
@@ -96,7 +98,8 @@ int run(int argc, char** argv) {
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft explain alltoall --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft probe --html adapter.html\n"
-      "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n\n"
+      "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n"
+      "  weft run --one-address-space -n 8 ./program\n\n"
       "weft COMMAND --help says more.");
   try {
     tool.parse(argc, argv);

@@ -205,6 +205,10 @@ Statistics Communicator::Impl::statistics() const {
   if (node_) {
     result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
     result.cma_bytes = node_->moved_bytes(engine::View::cma);
+    if (node_->moved_bytes(engine::View::staged) != 0) {
+      result.notes.emplace_back(
+          "process_vm_readv was refused for some buffers of peers: their owners copied them");
+    }
   }
   if (engine::heap::refused() != 0) {
     result.notes.push_back(

@@ -129,6 +129,8 @@ class Execution {
   bool copy(const Step& step) noexcept;
   bool reduce(const Step& step) noexcept;
   bool fold(const Step& step) noexcept;
+  bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+            bool writes) noexcept;
   const std::byte* reach(const Operand& source) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;

@@ -72,10 +72,20 @@ bool Execution::copy(const Step& step) noexcept {
     engine::copy(dst, src, past_caches_ && (writes || step.dst.base == kOutputBase));
     return true;
   }
-  const bool good = reads ? read_from(home_.node_->process_of(owner_of(step.src)), dst, src)
-                          : write_to(home_.node_->process_of(owner_of(step.dst)), src, dst);
-  if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
-  return good;
+  return reads ? move(owner_of(step.src), dst, src, false)
+               : move(owner_of(step.dst), src, dst, true);
+}
+
+/// Between buffers of this process and of another, by the kernel, or by the other where the kernel
+/// refuses, whatever it said before.
+bool Execution::move(int place, const Layout& ours, const Layout& theirs, bool writes) noexcept {
+  const pid_t process = home_.node_->process_of(place);
+  if (writes ? write_to(process, ours, theirs) : read_from(process, ours, theirs)) return true;
+  const int error = errno;
+  const bool is_there = error != ESRCH;
+  if (is_there && home_.move_by_owner(place, ours, theirs, writes)) return true;
+  home_.fail(SystemError("process_vm_readv of a rank of this node", error).what());
+  return false;
 }
 
 /// Where this process reads it; null: not by plain loads.
@@ -123,12 +133,12 @@ bool Execution::reduce(const Step& step) noexcept {
   Fetch fetch;
   struct Source {
     Execution* execution;
-    pid_t process;
+    int place;
   } source{this, 0};
   Layout src = layout(step.src, false);
   if (reads && home_.node_->view() != View::same_process && !is_in_heap(step.src, src)) {
     // Out of another process: a piece at a time, that stays in the cache on its way.
-    source.process = home_.node_->process_of(owner_of(step.src));
+    source.place = owner_of(step.src);
     if (operand_.size() < buffers_.operation->element_bytes)
       operand_.resize(buffers_.operation->element_bytes);
     fetch.context = &source;
@@ -137,14 +147,11 @@ bool Execution::reduce(const Step& step) noexcept {
       const auto& from = *static_cast<Source*>(context);
       std::byte* ours = from.execution->operand_.data();
       const Layout there{const_cast<std::byte*>(theirs), bytes, 1, bytes, 0};
-      const bool good = read_from(from.process, {ours, bytes, 1, bytes, 0}, there);
+      const bool good = from.execution->move(from.place, {ours, bytes, 1, bytes, 0}, there, false);
       return good ? static_cast<const std::byte*>(ours) : nullptr;
     };
   }
-  const bool good =
-      engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
-  if (!good) home_.fail(SystemError("process_vm_readv of a rank of this node", errno).what());
-  return good;
+  return engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
 }
 
 }  // namespace weft::engine

@@ -191,6 +191,7 @@ verbs::RegistrationCache::Keys Executor::register_memory(const std::byte* memory
 }
 
 bool Executor::progress() noexcept {
+  if (node_ != nullptr) node_->errand(node_->place()).serve();
   bool moved = false;
   bool some_done = false;
   for (const auto& execution : under_way_) {

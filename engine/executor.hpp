@@ -96,6 +96,13 @@ class Executor {
   void retire_done() noexcept;
   void end_turn() noexcept;
 
+  // executor_errand.cpp
+  /// ours = theirs, or the reverse, of a rank of this node that is not reached otherwise.
+  bool move_by_owner(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                     bool writes) noexcept;
+  template <class Ready>
+  bool serve_until(Ready ready) noexcept;
+
   // executor_wait.cpp
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;

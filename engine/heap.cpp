@@ -30,6 +30,11 @@ constexpr std::uint64_t kMostAsked = std::uint64_t{16} << 40;
 // malloc do. Smaller ones stay with the allocator, for the next.
 constexpr std::size_t kGivenBack = 32 << 20;
 constexpr std::size_t kPage = 4096;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
 
 constinit Allocator allocator = {};
 constinit std::atomic<std::uint64_t> refusals = 0;
@@ -63,10 +68,7 @@ std::byte* map(int descriptor, std::size_t bytes) {
 }
 
 std::string make(std::uint64_t asked) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static_cast<void>(asked);
-  return "built with a sanitizer, whose allocator stays";
-#else
+  if (kSanitized) return "built with a sanitizer, whose allocator stays";
   const Limit limit = limit_of(asked);
   if (!limit.why_none.empty()) return limit.why_none;
   File memory_file(::memfd_create("weft-heap", MFD_CLOEXEC));
@@ -91,7 +93,6 @@ std::string make(std::uint64_t asked) {
   range.bytes.store(limit.bytes, std::memory_order_relaxed);
   serving.store(true, std::memory_order_release);
   return {};
-#endif
 }
 
 /// The pages that lie wholly inside a block.

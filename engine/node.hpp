@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "engine/errand.hpp"
 #include "engine/letters.hpp"
 #include "engine/peer_heap.hpp"
 #include "engine/segment.hpp"
@@ -48,7 +49,11 @@ class Node {
     return heaps_[place].find(reinterpret_cast<std::uint64_t>(layout.base), bytes);
   }
 
-  /// Bytes of others that this rank has copied or reduced where they lie, by shared_heap or cma.
+  /// Of the rank at `place`.
+  Errand& errand(int place) const noexcept { return page(place).errand; }
+
+  /// Bytes of others that this rank has copied or reduced where they lie, by shared_heap or cma,
+  /// and that their owners have copied for it (staged).
   std::uint64_t moved_bytes(View view) const noexcept { return moved_[static_cast<int>(view)]; }
   void count_moved(View view, std::uint64_t bytes) noexcept {
     moved_[static_cast<int>(view)] += bytes;
@@ -147,6 +152,7 @@ class Node {
     std::uint64_t probe_address = 0;
     alignas(64) std::atomic<std::uint32_t> aborted{0};
     std::array<char, 252> abort_text{};
+    Errand errand;
   };
 
   Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }

@@ -21,6 +21,7 @@ struct Handle {
 };
 
 /// The segments that this process has made, by descriptor: how its threads find the mapping itself.
+/// Ranks with libraries of their own in one address space do not find one another's, and map them.
 class Made {
  public:
   static Made& instance() {
@@ -64,13 +65,12 @@ Segment Segment::attach(std::string_view bytes) {
   if (bytes.size() != sizeof handle) throw Error("shared memory handle of a different build");
   std::memcpy(&handle, bytes.data(), sizeof handle);
   Segment segment;
-  if (handle.process == ::getpid()) {
-    segment.mapping_ = Made::instance().find(static_cast<int>(handle.descriptor));
-    if (segment.mapping_ == nullptr) throw Error("shared memory of a rank that has ended");
-    return segment;
-  }
+  const bool is_ours = handle.process == ::getpid();
+  if (is_ours) segment.mapping_ = Made::instance().find(static_cast<int>(handle.descriptor));
+  if (segment.mapping_ != nullptr) return segment;
   const std::string path = fmt::format("/proc/{}/fd/{}", handle.process, handle.descriptor);
   const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file && is_ours) throw Error("shared memory of a rank that has ended");
   if (!file) throw_errno(fmt::format("open({}), another rank's shared memory", path));
   segment.mapping_ = std::make_shared<Mapping>(file.get(), handle.bytes);
   return segment;

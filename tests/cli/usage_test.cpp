@@ -11,7 +11,8 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"info", "plan", "check", "sim", "preload", "probe"};
+const std::vector<std::string> kCommands = {"info",    "plan",  "check", "sim",
+                                            "preload", "probe", "run"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -24,9 +25,9 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"", "no command given; there are info, plan, check, sim, explain, preload, probe"},
+    {"", "no command given; there are info, plan, check, sim, explain, preload, probe, run"},
     {"weave",
-     "'weave': no such command; there are info, plan, check, sim, explain, preload, probe"},
+     "'weave': no such command; there are info, plan, check, sim, explain, preload, probe, run"},
     {"--weave", "'--weave': no such option; there are --help, --version"},
     {"info --weave", "info --weave: no such option; there are --help, --json"},
     {"info plan", "info 'plan': one argument too many"},
@@ -201,6 +202,7 @@ TEST(Help, ShowsExamplesThatWork) {
       if (words.front() == "probe" && std::ranges::count(words, "--simulate") == 0) {
         words.emplace_back("--quick");
       }
+      std::ranges::replace(words, "./program", WEFT_TEST_RANKS);
       const Ended ended = run_tool(words, {.directory = folder.path()});
       EXPECT_EQ(ended.code, 0) << example << "\n" << ended.err;
       EXPECT_NE(ended.out, "") << example;

@@ -1,0 +1,92 @@
+// Ways to a neighbour's buffer that are closed in the middle of a run.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "tests/comm/processes.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr std::size_t kWords = 30'000;  // of a block: far above what is staged
+
+/// From now on the kernel refuses this process to look into others.
+bool refuse_process_vm() {
+  std::array<sock_filter, 5> filter = {{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program = {filter.size(), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+std::string exchange(Communicator& comm, int round) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<int> in(ranks * kWords), out(in.size());
+  std::iota(in.begin(), in.end(), comm.rank() * 1000 + round);
+  comm.alltoall<int>(in, out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t at = static_cast<std::size_t>(comm.rank()) * kWords + i % kWords;
+    const int expected = static_cast<int>(i / kWords) * 1000 + round + static_cast<int>(at);
+    if (out[i] != expected) return "alltoall: a wrong word";
+  }
+  std::vector<int> sum(kWords), all(ranks * kWords);
+  comm.allreduce(in.data(), sum.data(), kWords, operation(Operator::sum, Type::int32));
+  const int ones = static_cast<int>(ranks);
+  for (std::size_t i = 0; i < kWords; ++i) {
+    const int expected = ones * (ones - 1) / 2 * 1000 + ones * (round + static_cast<int>(i));
+    if (sum[i] != expected) return "allreduce: a wrong word";
+  }
+  // To the root, whose buffer the others write.
+  comm.gather(sum.data(), all.data(), kWords * sizeof(int), 1);
+  for (std::size_t i = 0; comm.rank() == 1 && i < all.size(); ++i) {
+    if (all[i] != sum[i % kWords]) return "gather: a wrong word";
+  }
+  return "";
+}
+
+bool has_note(const Statistics& statistics) {
+  return std::ranges::any_of(statistics.notes, [](const std::string& note) {
+    return note.find("their owners copied them") != note.npos;
+  });
+}
+
+class RefusedInMidRun : public testing::TestWithParam<const char*> {};
+
+TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "cma") return "right (no cma here)";
+    if (const std::string wrong = exchange(comm, 1); !wrong.empty()) return wrong;
+    if (has_note(comm.statistics())) return "refused from the beginning";
+    // Two of three, so that those who ask meet those who need not.
+    if (rank != 1 && !refuse_process_vm()) return "no filter";
+    for (int round = 2; round < 5; ++round) {
+      if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;
+    }
+    return has_note(comm.statistics()) == (rank != 1) ? "right" : "a note is wrong";
+  };
+  for (const auto& end : test::run_processes(kRanks, {{"WEFT_WAIT", GetParam()}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Views, RefusedInMidRun, testing::Values("spin", "sleep"),
+                         [](const auto& one) { return std::string(one.param); });
+
+}  // namespace
+}  // namespace weft
