@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "alltoall/registry.hpp"
+#include "nic_profiles/profile.hpp"
+#include "tune/chooser.hpp"
+#include "tune/decision_table.hpp"
 #include "weft/weft.hpp"
 
 namespace {
@@ -84,6 +87,40 @@ BENCHMARK_CAPTURE(emit_vector, sa_2_cores_64x8, "sa:cores=2", "64x8");
 BENCHMARK_CAPTURE(emit_vector, rd_64x8, "rd", "64x8");
 BENCHMARK_CAPTURE(emit_vector, leader_64x8, "leader", "64x8");
 BENCHMARK_CAPTURE(emit_vector, sa_aggregate_64x8, "sa:aggregate=512", "64x8");
+
+// Choosing an algorithm: what a new size costs rank 0, once for each power of two.
+void choose(benchmark::State& state, const char* collective, const char* machine_text) {
+  const auto machine = weft::hierarchy::Machine::parse(machine_text);
+  auto problem = weft::plan::Problem::alltoall(machine.ranks(), 512);
+  problem.collective = weft::plan::parse_collective(collective);
+  const weft::tune::Basis basis{machine, weft::nic_profiles::load("qle7140").hardware, true};
+  for (auto _ : state) {
+    weft::tune::Chooser chooser(basis);
+    benchmark::DoNotOptimize(chooser.choose(problem));
+  }
+}
+BENCHMARK_CAPTURE(choose, alltoall_2x4, "alltoall", "2x4");
+BENCHMARK_CAPTURE(choose, alltoall_8x8, "alltoall", "8x8");
+BENCHMARK_CAPTURE(choose, alltoall_64x8, "alltoall", "64x8");
+BENCHMARK_CAPTURE(choose, alltoall_128x18, "alltoall", "128x18");
+BENCHMARK_CAPTURE(choose, allgather_64x8, "allgather", "64x8");
+BENCHMARK_CAPTURE(choose, allreduce_64x8, "allreduce", "64x8");
+BENCHMARK_CAPTURE(choose, allreduce_128x18, "allreduce", "128x18");
+
+// The same out of a table that was made in advance.
+void look_up(benchmark::State& state) {
+  weft::tune::DecisionTable table;
+  std::vector<weft::tune::Rule> rules;
+  for (std::uint64_t bytes = 1; bytes < 1 << 22; bytes *= 2) rules.push_back({bytes, "sa"});
+  rules.push_back({weft::tune::Rule::kAnyBytes, "isend"});
+  table.set(weft::plan::Collective::alltoall, rules);
+  std::uint64_t bytes = 1;
+  for (auto _ : state) {
+    bytes = bytes * 5 % (1 << 23) + 1;
+    benchmark::DoNotOptimize(table.find(weft::plan::Collective::alltoall, bytes));
+  }
+}
+BENCHMARK(look_up);
 
 }  // namespace
 

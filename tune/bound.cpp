@@ -69,6 +69,7 @@ struct Traffic {
   std::uint64_t sent = 0;  // messages
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
+  int senders = 0;  // ranks
 
   double time_ns(const sim::Adapter& adapter, double most) const {
     const double out = std::max(static_cast<double>(sent - std::min<std::uint64_t>(sent, 1)) *
@@ -87,6 +88,23 @@ double best_scaling(const sim::Scaling& scaling, int senders) {
   double best = 1;
   for (int count = 1; count <= senders; ++count) best = std::max(best, scaling.at(count));
   return best;
+}
+
+// To go through so many pairs of ranks takes as long as to simulate an op.
+constexpr std::uint64_t kPairsAnOp = 8;
+
+bool has_blocks_of_all(plan::Collective collective) {
+  switch (collective) {
+    case plan::Collective::alltoall:
+    case plan::Collective::alltoallv:
+    case plan::Collective::scatter:
+    case plan::Collective::gather:
+    case plan::Collective::allgather:
+    case plan::Collective::reduce_scatter:
+      return true;
+    default:
+      return false;
+  }
 }
 
 int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {
@@ -110,10 +128,12 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
   for (const int rank : ranks) {
     const plan::Plan plan = algorithm.plan(problem, machine, rank);
     double busy_ns = 0;
+    bool sends_away = false;
     for (const Op& op : plan.ops()) {
       const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
       const bool remote = message && !machine.same_node(op.peer, rank);
       busy_ns += core.time_ns(op, remote);
+      sends_away |= remote && op.kind == OpKind::send;
       crosses |= remote;
       if (!remote) continue;
       const bool sends = op.kind == OpKind::send;
@@ -123,15 +143,23 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
       rail.sent += sends;
       (sends ? rail.sent_bytes : rail.received_bytes) += sends ? op.src.bytes() : op.dst.bytes();
     }
+    rails[static_cast<std::size_t>(machine.place_of(rank)) % rails.size()].senders += sends_away;
     result.ops += plan.ops().size();
     result.time_ns = std::max(result.time_ns, busy_ns);
   }
-  const double most = best_scaling(hardware.adapter.senders, static_cast<int>(ranks.size()));
+  const sim::Adapter& adapter = hardware.adapter;
+  const double most = best_scaling(adapter.senders, static_cast<int>(ranks.size()));
+  result.likely_ns = result.time_ns;
   for (const Traffic& rail : rails) {
-    result.time_ns = std::max(result.time_ns, rail.time_ns(hardware.adapter, most));
+    const double likely = adapter.senders.at(std::max(1, rail.senders));
+    result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
+    result.likely_ns = std::max(result.likely_ns, rail.time_ns(adapter, likely));
   }
-  if (crosses) result.time_ns = std::max(result.time_ns, hardware.adapter.latency_ns);
-  result.ops = result.ops * static_cast<std::uint64_t>(machine.ranks()) / ranks.size();
+  if (crosses) result.time_ns = std::max(result.time_ns, adapter.latency_ns);
+  result.likely_ns = std::max(result.likely_ns, result.time_ns);
+  const auto all = static_cast<std::uint64_t>(machine.ranks());
+  result.ops = result.ops * all / ranks.size();
+  if (has_blocks_of_all(problem.collective)) result.ops += all * all / kPairsAnOp;
   return result;
 }
 

@@ -9,8 +9,11 @@
 namespace weft::tune {
 
 struct Bound {
-  double time_ns = 0;     ///< no simulation ends earlier
-  std::uint64_t ops = 0;  ///< of all ranks, about: what a simulation costs
+  double time_ns = 0;    ///< no simulation ends earlier
+  double likely_ns = 0;  ///< the same, with the adapters as fast as their senders let them be
+  /// What a simulation costs, in ops: those of all ranks, about, and what making their plans takes,
+  /// where each goes through the blocks of all.
+  std::uint64_t ops = 0;
 };
 
 /// From the plans of one node, the root's or the widest. Its busiest core does each of its ops one

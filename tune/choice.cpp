@@ -20,7 +20,8 @@ class Comparison {
   std::vector<Prediction> run() {
     for (Algorithm& algorithm : candidates(problem_, facts_)) {
       const Bound least = bound(algorithm, problem_, facts_.machine, hardware_);
-      entries_.push_back({{std::move(algorithm), false, least.time_ns, least.time_ns}, least.ops});
+      entries_.push_back(
+          {{std::move(algorithm), false, least.likely_ns, least.time_ns}, least.ops});
     }
     if (entries_.empty()) {
       throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
@@ -57,13 +58,14 @@ class Comparison {
       return made.algorithm.plan(problem_, facts_.machine, rank);
     };
     const sim::Result result = sim::simulate(plan_of, facts_.machine, hardware_, how);
+    const double likely_ns = made.time_ns;
     made.simulated = true;
     made.time_ns = result.time_ns;
     made.messages = result.messages;
     made.wire_bytes = result.wire_bytes;
     made.breakdown_ns = result.breakdown_ns;
     best_ns_ = std::min(best_ns_, made.time_ns);
-    if (made.bound_ns > 0) worst_ratio_ = std::max(worst_ratio_, made.time_ns / made.bound_ns);
+    if (likely_ns > 0) worst_ratio_ = std::max(worst_ratio_, made.time_ns / likely_ns);
   }
 
   void estimate() {

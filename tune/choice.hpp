@@ -16,7 +16,7 @@ namespace weft::tune {
 struct Prediction {
   Algorithm algorithm;
   bool simulated = false;
-  double time_ns = 0;          ///< simulated; else estimated from the bound
+  double time_ns = 0;          ///< simulated; else estimated
   double bound_ns = 0;         ///< it cannot be faster
   std::uint64_t messages = 0;  ///< between nodes; known if simulated, as what follows is
   std::uint64_t wire_bytes = 0;
@@ -27,8 +27,8 @@ struct ChoiceOptions {
   static constexpr std::uint64_t kAllOps = UINT64_MAX;
 
   /// What all simulations together may take, in ops of plans: about a microsecond each. Candidates
-  /// for which too little is left are judged by their bound, times the most by which a simulation
-  /// exceeded its own.
+  /// for which too little is left are judged by what is likely for their busiest core and
+  /// adapter (see Bound), times the most by which a simulation exceeded its own.
   std::uint64_t most_ops = kAllOps;
   /// Also those are simulated whose bound is above the best time found: for people.
   bool exhaustive = false;

@@ -28,7 +28,7 @@ struct Basis {
 /// Remembers choices. Safe to use from several threads.
 class Chooser {
  public:
-  /// What a choice may simulate, in ops: some 0.3 s. See docs/decisions.md.
+  /// What a choice may simulate, in ops: 0.2 s at 512 ranks. See docs/decisions.md.
   static constexpr std::uint64_t kMostOps = 1 << 18;
 
   explicit Chooser(Basis basis) : basis_(std::move(basis)) {}
