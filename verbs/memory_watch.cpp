@@ -61,6 +61,7 @@ MemoryWatch::MemoryWatch() : events_(open_events()), stop_(::eventfd(0, EFD_CLOE
 }
 
 MemoryWatch::~MemoryWatch() {
+  ends_.store(true, std::memory_order_release);
   ::eventfd_write(stop_.get(), 1);
   thread_.join();
 }
@@ -91,7 +92,7 @@ void MemoryWatch::run() noexcept {
   std::array<pollfd, 2> ready = {pollfd{events_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
   while (true) {
     if (::poll(ready.data(), ready.size(), -1) < 0) continue;
-    if (ready[1].revents != 0) break;
+    if (ends_.load(std::memory_order_acquire)) break;
     turn_.fetch_add(1, std::memory_order_seq_cst);
     read_events();
     turn_.fetch_add(1, std::memory_order_seq_cst);

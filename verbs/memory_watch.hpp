@@ -55,7 +55,8 @@ class MemoryWatch {
   void read_events() noexcept;
 
   File events_;
-  File stop_;  // an eventfd
+  File stop_;  // an eventfd, to wake the thread
+  std::atomic<bool> ends_{false};
   std::mutex listeners_mutex_;
   Listener* listeners_ = nullptr;
   // Odd while events are being read. It turns odd before the first is, so before the call that

@@ -76,9 +76,11 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAdapter, testing::ValuesIn(nic_profiles
                          });
 
 TEST(InfiniHost, TakesLeadersOn64Nodes) {
-  for (const std::uint64_t bytes : {16, 64, 128}) {
+  for (const std::uint64_t bytes : {16, 64, 128, 512}) {
     const Times times("mt25208", Machine::uniform(64, 8), bytes);
     EXPECT_LT(times.senders(), 8) << bytes << ": " << times.best();
+    // One alone copies too much of larger blocks: two are ahead.
+    if (bytes > 128) continue;
     EXPECT_LT(times.of("leader"), times.all_cores()) << bytes;
   }
 }
