@@ -19,9 +19,14 @@ using hierarchy::Machine;
 namespace {
 
 /// The ranks of this host, as far as this communicator knows them, against its cores.
-bool is_crowded(const comm::Settings& settings, std::span<const std::string> hosts, int rank) {
+bool is_crowded(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
+                std::span<const std::string> masks) {
   if (settings.crowded_given) return settings.crowded;
-  return std::ranges::count(hosts, hosts[rank]) > hierarchy::usable_cores();
+  std::vector<std::string> here;
+  for (std::size_t other = 0; other < hosts.size(); ++other) {
+    if (hosts[other] == hosts[static_cast<std::size_t>(rank)]) here.push_back(masks[other]);
+  }
+  return static_cast<int>(here.size()) > hierarchy::usable_cores(here);
 }
 
 std::vector<int> places_on_node_of(const Machine& machine, int rank) {
@@ -55,7 +60,8 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     }
   });
   const auto hosts = bootstrap_->allgather(host);
-  const bool crowded = is_crowded(settings_, hosts, rank_);
+  const auto masks = bootstrap_->allgather(hierarchy::affinity_mask());
+  const bool crowded = is_crowded(settings_, hosts, rank_, masks);
   together([&] {
     if (!options.node_of_rank.empty()) {
       machine_ = Machine(options.node_of_rank);

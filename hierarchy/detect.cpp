@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -17,19 +18,18 @@ namespace weft::hierarchy {
 
 namespace {
 
-/// Cores that the affinity mask allows; 0 when the kernel does not say.
-int affinity_cores() {
-  // The kernel refuses a mask that is shorter than its own.
-  for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
-    cpu_set_t* mask = CPU_ALLOC(cpus);
-    if (mask == nullptr) return 0;
-    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    const bool read = sched_getaffinity(0, bytes, mask) == 0;
-    const int count = read ? CPU_COUNT_S(bytes, mask) : 0;
-    CPU_FREE(mask);
-    if (read) return count;
-  }
-  return 0;
+int count(std::string_view mask) {
+  int cores = 0;
+  for (const char byte : mask) cores += std::popcount(static_cast<unsigned char>(byte));
+  return cores;
+}
+
+/// What the cgroup leaves of so many cores; 0: the kernel does not say how many there are.
+int within_quota(int cores) {
+  std::ifstream file("/proc/self/cgroup");
+  const std::string memberships(std::istreambuf_iterator<char>(file), {});
+  const auto quota = cgroup_cores("/sys/fs/cgroup", memberships);
+  return std::max(1, quota && (cores == 0 || *quota < cores) ? *quota : cores);
 }
 
 Machine split_evenly(const Machine& real, int blocks) {
@@ -75,12 +75,27 @@ std::string host_identity() {
   return fmt::format("{}:{}", boot, status.st_ino);
 }
 
+std::string affinity_mask() {
+  // The kernel refuses a mask that is shorter than its own.
+  for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 2) {
+    std::string mask(CPU_ALLOC_SIZE(cpus), '\0');
+    if (sched_getaffinity(0, mask.size(), reinterpret_cast<cpu_set_t*>(mask.data())) == 0)
+      return mask;
+  }
+  return {};
+}
+
 int usable_cores() {
-  std::ifstream file("/proc/self/cgroup");
-  const std::string memberships(std::istreambuf_iterator<char>(file), {});
-  const int mask = affinity_cores();
-  const auto quota = cgroup_cores("/sys/fs/cgroup", memberships);
-  return std::max(1, quota && (mask == 0 || *quota < mask) ? *quota : mask);
+  return within_quota(count(affinity_mask()));
+}
+
+int usable_cores(std::span<const std::string> masks) {
+  std::string all;
+  for (const std::string& mask : masks) {
+    all.resize(std::max(all.size(), mask.size()));
+    for (std::size_t i = 0; i < mask.size(); ++i) all[i] = static_cast<char>(all[i] | mask[i]);
+  }
+  return within_quota(count(all));
 }
 
 Machine machine_from(std::span<const std::string> identities) {

@@ -17,6 +17,12 @@ std::string host_identity();
 /// CPU quota (v1 or v2, rounded up), at least 1.
 int usable_cores();
 
+/// The cores that this process may run on, a bit each; empty when the kernel does not say.
+std::string affinity_mask();
+/// The cores that processes with these masks may use together: launchers bind each rank to a core
+/// of its own.
+int usable_cores(std::span<const std::string> masks);
+
 /// By hwloc, for the process as it is bound now; -1 where it is bound to more than one or unknown.
 struct Binding {
   int package = -1;

@@ -36,6 +36,16 @@ TEST(Detect, ProcessesOfOneHostHaveOneIdentity) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(Detect, RanksThatAreBoundToOneCoreEachMayUseAllOfThese) {
+  const std::string none(128, '\0');
+  std::string first = none, second = none;
+  first[0] = 1;
+  second[0] = 2;
+  EXPECT_EQ(usable_cores(std::vector{first}), 1);
+  EXPECT_EQ(usable_cores(std::vector{first, first}), 1);
+  EXPECT_EQ(usable_cores(std::vector{first, second}), std::min(2, usable_cores()));
+}
+
 TEST(Detect, UsableCoresFollowTheAffinityMask) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
