@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/cast.hpp"
 #include "base/error.hpp"
 #include "engine/waiting.hpp"
 #include "probe/exercises.hpp"
@@ -52,6 +53,7 @@ std::vector<double> send_busy(Station& station, const Task& task) {
 namespace {
 
 constexpr int kUnderWay = 128;  // messages of a flow, as perftest has posted
+constexpr std::uint64_t kPage = 4096;
 
 /// How many messages the sender at one place has for the receiver at another.
 int messages_between(const Stream& stream, int sender, int receiver) {
@@ -65,11 +67,9 @@ int messages_between(const Stream& stream, int sender, int receiver) {
 /// Messages of one connection, in one direction.
 class Flow {
  public:
-  Flow(Station& station, int other, bool sends, int messages, std::uint64_t bytes)
-      : connection_(station.to(other)), sends_(sends), messages_(messages) {
-    for (verbs::Transfer& transfer : transfers_) {
-      transfer.layout = station.layout(sends ? station.out() : station.in(), bytes);
-    }
+  Flow(Connection& connection, bool sends, int messages, const verbs::Layout& layout)
+      : connection_(connection), sends_(sends), messages_(messages) {
+    for (verbs::Transfer& transfer : transfers_) transfer.layout = layout;
   }
   bool sends() const { return sends_; }
   int done() const { return done_; }
@@ -97,6 +97,13 @@ class Flow {
   std::vector<verbs::Transfer> transfers_{kUnderWay};
 };
 
+/// Where the messages of a sender arrive: each sender has a part of its own, as the blocks of a
+/// collective have, as long as there is room for all.
+std::byte* inbox(const Station& station, int sender, std::uint64_t bytes) {
+  const std::uint64_t parts = nic_profiles::kLargest_bytes / round_up(bytes, kPage);
+  return station.in() + static_cast<std::uint64_t>(sender) % parts * round_up(bytes, kPage);
+}
+
 std::vector<Flow> flows_of(Station& station, const Stream& stream) {
   std::vector<Flow> flows;
   const int place = station.place();
@@ -105,7 +112,9 @@ std::vector<Flow> flows_of(Station& station, const Stream& stream) {
     const auto add = [&](bool sends, int sender, int receiver) {
       if (sender >= stream.senders || receiver >= stream.receivers) return;
       const int messages = messages_between(stream, sender, receiver);
-      if (messages != 0) flows.emplace_back(station, other, sends, messages, stream.bytes);
+      if (messages == 0) return;
+      std::byte* memory = sends ? station.out() : inbox(station, sender, stream.bytes);
+      flows.emplace_back(station.to(other), sends, messages, station.layout(memory, stream.bytes));
     };
     if (forth || stream.both_ways) add(true, place, other);
     if (!forth || stream.both_ways) add(false, other, place);
