@@ -49,18 +49,7 @@ bool Execution::is_in_heap(const Operand& operand, Layout& layout) noexcept {
   return true;
 }
 
-bool Execution::copy(const Step& step) noexcept {
-  if (step.small) {
-    std::byte* to = bases_[step.dst.base] + step.dst.offset;
-    const std::byte* from = bases_[step.src.base] + step.src.offset;
-    const std::uint64_t bytes = step.src.block_bytes;
-    if (bytes == 8) {
-      std::memcpy(to, from, 8);
-    } else if (to != from) {
-      std::memcpy(to, from, bytes);
-    }
-    return true;
-  }
+bool Execution::copy_any(const Step& step) noexcept {
   const bool reads = is_peer_buffer(step.src);
   const bool writes = is_peer_buffer(step.dst);
   if (reads) find_peer_buffer(step.src);
