@@ -102,15 +102,6 @@ void Node::send_letter(int place, std::uint64_t sequence, const verbs::Layout& b
   page(place).doorbell.ring(place_);
 }
 
-void Node::complete(std::uint64_t execution) noexcept {
-  Page& mine = page(place_);
-  if (!crowded_) {
-    mine.completed.store(execution, std::memory_order_release);
-    return;
-  }
-  mine.completed.store(execution, std::memory_order_seq_cst);
-}
-
 void Node::abort(const char* text) noexcept {
   Page& mine = page(place_);
   if (mine.aborted.load(std::memory_order_relaxed) != 0) return;

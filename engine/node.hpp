@@ -117,7 +117,10 @@ class Node {
   std::uint64_t completed_by(int place) const noexcept {
     return page(place).completed.load(std::memory_order_acquire);
   }
-  void complete(std::uint64_t execution) noexcept;
+  void complete(std::uint64_t execution) noexcept {
+    page(place_).completed.store(execution,
+                                 crowded_ ? std::memory_order_seq_cst : std::memory_order_release);
+  }
 
   /// This rank gives up: the others of the node find `text` when they look.
   void abort(const char* text) noexcept;
