@@ -26,7 +26,8 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       links_(links),
       meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
-      counts_(node == nullptr ? 1 : node->places()) {
+      counts_(node == nullptr ? 1 : node->places()),
+      completed_(counts_.size()) {
   spare_.push_back(std::make_unique<Execution>(*this));
 }
 
@@ -140,20 +141,22 @@ void Executor::order_behind_earlier(Execution& later) {
 }
 
 /// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
-/// one before the last. It is done here; stages are shared, and letters lie with others, and there
-/// it must be done everywhere on the node.
-bool Executor::may_enter(const Execution& execution) const noexcept {
+/// one before the last. It is done here; stages are shared and there it must be done everywhere on
+/// the node. Letters lie with others, too, and there is room for more of them.
+bool Executor::may_enter(const Execution& execution) noexcept {
   if (execution.number() >= oldest() + 2) return false;
   const Program& program = execution.prepared().program;
   if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
-  if (execution.number() <= 2) return true;
+  const bool is_shared = program.uses_stage() || program.uses_peer_buffers();
+  const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
+  if (execution.number() <= ahead) return true;
   // Everyone was heard in the last execution, which nobody began before the one before was done.
   const bool is_only = oldest() == started_;
   if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
   for (int place = 0; place < node_->places(); ++place) {
-    if (place != node_->place() && node_->completed_by(place) + 2 < execution.number()) {
-      return false;
-    }
+    if (place == node_->place() || completed_[place] + ahead >= execution.number()) continue;
+    completed_[place] = node_->completed_by(place);
+    if (completed_[place] + ahead < execution.number()) return false;
   }
   return true;
 }

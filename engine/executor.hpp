@@ -94,7 +94,7 @@ class Executor {
   }
   void count(const Program& program) noexcept;
   void order_behind_earlier(Execution& later);
-  bool may_enter(const Execution& execution) const noexcept;
+  bool may_enter(const Execution& execution) noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
   /// What a message from or to a caller's buffer is to use.
@@ -147,7 +147,8 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> under_way_;
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
-  std::vector<Counts> counts_;  // by place: of the executions so far
+  std::vector<Counts> counts_;            // by place: of the executions so far
+  std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
   std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
   bool heard_all_ = false;            // by the last execution

@@ -29,13 +29,13 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
       heaps_(ranks.size()),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
-  const std::size_t per_rank = sizeof(Slot) + kLetters * sizeof(Letter);
+  const std::size_t per_rank = sizeof(Slot) + letters() * sizeof(Letter);
   segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = segment_.data();
   Page* page = new (segment_.data()) Page;
   for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
   for (int i = 0; i < places_; ++i) {
-    for (std::uint64_t k = 0; k < kLetters; ++k) new (&letter_of(place, i, k)) Letter;
+    for (std::uint64_t k = 0; k < letters(); ++k) new (&letter_of(place, i, k)) Letter;
   }
   page->process = ::getpid();
   page->probe = kProbe;
