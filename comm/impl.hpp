@@ -56,6 +56,7 @@ class Communicator::Impl {
     std::optional<engine::Prepared> rest;  // the last run, when it is shorter
     std::size_t entry = 0;                 // in statistics
     bool reads_peers = false;              // some rank does: others' buffers where they lie
+    bool is_plain = false;                 // one run on the caller's buffers as they are
     std::uint64_t input_bytes = 0;
   };
   struct ProblemHash {
@@ -88,6 +89,7 @@ class Communicator::Impl {
   const comm::Task& visible(const Call& call, const comm::Task& task, comm::HeapCopies& copies);
   static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
                                    std::vector<std::byte>& aside);
+  void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
   template <class Each>
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   /// Finds what is known of the device, where there is more than one node. Collective.

@@ -48,8 +48,6 @@ void Communicator::Impl::for_each_slice(const Call& call, const comm::Task& task
     entry.wire_bytes += prepared.wire_bytes;
     at += call.slice_bytes;
   } while (at < call.problem.block_bytes && call.slice_bytes != 0);
-  ++entry.calls;
-  entry.bytes += call.input_bytes;
 }
 
 const comm::Task& Communicator::Impl::visible(const Call& call, const comm::Task& task,
@@ -63,19 +61,33 @@ const comm::Task& Communicator::Impl::visible(const Call& call, const comm::Task
   return copies.task();
 }
 
+void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
+                                      const engine::Buffers& buffers) {
+  if (executor_->run(prepared, buffers)) return;
+  broken_ = executor_->failure();
+  throw PeerError(broken_);
+}
+
 void Communicator::Impl::run(const comm::Task& asked) {
   if (moves_nothing(asked)) return;
   const Call& call = *call_for(asked);
   if (!broken_.empty()) throw PeerError(broken_);
-  const comm::Task& task = visible(call, asked, copies_);
   const std::uint64_t begin = comm::Stopwatch::ticks();
-  const std::byte* input = input_of(task, call.input_bytes, aside_);
-  for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
-    if (executor_->run(prepared, buffers)) return;
-    broken_ = executor_->failure();
-    throw PeerError(broken_);
-  });
-  copies_.put_back();
+  Statistics::Entry& entry = statistics_.entries[call.entry];
+  if (call.is_plain && !asked.in_place) {
+    run_prepared(*call.slice, {asked.input, asked.output, &asked.operation});
+    entry.messages += call.slice->messages;
+    entry.wire_bytes += call.slice->wire_bytes;
+  } else {
+    const comm::Task& task = visible(call, asked, copies_);
+    const std::byte* input = input_of(task, call.input_bytes, aside_);
+    for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
+      run_prepared(prepared, buffers);
+    });
+    copies_.put_back();
+  }
+  ++entry.calls;
+  entry.bytes += call.input_bytes;
   ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
 }
 
@@ -96,6 +108,9 @@ void Communicator::Impl::start(Request::Impl& request) {
     if (execution != nullptr) request.under_way.push_back(execution);
     require_no_failure();
   });
+  Statistics::Entry& entry = statistics_.entries[call.entry];
+  ++entry.calls;
+  entry.bytes += call.input_bytes;
 }
 
 void Communicator::Impl::require_no_failure() {

@@ -51,18 +51,7 @@ Node::Found Execution::reach(const Operand& operand) noexcept {
   return home_.node_->find(owner_of(operand), there);
 }
 
-bool Execution::copy(const Step& step) noexcept {
-  if (step.small) {
-    std::byte* to = bases_[step.dst.base] + step.dst.offset;
-    const std::byte* from = bases_[step.src.base] + step.src.offset;
-    const std::uint64_t bytes = step.src.block_bytes;
-    if (bytes == 8) {
-      std::memcpy(to, from, 8);
-    } else if (to != from) {
-      std::memcpy(to, from, bytes);
-    }
-    return true;
-  }
+bool Execution::copy_any(const Step& step) noexcept {
   const bool writes = is_peer_buffer(step.dst);
   const Operand& theirs = writes ? step.dst : step.src;
   const Node::Found found = reach(theirs);

@@ -29,6 +29,7 @@ struct Prepared {
   std::vector<int> ranks;                       // by index of the program's peers
   std::vector<verbs::Channel*> channels;        // likewise
   std::array<Registering, 2> registering = {};  // of input and output, as bases are numbered
+  bool registers = false;                       // the whole of one of them
   std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
 };
@@ -86,8 +87,14 @@ class Executor {
   Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
   Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
+  void line_up();
+  /// The number of the first execution that is not done, where there is one.
+  std::uint64_t oldest() const noexcept {
+    return under_way_.empty() ? started_ : under_way_.front()->number();
+  }
+  void count(const Program& program) noexcept;
   void order_behind_earlier(Execution& later);
-  bool may_enter(const Execution& execution) const noexcept;
+  bool may_enter(const Execution& execution) noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
   /// What a message from or to a caller's buffer is to use.
@@ -134,11 +141,14 @@ class Executor {
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
   Room room_;  // for every program that was prepared
+  std::uint64_t room_version_ = 0;
   std::vector<std::unique_ptr<Execution>> spare_;
-  std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
-  std::vector<std::unique_ptr<Execution>> done_;       // and not taken
+  // In the order of their calls; without the one that runs through, which is the last of spare_.
+  std::vector<std::unique_ptr<Execution>> under_way_;
+  std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
-  std::vector<Counts> counts_;  // by place: of the executions so far
+  std::vector<Counts> counts_;            // by place: of the executions so far
+  std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
   std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
   bool heard_all_ = false;            // by the last execution

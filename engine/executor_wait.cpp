@@ -95,7 +95,7 @@ bool Executor::time_out(std::int64_t now) noexcept {
     return false;
   };
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
-    const std::uint64_t awaited = under_way_.front()->number();
+    const std::uint64_t awaited = oldest();
     if (node_->entered_by(place) >= awaited) continue;
     return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
                            node_->rank_at(place), awaited, rank_));
@@ -148,8 +148,7 @@ bool Executor::outside(const std::function<void()>& call) noexcept {
 }
 
 std::string Executor::where() const {
-  std::string text =
-      fmt::format("rank {} in its execution {}", rank_, under_way_.front()->number());
+  std::string text = fmt::format("rank {} in its execution {}", rank_, oldest());
   for (const auto& execution : under_way_) text += execution->where();
   return text;
 }

@@ -32,14 +32,14 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
       attachments_(ranks.size()),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
-  const std::size_t per_rank = sizeof(Slot) + kLetters * sizeof(Letter);
+  const std::size_t per_rank = sizeof(Slot) + letters() * sizeof(Letter);
   segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = segment_.data();
   tried_[place] = View::same_process;
   Page* page = new (segment_.data()) Page;
   for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
   for (int i = 0; i < places_; ++i) {
-    for (std::uint64_t k = 0; k < kLetters; ++k) new (&letter_of(place, i, k)) Letter;
+    for (std::uint64_t k = 0; k < letters(); ++k) new (&letter_of(place, i, k)) Letter;
   }
   page->process = ::getpid();
   page->probe = kProbe;
@@ -135,15 +135,6 @@ void Node::send_letter(int place, std::uint64_t sequence, const verbs::Layout& b
   }
   letter.sequence.store(sequence, std::memory_order_seq_cst);
   page(place).doorbell.ring(place_);
-}
-
-void Node::complete(std::uint64_t execution) noexcept {
-  Page& mine = page(place_);
-  if (!crowded_) {
-    mine.completed.store(execution, std::memory_order_release);
-    return;
-  }
-  mine.completed.store(execution, std::memory_order_seq_cst);
 }
 
 void Node::abort(const char* text) noexcept {

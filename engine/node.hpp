@@ -96,8 +96,8 @@ class Node {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
 
-  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until the
-  /// kLetters-th after it is sent.
+  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until those of
+  /// ahead() more executions are sent.
   void send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
   bool has_letter(int place, std::uint64_t sequence) const noexcept {
     return letter_of(place_, place, sequence).sequence.load(std::memory_order_acquire) >= sequence;
@@ -106,6 +106,10 @@ class Node {
   std::byte* letter(int place, std::uint64_t sequence) const noexcept {
     return letter_of(place_, place, sequence).bytes.data();
   }
+
+  /// How many executions a rank may be ahead of what others have completed as far as letters go: of
+  /// few ranks many, as who only sends learns from time to time that there is room.
+  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? 8 : 2; }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
@@ -133,7 +137,10 @@ class Node {
   std::uint64_t completed_by(int place) const noexcept {
     return page(place).completed.load(std::memory_order_acquire);
   }
-  void complete(std::uint64_t execution) noexcept;
+  void complete(std::uint64_t execution) noexcept {
+    page(place_).completed.store(execution,
+                                 crowded_ ? std::memory_order_seq_cst : std::memory_order_release);
+  }
 
   /// This rank gives up: the others of the node find `text` when they look.
   void abort(const char* text) noexcept;
@@ -150,7 +157,8 @@ class Node {
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
-  static constexpr std::uint64_t kLetters = 2 * kLettersPerExecution;  // two are under way
+  static constexpr int kFewPlaces = 16;
+  std::uint64_t letters() const noexcept { return ahead() * kLettersPerExecution; }
   /// Few bytes lie right before the sequence number, in its cache line.
   struct Letter {
     alignas(64) std::array<std::byte, kLetterBytes> bytes{};
@@ -181,8 +189,9 @@ class Node {
 
   /// Of those in the memory of the rank at `owner`, one from the rank at `from`.
   Letter& letter_of(int owner, int from, std::uint64_t sequence) const noexcept {
-    auto* letters = reinterpret_cast<Letter*>(slots(owner) + places_);
-    return letters[static_cast<std::uint64_t>(from) * kLetters + sequence % kLetters];
+    auto* first = reinterpret_cast<Letter*>(slots(owner) + places_);
+    // A power of two.
+    return first[static_cast<std::uint64_t>(from) * letters() + (sequence & (letters() - 1))];
   }
 
   int place_;
