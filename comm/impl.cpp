@@ -101,6 +101,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
   if (!heap_missing.empty()) statistics_.notes.push_back(heap_missing);
+  if (std::string why = why_no_xpmem(); !why.empty()) statistics_.notes.push_back(std::move(why));
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
@@ -121,12 +122,20 @@ std::string Communicator::Impl::why_no_heap() const {
 }
 
 /// By which this rank reaches all of its neighbours' buffers.
-engine::View Communicator::Impl::best_view() const {
+engine::View Communicator::Impl::best_view() {
   using engine::View;
-  const View allowed = engine::best_allowed_view();
-  const View view =
-      std::max(node_->probe_view(), allowed == View::shared_heap ? View::same_process : allowed);
-  return view == View::cma && node_->sees_heaps() ? View::shared_heap : view;
+  const View view = node_->probe_view();
+  const bool has_rest = view == View::xpmem || view == View::cma;
+  return has_rest && node_->sees_heaps() ? View::shared_heap : view;
+}
+
+/// For the report: of xpmem, where it was asked for by name.
+std::string Communicator::Impl::why_no_xpmem() const {
+  using engine::View;
+  if (!node_ || engine::best_allowed_view() != View::xpmem || view_ == View::xpmem) return {};
+  const std::string& why = node_->why_no_xpmem();
+  return fmt::format("WEFT_VIEW=xpmem: {}: peers' buffers take the next view",
+                     why.empty() ? "refused by some rank" : why);
 }
 
 std::vector<std::string> Communicator::Impl::of_neighbours(
@@ -210,6 +219,7 @@ Statistics Communicator::Impl::statistics() const {
   result.reconnections = links_->reconnections();
   if (node_) {
     result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
+    result.xpmem_bytes = node_->moved_bytes(engine::View::xpmem);
     result.cma_bytes = node_->moved_bytes(engine::View::cma);
     if (node_->moved_bytes(engine::View::staged) != 0) {
       result.notes.emplace_back(

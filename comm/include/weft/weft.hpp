@@ -109,10 +109,11 @@ struct Statistics {
   std::uint64_t registration_hits = 0;  // calls that found theirs made
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
   std::string profile;  // by which algorithms are chosen: "soft (catalogue)"; empty: fixed rules
-  std::uint64_t heap_bytes = 0;  // copied from and to peers' buffers in shared heaps
-  std::uint64_t cma_bytes = 0;   // and to others by process_vm_readv
-  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by cma),
-  /// "cma", "staged".
+  std::uint64_t heap_bytes = 0;   // copied from and to peers' buffers in shared heaps
+  std::uint64_t xpmem_bytes = 0;  // and to others where xpmem maps them
+  std::uint64_t cma_bytes = 0;    // and to others by process_vm_readv
+  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by the
+  /// next), "xpmem", "cma", "staged".
   std::string view;
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };
