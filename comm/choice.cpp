@@ -119,8 +119,8 @@ tune::Algorithm Communicator::Impl::agree_on_algorithm(const Problem& problem) {
 void Communicator::Impl::require_alike(std::span<const std::string_view> described) {
   for (std::size_t rank = 1; rank < described.size(); ++rank) {
     if (described[rank] == described[0]) continue;
-    broken_ = fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0],
-                          described[rank], rank);
+    break_for(fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0],
+                          described[rank], rank));
     throw UsageError(broken_);
   }
 }
