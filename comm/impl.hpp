@@ -104,6 +104,8 @@ class Communicator::Impl {
   void find_profile();
   /// What rank 0 knows of it: an origin, a profile and a decision table, each ended by a 0.
   std::string profile_of_device();
+  /// On rank 0: says so where the table was made for none of these adapters.
+  void doubt_adapter(const tune::DecisionTable& table, std::span<const std::string> names);
   std::optional<tune::Algorithm> asked_for(const plan::Problem& problem) const;
   /// algorithm_for() on rank 0. Collective.
   tune::Algorithm agree_on_algorithm(const plan::Problem& problem);
