@@ -72,6 +72,7 @@ std::vector<Setting> settings() {
        "bytes of shared memory a rank for data on its way",
        {}},
       {"WEFT_WAIT", "auto", "spin or sleep; auto sleeps where ranks outnumber cores", {}},
+      {"WEFT_PROGRESS_THREAD", "0", "1: a thread moves on what was started", {}},
       {"WEFT_TIMEOUT", "none", "seconds after which a collective gives up", {}},
       {"WEFT_REPORT", "0", "at the end: 1 (table), json, or a file that ends in .json", {}},
       {"WEFT_DISABLE", "0", "collectives that the add-on passes through; 1: all", {}},

@@ -51,6 +51,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       settings_.algorithms[collective] = tune::parse_algorithm(collective, algorithm).name;
     }
     settings_.deterministic |= options.deterministic;
+    settings_.progress_thread |= options.progress_thread;
     // A note says why when there is none.
     if (settings_.heap_bytes) engine::heap::start(*settings_.heap_bytes);
     host = hierarchy::host_identity();
@@ -61,7 +62,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   });
   const auto hosts = bootstrap_->allgather(host);
   const auto masks = bootstrap_->allgather(hierarchy::affinity_mask());
-  const bool crowded = is_crowded(settings_, hosts, rank_, masks);
+  crowded_ = is_crowded(settings_, hosts, rank_, masks);
   together([&] {
     if (!options.node_of_rank.empty()) {
       machine_ = Machine(options.node_of_rank);
@@ -74,7 +75,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     place_of_rank_ = places_on_node_of(machine_, rank_);
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
     if (neighbours.size() > 1) {
-      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded);
+      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded_);
     }
   });
   const auto handles = bootstrap_->allgather(node_ ? node_->handle() : std::string());
@@ -105,7 +106,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
-      rank_, node_.get(), crowded, *links_,
+      rank_, node_.get(), crowded_, *links_,
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
@@ -206,12 +207,13 @@ void Communicator::Impl::note_connections() {
 }
 
 void Communicator::Impl::give_up(std::string_view why) {
-  broken_ = fmt::format("rank {}: {}", rank_, why);
+  break_for(fmt::format("rank {}: {}", rank_, why));
   executor_->give_up(broken_);
   throw PeerError(broken_);
 }
 
 Statistics Communicator::Impl::statistics() const {
+  const auto hold = alone();
   Statistics result = statistics_;
   for (std::size_t i = 0; i < ticks_.size(); ++i) {
     result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);

@@ -40,8 +40,8 @@ struct WhileWaiting {
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
 };
 
-/// Everything that a rank's executions share. Single threaded. The parts that it is given outlive
-/// it.
+/// Everything that a rank's executions share. One thread at a time. The parts that it is given
+/// outlive it.
 ///
 /// Any number of executions may be started; two are under way at a time, as there are two halves of
 /// stages and two of scratch memory, and the others wait for their turn, in order.
@@ -70,6 +70,10 @@ class Executor {
   Execution* start(const Prepared& prepared, const Buffers& buffers);
   /// Moves on what is under way, without waiting. Whether anything moved.
   bool progress() noexcept;
+  /// The same by a thread beside the caller's, while that one uses nothing of this: a turn that now
+  /// and then looks after the peers, too, but calls neither of WhileWaiting.
+  enum class Help { moved, nothing_moved, nothing_under_way };
+  Help help() noexcept;
   /// Whether it is done; then it is not to be used any more. Moves nothing.
   bool take(Execution& execution) noexcept;
   /// Waits until it is done, and takes it. False as run().
@@ -159,6 +163,7 @@ class Executor {
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
+  bool is_helped_ = false;  // it is another thread that calls
   std::string failure_;
 };
 

@@ -137,9 +137,27 @@ bool Executor::look_after_peers(std::int64_t now) noexcept {
   return !probes || outside(meanwhile_.check);
 }
 
+Executor::Help Executor::help() noexcept {
+  if (!failure_.empty()) return Help::nothing_under_way;
+  is_helped_ = true;
+  bool moved = progress();
+  const bool waits = !under_way_.empty() && failure_.empty();
+  if (waits && !moved) {
+    const std::int64_t now = now_ns();
+    if (now >= next_look_ns_) {
+      next_look_ns_ = now + kLookEvery_ns;
+      moved = !look_after_peers(now);
+    }
+  }
+  is_helped_ = false;
+  if (!waits) return Help::nothing_under_way;
+  return moved ? Help::moved : Help::nothing_moved;
+}
+
+/// What the caller brought is for the caller's thread alone.
 bool Executor::outside(const std::function<void()>& call) noexcept {
   try {
-    if (call) call();
+    if (call && !is_helped_) call();
     return true;
   } catch (const std::exception& error) {
     fail(error.what());
