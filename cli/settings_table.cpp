@@ -17,6 +17,7 @@ std::vector<Setting> settings() {
   const comm::Settings defaults;
   std::vector<Setting> list = {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
+      {"WEFT_SOCKETS", "the real sockets", "virtual sockets of a node: 2, 2:cyclic or 0,0,1,1", {}},
       {"WEFT_DETERMINISTIC", "0", "1: reductions give the same on every placement", {}},
       {"WEFT_PROFILE",
        "the device's",

@@ -11,6 +11,7 @@
 #include "engine/heap.hpp"
 #include "engine/view.hpp"
 #include "hierarchy/detect.hpp"
+#include "hierarchy/domains.hpp"
 
 namespace weft {
 
@@ -59,19 +60,26 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
         options.node_of_rank.size() != static_cast<std::size_t>(ranks)) {
       throw_usage("node_of_rank has {} entries for {} ranks", options.node_of_rank.size(), ranks);
     }
+    if (!options.socket_of_rank.empty() &&
+        options.socket_of_rank.size() != static_cast<std::size_t>(ranks)) {
+      throw_usage("socket_of_rank has {} entries for {} ranks", options.socket_of_rank.size(),
+                  ranks);
+    }
   });
   const auto hosts = bootstrap_->allgather(host);
-  const auto masks = bootstrap_->allgather(hierarchy::affinity_mask());
+  // A mask, behind the socket that it lies in.
+  const bool finds_sockets = options.socket_of_rank.empty() && settings_.sockets.empty();
+  auto masks = bootstrap_->allgather((finds_sockets ? hierarchy::socket_identity() : "") + '\n' +
+                                     hierarchy::affinity_mask());
+  std::vector<std::string> sockets;
+  for (std::string& mask : masks) {
+    const auto end = mask.find('\n');
+    sockets.push_back(mask.substr(0, end));
+    mask.erase(0, end + 1);
+  }
   crowded_ = is_crowded(settings_, hosts, rank_, masks);
   together([&] {
-    if (!options.node_of_rank.empty()) {
-      machine_ = Machine(options.node_of_rank);
-    } else {
-      machine_ = hierarchy::machine_from(hosts);
-      if (!settings_.nodes.empty()) {
-        machine_ = hierarchy::with_virtual_nodes(machine_, settings_.nodes);
-      }
-    }
+    machine_ = machine_of(options, hosts, sockets);
     place_of_rank_ = places_on_node_of(machine_, rank_);
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
     if (neighbours.size() > 1) {
@@ -111,6 +119,19 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
   if (machine_.nodes() > 1) find_profile();
+}
+
+Machine Communicator::Impl::machine_of(const Options& options, std::span<const std::string> hosts,
+                                       std::span<const std::string> sockets) const {
+  Machine machine = hierarchy::with_sockets(hierarchy::machine_from(hosts), sockets);
+  if (!options.node_of_rank.empty()) {
+    machine = Machine(options.node_of_rank).with_domains(machine.domain_of_rank());
+  } else if (!settings_.nodes.empty()) {
+    machine = hierarchy::with_virtual_nodes(machine, settings_.nodes);
+  }
+  if (!options.socket_of_rank.empty()) return machine.with_domains(options.socket_of_rank);
+  if (settings_.sockets.empty()) return machine;
+  return hierarchy::with_virtual_sockets(machine, settings_.sockets);
 }
 
 /// For the report: of a heap that was asked for.

@@ -120,6 +120,9 @@ class Communicator::Impl {
   std::string why_no_heap() const;
   std::string why_no_xpmem() const;
   engine::View best_view();
+  /// From every rank's host and socket identity, in rank order, and from what was asked for.
+  hierarchy::Machine machine_of(const Options& options, std::span<const std::string> hosts,
+                                std::span<const std::string> sockets) const;
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void prepare_vector_exchange(const plan::Problem& problem);

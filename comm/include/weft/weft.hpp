@@ -60,6 +60,9 @@ WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
+  /// The socket of each rank: any numbers, which count on each node apart. Default: found from
+  /// where the ranks are bound, or as WEFT_SOCKETS says.
+  std::vector<int> socket_of_rank;
   /// Algorithms by collective, both as `weft plan` names them: {"alltoall", "sa:between=bruck"}.
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size, and on several nodes by what is
   /// known of the device (WEFT_PROFILE).
@@ -161,6 +164,9 @@ class WEFT_API Communicator {
   int size() const noexcept;
   /// The node of each rank, numbered from 0.
   std::span<const int> node_of_rank() const noexcept;
+  /// The socket of each rank, numbered from 0, node after node; the only one of a node where
+  /// nothing is known of several.
+  std::span<const int> socket_of_rank() const noexcept;
 
   /// Block j of `input` becomes block rank() of rank j's `output`. Both have size() blocks of
   /// block_bytes; they are the same buffer, or do not overlap. All ranks give the same block_bytes.
