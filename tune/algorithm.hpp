@@ -42,6 +42,8 @@ Algorithm as_algorithm(const OfRoom& algorithm) {
                             const Machine& machine) -> std::optional<std::string> {
     if constexpr (requires { algorithm.refusal(problem, machine); }) {
       return algorithm.refusal(problem, machine);
+    } else if constexpr (requires { algorithm.refusal(problem.collective); }) {
+      return algorithm.refusal(problem.collective);
     }
     return std::nullopt;
   };

@@ -37,6 +37,20 @@ RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   }
 }
 
+// A rank does not know the sizes of blocks that it would pass on.
+RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
+  const auto machine = hierarchy::any_machine(20);
+  plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 8);
+  const Facts facts{machine, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+  const auto passes_on = [](const Algorithm& one) {
+    return one.name.find("bruck") != one.name.npos;
+  };
+  RC_ASSERT(std::ranges::any_of(candidates(problem, facts), passes_on));
+  problem.collective = plan::Collective::alltoallv;
+  RC_ASSERT(!candidates(problem, facts).empty());
+  RC_ASSERT(std::ranges::none_of(candidates(problem, facts), passes_on));
+}
+
 RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
   const auto machine = hierarchy::any_machine(20);
   const plan::Problem problem = any_problem(machine.ranks());
