@@ -18,14 +18,14 @@ namespace {
 class Aggregation {
  public:
   Aggregation(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine,
-              const Parameters& parameters, std::span<const Lane> lanes)
+              const Parameters& parameters, std::span<const Lane> lanes, Gather gather)
       : builder_(builder),
         blocks_(blocks),
         machine_(machine),
         parameters_(parameters),
         self_(builder.rank()),
         inside_(builder, blocks, machine, parameters.direct, parameters.aggregate),
-        layout_(blocks, machine, inside_, lanes, self_, parameters.aggregate),
+        layout_(blocks, machine, inside_, lanes, gather, self_, parameters.aggregate),
         gathering_(builder, blocks, layout_) {}
 
   void emit() {
@@ -178,8 +178,8 @@ class Aggregation {
 }  // namespace
 
 void aggregate(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine,
-               const Parameters& parameters, std::span<const Lane> lanes) {
-  Aggregation(builder, blocks, machine, parameters, lanes).emit();
+               const Parameters& parameters, std::span<const Lane> lanes, Gather gather) {
+  Aggregation(builder, blocks, machine, parameters, lanes, gather).emit();
 }
 
 }  // namespace weft::alltoall

@@ -3,6 +3,7 @@
 
 #include "alltoall/lanes.hpp"
 #include "alltoall/registry.hpp"
+#include "alltoall/stage_layout.hpp"
 #include "hierarchy/local_blocks.hpp"
 
 namespace weft::alltoall {
@@ -10,7 +11,7 @@ namespace weft::alltoall {
 /// Adds the alltoall of one rank by lanes to a plan:
 ///
 ///   gather      ranks put their blocks for other nodes into the stages of the members that send
-///               them (a member that sends its own alone does without)
+///               them (a member that sends its own alone does without), straight or in two steps
 ///   exchange    among the members of each lane, by the step between nodes
 ///   inside      blocks within the node, while the messages are on their way
 ///   distribute  ranks take what came for them out of the stages of the members that received it
@@ -23,7 +24,7 @@ namespace weft::alltoall {
 /// after it has copied it out; blocks above `aggregate` are swapped (swap.hpp).
 void aggregate(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
                const hierarchy::Machine& machine, const Parameters& parameters,
-               std::span<const Lane> lanes);
+               std::span<const Lane> lanes, Gather gather = Gather::straight);
 
 /// The exchange of single blocks among all ranks, straight from rank to rank: those of the pairs
 /// that `is_in` says, by the flat `algorithm`; in place by swaps in its order.

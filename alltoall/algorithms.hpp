@@ -2,6 +2,7 @@
 #pragma once
 
 #include "alltoall/exchange.hpp"
+#include "alltoall/lanes.hpp"
 #include "alltoall/registry.hpp"
 
 namespace weft::alltoall {
@@ -23,5 +24,11 @@ void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& bloc
                       const hierarchy::Machine& machine, const Parameters& parameters);
 void receive_distribution(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
                           const hierarchy::Machine& machine, const Parameters& parameters);
+
+void two_step(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
+              const hierarchy::Machine& machine, const Parameters& parameters);
+
+/// The lanes of SA: a column each, whose members send for all of their nodes to its cores alone.
+std::vector<Lane> lanes_of_columns(const hierarchy::Machine& machine, int most_cores);
 
 }  // namespace weft::alltoall

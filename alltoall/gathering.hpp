@@ -5,8 +5,8 @@
 
 namespace weft::alltoall {
 
-/// Adds the copies from inputs into the stages of those who send them, and knows what each message
-/// must wait for.
+/// Adds the copies from inputs into the stages of those who send them, by way of relays where the
+/// layout has such, and knows what each message must wait for.
 class Gathering {
  public:
   /// The arguments must live longer.
@@ -34,9 +34,16 @@ class Gathering {
 
   bool any(int from, int to) const;
   void copy(int from, int to, plan::After after, std::vector<plan::OpId>& done);
-  void add_lines(const Post& post, int from);
-  void copy_joined(bool own, plan::After after, std::vector<plan::OpId>& done);
-  void copy_lines(bool own, plan::After after, std::vector<plan::OpId>& done);
+  /// To relays, or else straight into messages.
+  void copy(int from, int to, bool to_relays, plan::After after, std::vector<plan::OpId>& done);
+  void add_lines(const Post& post, int from, const Relay* relay);
+  void copy_joined(bool own, bool to_relays, plan::After after, std::vector<plan::OpId>& done);
+  void copy_lines(bool own, bool to_relays, plan::After after, std::vector<plan::OpId>& done);
+  /// The second step: what relays pass on.
+  void pass_on(hierarchy::InsideNode& inside);
+  bool passes_any(int from, int to) const;
+  void pass(int from, int to, std::vector<plan::OpId>& done);
+  void add_passed(const Post& post, const Relay& relay);
   void make_ready(const Line& line, std::span<const plan::OpId> copies);
 
   plan::Builder& builder_;
@@ -46,6 +53,7 @@ class Gathering {
   std::vector<plan::Slice> sources_;  // likewise
   std::vector<Line> lines_;           // likewise
   std::vector<plan::OpId> ready_;     // what every message follows
+  std::vector<plan::OpId> relayed_;   // what passing on follows
   std::vector<std::vector<std::vector<plan::OpId>>> ready_of_;  // by post and message: the rest
   std::vector<std::vector<plan::OpId>> copied_out_;  // in place, by rank: what copied its block
 };

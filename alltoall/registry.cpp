@@ -45,6 +45,8 @@ constexpr std::array kSchemes = {
     Scheme{"rd", "one partner a node, then distribute on the receiving node", kReadsCores,
            receive_distribution},
     Scheme{"leader", "some ranks of a node exchange for all of it", kReadsLeaders, leader},
+    Scheme{"two-step", "aggregate inside each socket, then on the node, then one partner a node",
+           kReadsNothing, two_step},
 };
 
 constexpr std::int64_t kMostRanks = std::numeric_limits<int>::max();

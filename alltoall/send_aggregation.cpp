@@ -52,9 +52,8 @@
 
 namespace weft::alltoall {
 
-void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
-                      const hierarchy::Machine& machine, const Parameters& parameters) {
-  const Cores cores(machine, parameters.cores);
+std::vector<Lane> lanes_of_columns(const hierarchy::Machine& machine, int most_cores) {
+  const Cores cores(machine, most_cores);
   std::vector<Lane> lanes;
   for (int x = 0; x < cores.most(); ++x) {
     Lane& lane = lanes.emplace_back();
@@ -63,7 +62,12 @@ void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& bloc
           {cores.representative(node, x), node, machine.ranks_on(node), cores.group(node, x)});
     }
   }
-  aggregate(builder, blocks, machine, parameters, lanes);
+  return lanes;
+}
+
+void send_aggregation(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
+                      const hierarchy::Machine& machine, const Parameters& parameters) {
+  aggregate(builder, blocks, machine, parameters, lanes_of_columns(machine, parameters.cores));
 }
 
 }  // namespace weft::alltoall

@@ -1,5 +1,7 @@
 #include "alltoall/stage_layout.hpp"
 
+#include <algorithm>
+
 #include "base/cast.hpp"
 
 namespace weft::alltoall {
@@ -13,9 +15,12 @@ bool is_alone(std::span<const int> ranks, int rank) {
 }  // namespace
 
 StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
-                         const hierarchy::InsideNode& inside, std::span<const Lane> lanes, int self,
-                         std::uint64_t limit)
-    : blocks_(blocks), machine_(machine), limit_(limit) {
+                         const hierarchy::InsideNode& inside, std::span<const Lane> lanes,
+                         Gather gather, int self, std::uint64_t limit)
+    : blocks_(blocks),
+      machine_(machine),
+      limit_(limit),
+      domains_(machine.domains_on(blocks.node())) {
   for (const int rank : machine.ranks_on(blocks.node())) ends_.push_back(inside.stage_bytes(rank));
   for (const Lane& lane : lanes) {
     for (std::size_t i = 0; i < lane.size(); ++i) {
@@ -31,6 +36,7 @@ StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::
   }
   place(true, self);
   place(false, self);
+  if (gather == Gather::by_domains && domains_ > 1) place_relays();
 }
 
 std::uint64_t StageLayout::bytes_out(const Member& from, const Member& to) const {
@@ -72,6 +78,37 @@ void StageLayout::place(bool out, int self) {
     }
   }
   for (std::uint64_t& end : ends_) end = round_up(end, plan::kSliceAlignment);
+}
+
+void StageLayout::place_relays() {
+  for (const Post& post : posts_) {
+    const int own = machine_.domain_of(post.member().rank);
+    for (int i = 0; i < domains_; ++i) {
+      const int domain = machine_.first_domain(blocks_.node()) + i;
+      const auto sources = machine_.ranks_in(domain);
+      const bool needed = post.gathers && domain != own && sources.size() > 1;
+      relays_.push_back(needed ? make_relay(post, sources) : Relay());
+    }
+  }
+  for (std::uint64_t& end : ends_) end = round_up(end, plan::kSliceAlignment);
+}
+
+/// The ranks of a domain take turns: the one that stands there as the post's does in its own.
+Relay StageLayout::make_relay(const Post& post, std::span<const int> sources) {
+  const int rank = post.member().rank;
+  const auto peers = machine_.ranks_in(machine_.domain_of(rank));
+  const auto position = static_cast<std::size_t>(std::ranges::find(peers, rank) - peers.begin());
+  Relay relay{sources[position % sources.size()], sources, {}};
+  std::uint64_t& end = ends_[machine_.place_of(relay.via)];
+  relay.out.resize(post.out.size());
+  for (std::size_t i = 0; i < post.out.size(); ++i) {
+    if (post.out[i].bytes == 0) continue;
+    Member some = post.member();
+    some.senders = sources;
+    relay.out[i] = {end, bytes_out(some, (*post.lane)[i])};
+    end += relay.out[i].bytes;
+  }
+  return relay;
 }
 
 }  // namespace weft::alltoall

@@ -41,8 +41,9 @@ std::vector<std::string> flat_variants(int ranks) {
 std::vector<std::string> scheme_variants(const Scheme& scheme, int ranks) {
   const bool leads = (scheme.reads & kReadsLeaders) != 0;
   std::vector<std::string> widths = {leads ? "leaders=1" : "direct=0"};
-  if (!leads) widths.emplace_back("cores=1");
-  if (ranks > 2) widths.emplace_back(leads ? "leaders=2" : "cores=2");
+  const bool narrows = leads || (scheme.reads & kReadsCores) != 0;
+  if (!leads && narrows) widths.emplace_back("cores=1");
+  if (narrows && ranks > 2) widths.emplace_back(leads ? "leaders=2" : "cores=2");
   if (leads && ranks > 1) widths.push_back(fmt::format("leaders={}", ranks));
   std::vector<std::string> list;
   for (const std::string& width : widths) {

@@ -17,6 +17,7 @@ std::vector<Setting> settings() {
   const comm::Settings defaults;
   std::vector<Setting> list = {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
+      {"WEFT_SOCKETS", "the real sockets", "virtual sockets of a node: 2, 2:cyclic or 0,0,1,1", {}},
       {"WEFT_DETERMINISTIC", "0", "1: reductions give the same on every placement", {}},
       {"WEFT_PROFILE",
        "the device's",
@@ -54,7 +55,10 @@ std::vector<Setting> settings() {
        fmt::format("{}", defaults.port.recovery_s),
        "seconds in which a broken connection must come back; 0: not tried",
        {}},
-      {"WEFT_VIEW", "auto", "peers' buffers on a node: auto, shared-heap, cma or staged", {}},
+      {"WEFT_VIEW",
+       "auto",
+       "peers' buffers on a node: auto, shared-heap, xpmem, cma or staged",
+       {}},
       {"WEFT_SHARED_HEAP", "0", "1, or its bytes: malloc from memory that local peers map", {}},
       {"WEFT_EAGER",
        fmt::format("{}", defaults.eager_bytes),

@@ -69,7 +69,11 @@ void Communicator::Impl::find_profile() {
   const std::string table = take(known);
   if (!table.empty()) {
     table_ = tune::parse_table("WEFT_TABLE", table);
-    if (table_->machine != to_string(machine_)) table_.reset();
+    // One made for the nodes alone serves whatever their sockets are.
+    if (table_->machine != to_string(machine_) &&
+        table_->machine != to_string(machine_.without_domains())) {
+      table_.reset();
+    }
   }
   if (profile.empty()) return;
   tune::Basis basis{machine_, nic_profiles::parse("rank 0's profile", profile).hardware,

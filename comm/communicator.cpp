@@ -26,6 +26,10 @@ std::span<const int> Communicator::node_of_rank() const noexcept {
   return impl_->machine().node_of_rank();
 }
 
+std::span<const int> Communicator::socket_of_rank() const noexcept {
+  return impl_->machine().domain_of_rank();
+}
+
 std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t output_bytes) const {
   if (input_bytes != output_bytes || input_bytes % static_cast<std::size_t>(size()) != 0) {
     throw_usage("alltoall from {} bytes into {} on {} ranks: both must be the same multiple of {}",

@@ -11,6 +11,7 @@
 #include "engine/heap.hpp"
 #include "engine/view.hpp"
 #include "hierarchy/detect.hpp"
+#include "hierarchy/domains.hpp"
 
 namespace weft {
 
@@ -59,19 +60,26 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
         options.node_of_rank.size() != static_cast<std::size_t>(ranks)) {
       throw_usage("node_of_rank has {} entries for {} ranks", options.node_of_rank.size(), ranks);
     }
+    if (!options.socket_of_rank.empty() &&
+        options.socket_of_rank.size() != static_cast<std::size_t>(ranks)) {
+      throw_usage("socket_of_rank has {} entries for {} ranks", options.socket_of_rank.size(),
+                  ranks);
+    }
   });
   const auto hosts = bootstrap_->allgather(host);
-  const auto masks = bootstrap_->allgather(hierarchy::affinity_mask());
+  // A mask, behind the socket that it lies in.
+  const bool finds_sockets = options.socket_of_rank.empty() && settings_.sockets.empty();
+  auto masks = bootstrap_->allgather((finds_sockets ? hierarchy::socket_identity() : "") + '\n' +
+                                     hierarchy::affinity_mask());
+  std::vector<std::string> sockets;
+  for (std::string& mask : masks) {
+    const auto end = mask.find('\n');
+    sockets.push_back(mask.substr(0, end));
+    mask.erase(0, end + 1);
+  }
   crowded_ = is_crowded(settings_, hosts, rank_, masks);
   together([&] {
-    if (!options.node_of_rank.empty()) {
-      machine_ = Machine(options.node_of_rank);
-    } else {
-      machine_ = hierarchy::machine_from(hosts);
-      if (!settings_.nodes.empty()) {
-        machine_ = hierarchy::with_virtual_nodes(machine_, settings_.nodes);
-      }
-    }
+    machine_ = machine_of(options, hosts, sockets);
     place_of_rank_ = places_on_node_of(machine_, rank_);
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
     if (neighbours.size() > 1) {
@@ -102,6 +110,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
   if (!heap_missing.empty()) statistics_.notes.push_back(heap_missing);
+  if (std::string why = why_no_xpmem(); !why.empty()) statistics_.notes.push_back(std::move(why));
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
@@ -110,6 +119,19 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
   if (machine_.nodes() > 1) find_profile();
+}
+
+Machine Communicator::Impl::machine_of(const Options& options, std::span<const std::string> hosts,
+                                       std::span<const std::string> sockets) const {
+  Machine machine = hierarchy::with_sockets(hierarchy::machine_from(hosts), sockets);
+  if (!options.node_of_rank.empty()) {
+    machine = Machine(options.node_of_rank).with_domains(machine.domain_of_rank());
+  } else if (!settings_.nodes.empty()) {
+    machine = hierarchy::with_virtual_nodes(machine, settings_.nodes);
+  }
+  if (!options.socket_of_rank.empty()) return machine.with_domains(options.socket_of_rank);
+  if (settings_.sockets.empty()) return machine;
+  return hierarchy::with_virtual_sockets(machine, settings_.sockets);
 }
 
 /// For the report: of a heap that was asked for.
@@ -122,12 +144,20 @@ std::string Communicator::Impl::why_no_heap() const {
 }
 
 /// By which this rank reaches all of its neighbours' buffers.
-engine::View Communicator::Impl::best_view() const {
+engine::View Communicator::Impl::best_view() {
   using engine::View;
-  const View allowed = engine::best_allowed_view();
-  const View view =
-      std::max(node_->probe_view(), allowed == View::shared_heap ? View::same_process : allowed);
-  return view == View::cma && node_->sees_heaps() ? View::shared_heap : view;
+  const View view = node_->probe_view();
+  const bool has_rest = view == View::xpmem || view == View::cma;
+  return has_rest && node_->sees_heaps() ? View::shared_heap : view;
+}
+
+/// For the report: of xpmem, where it was asked for by name.
+std::string Communicator::Impl::why_no_xpmem() const {
+  using engine::View;
+  if (!node_ || engine::best_allowed_view() != View::xpmem || view_ == View::xpmem) return {};
+  const std::string& why = node_->why_no_xpmem();
+  return fmt::format("WEFT_VIEW=xpmem: {}: peers' buffers take the next view",
+                     why.empty() ? "refused by some rank" : why);
 }
 
 std::vector<std::string> Communicator::Impl::of_neighbours(
@@ -212,6 +242,7 @@ Statistics Communicator::Impl::statistics() const {
   result.reconnections = links_->reconnections();
   if (node_) {
     result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
+    result.xpmem_bytes = node_->moved_bytes(engine::View::xpmem);
     result.cma_bytes = node_->moved_bytes(engine::View::cma);
     if (node_->moved_bytes(engine::View::staged) != 0) {
       result.notes.emplace_back(

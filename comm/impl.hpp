@@ -118,7 +118,11 @@ class Communicator::Impl {
   engine::Prepared made_ready(const plan::Plan& plan,
                               std::span<const engine::LetterOp> letters = {});
   std::string why_no_heap() const;
-  engine::View best_view() const;
+  std::string why_no_xpmem() const;
+  engine::View best_view();
+  /// From every rank's host and socket identity, in rank order, and from what was asked for.
+  hierarchy::Machine machine_of(const Options& options, std::span<const std::string> hosts,
+                                std::span<const std::string> sockets) const;
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void prepare_vector_exchange(const plan::Problem& problem);

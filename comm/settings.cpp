@@ -18,7 +18,7 @@ std::string algorithm_variable(plan::Collective collective) {
 }
 
 std::vector<std::string> Settings::shared_variables() {
-  std::vector<std::string> names = {"WEFT_NODES", "WEFT_DETERMINISTIC"};
+  std::vector<std::string> names = {"WEFT_NODES", "WEFT_SOCKETS", "WEFT_DETERMINISTIC"};
   for (const plan::Collective collective : plan::all_collectives()) {
     names.push_back(algorithm_variable(collective));
   }
@@ -28,6 +28,7 @@ std::vector<std::string> Settings::shared_variables() {
 Settings Settings::from_environment() {
   Settings settings;
   settings.nodes = env::text("WEFT_NODES").value_or("");
+  settings.sockets = env::text("WEFT_SOCKETS").value_or("");
   for (const plan::Collective collective : plan::all_collectives()) {
     const std::string variable = algorithm_variable(collective);
     const std::string text = env::text(variable.c_str()).value_or("");

@@ -17,7 +17,8 @@ namespace weft::comm {
 std::string algorithm_variable(plan::Collective collective);
 
 struct Settings {
-  std::string nodes;  // WEFT_NODES: virtual nodes; empty: the real ones
+  std::string nodes;    // WEFT_NODES: virtual nodes; empty: the real ones
+  std::string sockets;  // WEFT_SOCKETS: virtual sockets; empty: the real ones
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..: an algorithm, by collective; none: chosen by size.
   std::map<plan::Collective, std::string> algorithms;
   std::string profile;           // WEFT_PROFILE: see tune::find_profile()

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/operation.hpp"
+#include "engine/node.hpp"
 #include "engine/program.hpp"
 #include "engine/stages.hpp"
 #include "verbs/channel.hpp"
@@ -131,12 +132,14 @@ class Execution {
   bool fold(const Step& step) noexcept;
   bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
             bool writes) noexcept;
-  const std::byte* reach(const Operand& source) noexcept;
+  Node::Found reach(const Operand& operand) noexcept;
+  Node::Found reach_all(const Operand& source) noexcept;
+  template <class Use>
+  bool combine(Use use) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
-  bool is_in_heap(const Operand& operand, verbs::Layout& layout) noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;

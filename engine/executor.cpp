@@ -29,9 +29,14 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       counts_(node == nullptr ? 1 : node->places()),
       completed_(counts_.size()) {
   spare_.push_back(std::make_unique<Execution>(*this));
+  if (node_ == nullptr) return;
+  node_->set_by_owner([this](int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                             bool writes) { return move_by_owner(place, ours, theirs, writes); });
 }
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  if (node_ != nullptr) node_->set_by_owner({});
+}
 
 void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
   if (scratch.memory.size() < bytes) {

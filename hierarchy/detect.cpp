@@ -2,12 +2,14 @@
 
 #include <sched.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
@@ -42,7 +44,15 @@ Machine split_evenly(const Machine& real, int blocks) {
       ++number;
     }
   }
-  return Machine(std::move(node_of_rank));
+  return Machine(std::move(node_of_rank)).with_domains(real.domain_of_rank());
+}
+
+/// Of a socket identity; {-1, -1} where it is none.
+std::pair<int, int> package_and_l3(const std::string& identity) {
+  std::istringstream text(identity);
+  std::pair<int, int> numbers = {-1, -1};
+  if (text >> numbers.first >> numbers.second) return numbers;
+  return {-1, -1};
 }
 
 void check_placement(const Machine& real, const Machine& asked, std::string_view setting) {
@@ -109,6 +119,28 @@ Machine machine_from(std::span<const std::string> identities) {
   return Machine(std::move(node_of_rank));
 }
 
+std::string socket_identity() {
+  // A rank that may run anywhere is in no one socket; that needs no hwloc, which takes its time.
+  if (count(affinity_mask()) >= sysconf(_SC_NPROCESSORS_ONLN)) return "-1 -1";
+  const Binding bound = binding();
+  return fmt::format("{} {}", bound.package, bound.l3);
+}
+
+Machine with_sockets(const Machine& machine, std::span<const std::string> identities) {
+  std::vector<int> labels(static_cast<std::size_t>(machine.ranks()));
+  for (int node = 0; node < machine.nodes(); ++node) {
+    const auto ranks = machine.ranks_on(node);
+    const auto l3_of = [&](int rank) { return package_and_l3(identities[rank]).second; };
+    const auto package_of = [&](int rank) { return package_and_l3(identities[rank]).first; };
+    const bool by_l3 = std::ranges::all_of(ranks, [&](int rank) { return l3_of(rank) >= 0; });
+    if (!by_l3 && std::ranges::any_of(ranks, [&](int rank) { return package_of(rank) < 0; })) {
+      continue;
+    }
+    for (const int rank : ranks) labels[rank] = by_l3 ? l3_of(rank) : package_of(rank);
+  }
+  return machine.with_domains(labels);
+}
+
 Machine with_virtual_nodes(const Machine& real, std::string_view setting) {
   if (setting.find_first_of("x+,") != setting.npos) {
     std::optional<Machine> asked;
@@ -118,7 +150,7 @@ Machine with_virtual_nodes(const Machine& real, std::string_view setting) {
       throw_usage("WEFT_NODES={}: {}", setting, error.what());
     }
     check_placement(real, *asked, setting);
-    return *asked;
+    return asked->has_domains() ? *asked : asked->with_domains(real.domain_of_rank());
   }
   int fewest = real.ranks();
   for (int node = 0; node < real.nodes(); ++node) {

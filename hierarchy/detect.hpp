@@ -23,7 +23,7 @@ std::string affinity_mask();
 /// of its own.
 int usable_cores(std::span<const std::string> masks);
 
-/// By hwloc, for the process as it is bound now; -1 where it is bound to more than one or unknown.
+/// By hwloc, for the thread as it is bound now; -1 where it is bound to more than one or unknown.
 struct Binding {
   int package = -1;
   int numa = -1;
@@ -31,6 +31,14 @@ struct Binding {
   int core = -1;
 };
 Binding binding();
+
+/// Which socket and which cache the thread runs in, for other ranks of the host to compare:
+/// "PACKAGE L3" as in binding().
+std::string socket_identity();
+/// The machine with a domain for each L3 cache of a node where every rank of the node runs in one,
+/// else for each package where every rank runs in one; other nodes are one domain. From every
+/// rank's socket identity, in rank order; what is none counts as unknown.
+Machine with_sockets(const Machine& machine, std::span<const std::string> identities);
 
 /// One line for people: packages, NUMA nodes, cores, caches.
 std::string describe_topology();
@@ -41,8 +49,9 @@ Machine machine_from(std::span<const std::string> identities);
 
 /// The machine that WEFT_NODES asks for, when set: a number n splits the ranks of every real node
 /// into n blocks as even as can be, the larger first; any other text of Machine::parse places all
-/// ranks and may only split real nodes, never join ranks of two. UsageError names WEFT_NODES, its
-/// value and what is allowed (n from 1 to the number of ranks on a node).
+/// ranks and may only split real nodes, never join ranks of two. Domains are those of the text,
+/// else the real ones. UsageError names WEFT_NODES, its value and what is allowed (n from 1 to the
+/// number of ranks on a node).
 Machine with_virtual_nodes(const Machine& real, std::string_view setting);
 
 }  // namespace weft::hierarchy

@@ -44,6 +44,10 @@ std::vector<OpId> InsideNode::collect(const Moves& moves) {
   return {};
 }
 
+std::vector<OpId> InsideNode::pass_on(const Moves& moves) {
+  return push(builder_, peers_, moves);
+}
+
 void InsideNode::exchange_blocks() {
   direct_ ? exchange_direct() : exchange_staged();
 }

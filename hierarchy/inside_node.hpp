@@ -35,6 +35,10 @@ class InsideNode {
   /// others write into it; what it copies itself it knows from the moves.
   std::vector<plan::OpId> collect(const Moves& moves);
 
+  /// Moves from stages into stages; the owners of the first write, one signal a move. Returns the
+  /// ops after which this rank's stage has what others write into it.
+  std::vector<plan::OpId> pass_on(const Moves& moves);
+
   /// The alltoall among the ranks of the node. Staged: a rank copies its blocks for its P - 1 peers
   /// into its own stage, where they lie by the peers' places, and each peer copies its block out;
   /// so a rank writes cache lines of its own only.

@@ -1,8 +1,8 @@
 #include "hierarchy/machine.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
@@ -11,53 +11,11 @@ namespace weft::hierarchy {
 
 namespace {
 
-constexpr int kMostRanks = 1 << 20;
-
-/// A whole number from 0 to kMostRanks and nothing else.
-std::optional<int> number_in(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size() || value < 0 ||
-      value > kMostRanks) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-/// The numbers between the separators; nullopt when one of them is none.
-std::optional<std::vector<int>> numbers_in(std::string_view text, char separator) {
-  std::vector<int> numbers;
-  while (true) {
-    const auto length = std::min(text.find(separator), text.size());
-    const auto number = number_in(text.substr(0, length));
-    if (!number) return std::nullopt;
-    numbers.push_back(*number);
-    if (length == text.size()) return numbers;
-    text.remove_prefix(length + 1);
-  }
-}
-
 void check_size(int nodes, int ppn) {
-  if (nodes < 1 || ppn < 1 || ppn > kMostRanks / nodes) {
+  if (nodes < 1 || ppn < 1 || ppn > Machine::kMostRanks / nodes) {
     throw_usage("machine of {} nodes with {} ranks each: both are at least 1, the ranks at most {}",
-                nodes, ppn, kMostRanks);
+                nodes, ppn, Machine::kMostRanks);
   }
-}
-
-std::string join(std::span<const int> numbers, char separator) {
-  std::string text;
-  for (const int number : numbers) {
-    if (!text.empty()) text += separator;
-    text += std::to_string(number);
-  }
-  return text;
-}
-
-[[noreturn]] void refuse(std::string_view text) {
-  throw_usage(
-      "machine '{}': not NODESxRANKS (3x4), NODESxRANKS:cyclic, ranks a node joined by + (1+3+4), "
-      "or the node of each rank (0,1,0,1) without gaps, of at most {} ranks",
-      text, kMostRanks);
 }
 
 }  // namespace
@@ -118,27 +76,6 @@ Machine Machine::uneven(std::span<const int> ranks_per_node) {
   return Machine(std::move(node_of_rank));
 }
 
-Machine Machine::parse(std::string_view text) {
-  constexpr std::string_view cyclic_suffix = ":cyclic";
-  try {
-    if (const auto x = text.find('x'); x != text.npos) {
-      std::string_view rest = text.substr(x + 1);
-      const bool dealt = rest.ends_with(cyclic_suffix);
-      if (dealt) rest.remove_suffix(cyclic_suffix.size());
-      const auto nodes = number_in(text.substr(0, x));
-      const auto ppn = number_in(rest);
-      if (nodes && ppn) return dealt ? cyclic(*nodes, *ppn) : uniform(*nodes, *ppn);
-    } else if (text.find('+') != text.npos) {
-      if (const auto sizes = numbers_in(text, '+')) return uneven(*sizes);
-    } else if (text.find(',') != text.npos) {
-      if (auto nodes = numbers_in(text, ',')) return Machine(std::move(*nodes));
-    }
-  } catch (const UsageError&) {
-    // Well-formed, but no machine: the one message below says what is allowed.
-  }
-  refuse(text);
-}
-
 int Machine::widest() const {
   std::size_t most = 0;
   for (std::size_t node = 0; node + 1 < first_.size(); ++node) {
@@ -147,10 +84,42 @@ int Machine::widest() const {
   return static_cast<int>(most);
 }
 
+Machine Machine::with_domains(std::span<const int> label_of_rank) const {
+  if (label_of_rank.size() != node_of_rank_.size()) {
+    throw_usage("machine of {} ranks: domains of {} ranks, there must be as many", ranks(),
+                label_of_rank.size());
+  }
+  Machine result = without_domains();
+  std::vector<int> domain_of_rank(node_of_rank_.size());
+  std::vector<int> first_domain = {0};
+  std::vector<std::vector<int>> members;
+  for (int node = 0; node < nodes(); ++node) {
+    std::map<int, int> domain_of_label;
+    for (const int rank : ranks_on(node)) {
+      const auto [entry, is_new] =
+          domain_of_label.try_emplace(label_of_rank[rank], static_cast<int>(members.size()));
+      if (is_new) members.emplace_back();
+      domain_of_rank[rank] = entry->second;
+      members[entry->second].push_back(rank);
+    }
+    first_domain.push_back(static_cast<int>(members.size()));
+  }
+  if (first_domain.back() == nodes()) return result;
+  result.domain_of_rank_ = std::move(domain_of_rank);
+  result.first_domain_ = std::move(first_domain);
+  result.first_in_domain_ = {0};
+  for (const auto& ranks : members) {
+    result.by_domain_.insert(result.by_domain_.end(), ranks.begin(), ranks.end());
+    result.first_in_domain_.push_back(result.by_domain_.size());
+  }
+  return result;
+}
+
 Machine Machine::view(std::span<const int> members) const {
   std::vector<bool> taken(node_of_rank_.size());
   std::vector<int> number(static_cast<std::size_t>(nodes()), -1);
   std::vector<int> node_of_member;
+  std::vector<int> domain_of_member;
   node_of_member.reserve(members.size());
   int seen = 0;
   for (const int rank : members) {
@@ -162,27 +131,10 @@ Machine Machine::view(std::span<const int> members) const {
     int& node = number[node_of(rank)];
     if (node < 0) node = seen++;
     node_of_member.push_back(node);
+    if (has_domains()) domain_of_member.push_back(domain_of(rank));
   }
-  return Machine(std::move(node_of_member));
-}
-
-std::string to_string(const Machine& machine) {
-  const int nodes = machine.nodes();
-  const int ppn = machine.ranks() / nodes;
-  std::vector<int> sizes;
-  for (int node = 0; node < nodes; ++node) {
-    sizes.push_back(static_cast<int>(machine.ranks_on(node).size()));
-  }
-  std::vector<std::string> forms;
-  if (ppn * nodes == machine.ranks()) {
-    if (machine == Machine::uniform(nodes, ppn)) forms.push_back(fmt::format("{}x{}", nodes, ppn));
-    if (machine == Machine::cyclic(nodes, ppn)) {
-      forms.push_back(fmt::format("{}x{}:cyclic", nodes, ppn));
-    }
-  }
-  if (nodes > 1 && machine == Machine::uneven(sizes)) forms.push_back(join(sizes, '+'));
-  if (machine.ranks() > 1) forms.push_back(join(machine.node_of_rank(), ','));
-  return *std::ranges::min_element(forms, {}, &std::string::size);
+  Machine result(std::move(node_of_member));
+  return has_domains() ? result.with_domains(domain_of_member) : result;
 }
 
 }  // namespace weft::hierarchy

@@ -12,8 +12,14 @@ namespace weft::hierarchy {
 ///
 /// Nodes are numbered 0 to nodes()-1 without gaps. The *place* of a rank is its position among the
 /// ranks of its node in ascending order (the paper's "shared memory rank").
+///
+/// The ranks of a node are in *domains*, each rank in one: those of a socket, or of a cache. Unless
+/// told otherwise every node is one domain, with the node's number. Domains are numbered node after
+/// node, those of a node in the order of their first ranks.
 class Machine {
  public:
+  static constexpr int kMostRanks = 1 << 20;  ///< of what is made from numbers or text
+
   /// `node_of_rank[r]` is the node of rank r. UsageError when empty, or when nodes have gaps.
   explicit Machine(std::vector<int> node_of_rank);
 
@@ -25,7 +31,10 @@ class Machine {
   static Machine uneven(std::span<const int> ranks_per_node);
 
   /// Reads "3x4" (3 nodes of 4, in blocks), "3x4:cyclic", "1+3+4" (blocks), or "0,1,0,1" (the node
-  /// of each rank). UsageError names the text and these forms.
+  /// of each rank); with domains "3x2x4" (3 nodes of 2 domains of 4, in blocks), or any of the
+  /// others and, behind a slash, "2" (each node in 2 domains, in blocks as even as can be),
+  /// "2:cyclic" (dealt out by place) or "0,0,1,1" (the domain of each rank on its node). UsageError
+  /// names the text and these forms.
   static Machine parse(std::string_view text);
 
   int ranks() const { return static_cast<int>(node_of_rank_.size()); }
@@ -42,20 +51,53 @@ class Machine {
   int widest() const;
   std::span<const int> node_of_rank() const { return node_of_rank_; }
 
+  /// Whether some node has more than one domain.
+  bool has_domains() const { return !domain_of_rank_.empty(); }
+  int domains() const {
+    return has_domains() ? static_cast<int>(first_in_domain_.size()) - 1 : nodes();
+  }
+  int domain_of(int rank) const { return domain_of_rank()[static_cast<std::size_t>(rank)]; }
+  std::span<const int> domain_of_rank() const {
+    return has_domains() ? domain_of_rank_ : node_of_rank_;
+  }
+  bool same_domain(int a, int b) const { return domain_of(a) == domain_of(b); }
+  /// Of a node: the following ones are the others.
+  int first_domain(int node) const { return has_domains() ? first_domain_[node] : node; }
+  int domains_on(int node) const { return first_domain(node + 1) - first_domain(node); }
+  /// The ranks of a domain, ascending.
+  std::span<const int> ranks_in(int domain) const {
+    if (!has_domains()) return ranks_on(domain);
+    return std::span(by_domain_)
+        .subspan(first_in_domain_[domain], first_in_domain_[domain + 1] - first_in_domain_[domain]);
+  }
+
+  /// The same nodes with other domains: ranks of a node share one where their labels, any numbers,
+  /// are equal. UsageError unless there is a label for each rank.
+  Machine with_domains(std::span<const int> label_of_rank) const;
+  Machine without_domains() const { return Machine(node_of_rank_); }
+
   /// The machine as a communicator of `members` sees it: its rank i is rank members[i] here, its
-  /// nodes are numbered in the order in which they first appear.
+  /// nodes are numbered in the order in which they first appear. Members share a domain where they
+  /// do here.
   Machine view(std::span<const int> members) const;
 
-  bool operator==(const Machine& other) const { return node_of_rank_ == other.node_of_rank_; }
+  bool operator==(const Machine& other) const {
+    return node_of_rank_ == other.node_of_rank_ && domain_of_rank_ == other.domain_of_rank_;
+  }
 
  private:
   std::vector<int> node_of_rank_;
   std::vector<int> place_of_rank_;
   std::vector<int> by_node_;        // ranks, node after node
   std::vector<std::size_t> first_;  // where each node begins in by_node_
+  // All empty where every node is one domain.
+  std::vector<int> domain_of_rank_;
+  std::vector<int> first_domain_;             // by node, and one more
+  std::vector<int> by_domain_;                // ranks, domain after domain
+  std::vector<std::size_t> first_in_domain_;  // where each domain begins in by_domain_
 };
 
-/// The shortest of the forms that parse() reads.
+/// The shortest of the forms that parse() reads; without a slash where there is such.
 std::string to_string(const Machine& machine);
 
 }  // namespace weft::hierarchy

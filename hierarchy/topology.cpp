@@ -73,7 +73,7 @@ Binding binding() {
   const std::lock_guard lock(topology_mutex());
   if (topology() == nullptr) return result;
   const std::unique_ptr<hwloc_bitmap_s, FreeSet> cpus(hwloc_bitmap_alloc());
-  if (!cpus || hwloc_get_cpubind(topology(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+  if (!cpus || hwloc_get_cpubind(topology(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0) {
     return result;
   }
   result.package = only_object(HWLOC_OBJ_PACKAGE, cpus.get());

@@ -143,14 +143,14 @@ bool Communicators::connect(Attached& attached) {
   attached.state = apart;
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(attached.comm, &group);
-  std::vector<int> node_of_rank = world_.nodes_of(group);
+  const auto machine = world_.view_of(group);
   PMPI_Group_free(&group);
-  if (node_of_rank.empty()) {
+  if (!machine) {
     attached.why = Passed::foreign_ranks;
   } else if (!have_room_everywhere(attached.comm)) {
     attached.why = Passed::too_many;
   } else {
-    set_up(attached, std::move(node_of_rank));
+    set_up(attached, *machine);
   }
   if (!attached.weft) return false;
   attached.state = connected;
@@ -169,11 +169,14 @@ bool Communicators::have_room_everywhere(MPI_Comm comm) {
   return everywhere != 0;
 }
 
-void Communicators::set_up(Attached& attached, std::vector<int> node_of_rank) {
+void Communicators::set_up(Attached& attached, const hierarchy::Machine& machine) {
   Setup setup;
   try {
     Options options;
-    options.node_of_rank = std::move(node_of_rank);
+    const auto nodes = machine.node_of_rank();
+    const auto sockets = machine.domain_of_rank();
+    options.node_of_rank.assign(nodes.begin(), nodes.end());
+    options.socket_of_rank.assign(sockets.begin(), sockets.end());
     attached.weft.emplace(mpi_bootstrap(attached.comm), options);
   } catch (const UsageError& error) {
     setup.fail(Outcome::bad_setting, error.what());

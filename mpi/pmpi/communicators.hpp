@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "hierarchy/machine.hpp"
 #include "mpi/pmpi/operations.hpp"
 #include "mpi/pmpi/report.hpp"
 #include "weft/weft.hpp"
@@ -77,7 +78,7 @@ class Communicators {
  private:
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
   static std::unique_ptr<Attached> attach(MPI_Comm comm);
-  void set_up(Attached& attached, std::vector<int> node_of_rank);
+  void set_up(Attached& attached, const hierarchy::Machine& machine);
   bool have_room_everywhere(MPI_Comm comm);
   void forget(Attached* attached);
 

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "comm/settings.hpp"
 #include "hierarchy/detect.hpp"
+#include "hierarchy/domains.hpp"
 
 namespace weft::pmpi {
 
@@ -24,7 +25,9 @@ CollectiveSet disabled_here() {
 }
 
 std::string facts_of_this_rank() {
-  json facts = {{"host", hierarchy::host_identity()}, {"error", ""}};
+  json facts = {{"host", hierarchy::host_identity()},
+                {"socket", hierarchy::socket_identity()},
+                {"error", ""}};
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
@@ -61,10 +64,16 @@ void require_same(const std::vector<json>& ranks, const char* name) {
 
 hierarchy::Machine machine_of(const std::vector<json>& ranks) {
   std::vector<std::string> hosts;
-  for (const json& facts : ranks) hosts.push_back(facts.at("host").get<std::string>());
-  const hierarchy::Machine real = hierarchy::machine_from(hosts);
+  std::vector<std::string> sockets;
+  for (const json& facts : ranks) {
+    hosts.push_back(facts.at("host").get<std::string>());
+    sockets.push_back(facts.at("socket").get<std::string>());
+  }
+  auto machine = hierarchy::with_sockets(hierarchy::machine_from(hosts), sockets);
   const auto nodes = ranks.at(0).at("WEFT_NODES").get<std::string>();
-  return nodes.empty() ? real : hierarchy::with_virtual_nodes(real, nodes);
+  if (!nodes.empty()) machine = hierarchy::with_virtual_nodes(machine, nodes);
+  const auto asked = ranks.at(0).at("WEFT_SOCKETS").get<std::string>();
+  return asked.empty() ? machine : hierarchy::with_virtual_sockets(machine, asked);
 }
 
 }  // namespace

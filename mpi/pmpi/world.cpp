@@ -58,17 +58,16 @@ World::~World() {
   PMPI_Comm_free(&self_);
 }
 
-std::vector<int> World::nodes_of(MPI_Group group) const {
+std::optional<hierarchy::Machine> World::view_of(MPI_Group group) const {
   int size = 0;
   PMPI_Group_size(group, &size);
   std::vector<int> ranks(static_cast<std::size_t>(size)), members(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   PMPI_Group_translate_ranks(group, size, ranks.data(), group_, members.data());
   for (const int member : members) {
-    if (member == MPI_UNDEFINED) return {};
+    if (member == MPI_UNDEFINED) return std::nullopt;
   }
-  const hierarchy::Machine view = machine_->view(members);
-  return {view.node_of_rank().begin(), view.node_of_rank().end()};
+  return machine_->view(members);
 }
 
 void World::report() {

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +36,8 @@ class World {
 
   /// WEFT_DISABLE names it, on some rank: it goes to the host.
   bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
-  /// The node of each of `ranks` ranks, which are those of `group`, numbered as they first appear.
-  /// Empty when the group has ranks outside this world.
-  std::vector<int> nodes_of(MPI_Group group) const;
+  /// The machine as the ranks of `group` see it. Nothing when it has ranks outside this world.
+  std::optional<hierarchy::Machine> view_of(MPI_Group group) const;
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }

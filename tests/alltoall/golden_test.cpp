@@ -24,8 +24,13 @@ void PrintTo(const Case& golden, std::ostream* out) {
 }
 
 constexpr Case kCases[] = {
-    {"sa_2x2", "sa", "2x2"}, {"sa_direct_2x2", "sa:direct=1", "2x2"}, {"sa_1+3", "sa", "1+3"},
-    {"rd_2x2", "rd", "2x2"}, {"leader_2x2", "leader", "2x2"},         {"bruck_5", "bruck", "5x1"},
+    {"sa_2x2", "sa", "2x2"},
+    {"sa_direct_2x2", "sa:direct=1", "2x2"},
+    {"sa_1+3", "sa", "1+3"},
+    {"rd_2x2", "rd", "2x2"},
+    {"leader_2x2", "leader", "2x2"},
+    {"bruck_5", "bruck", "5x1"},
+    {"two_step_2x2x2", "two-step", "2x2x2"},
 };
 
 class Golden : public testing::TestWithParam<Case> {};

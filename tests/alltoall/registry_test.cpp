@@ -44,10 +44,10 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_EQ(error("fast"),
             "algorithm 'fast': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, "
-            "sa, rd, leader");
+            "sa, rd, leader, two-step");
   EXPECT_EQ(error(""),
             "algorithm '': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, "
-            "leader");
+            "leader, two-step");
   EXPECT_EQ(error("bruck:leaders=2"),
             "algorithm 'bruck:leaders=2': parameter 'leaders' is not one of its own (radix)");
   EXPECT_EQ(error("isend:radix=2"),

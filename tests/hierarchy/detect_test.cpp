@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "hierarchy/cgroup.hpp"
+#include "hierarchy/domains.hpp"
 
 namespace weft::hierarchy {
 namespace {
@@ -170,8 +171,67 @@ TEST(VirtualNodes, RefusesWhatCannotBe) {
             "nodes");
   EXPECT_EQ(error_of([&] { with_virtual_nodes(real, "2x4:even"); }),
             "WEFT_NODES=2x4:even: machine '2x4:even': not NODESxRANKS (3x4), NODESxRANKS:cyclic, "
-            "ranks a node joined by + (1+3+4), or the node of each rank (0,1,0,1) without gaps, of "
-            "at most 1048576 ranks");
+            "NODESxSOCKETSxRANKS (3x2x4), ranks a node joined by + (1+3+4), or the node of each "
+            "rank (0,1,0,1) without gaps, of at most 1048576 ranks; behind any of these the "
+            "sockets of a node: /2 (in blocks), /2:cyclic, or /0,0,1,1 (of each rank)");
+}
+
+TEST(VirtualNodes, KeepTheSocketsUnlessTheyBringTheirOwn) {
+  const Machine real = Machine::parse("1x8/4");
+  EXPECT_EQ(with_virtual_nodes(real, "2"), Machine::parse("2x2x2"));
+  EXPECT_EQ(with_virtual_nodes(real, "3+5"), Machine::parse("3+5/0,0,1,0,1,1,2,2"));
+  EXPECT_EQ(with_virtual_nodes(real, "2x4/4"), Machine::parse("2x4x1"));
+}
+
+TEST(Sockets, AreTheCachesOrElseThePackagesThatAllRanksOfANodeRunIn) {
+  const auto found = [](std::vector<std::string> identities) {
+    return with_sockets(Machine::uniform(2, 4), identities);
+  };
+  EXPECT_EQ(found({"0 0", "0 0", "1 1", "1 1", "0 0", "1 1", "0 0", "1 1"}),
+            Machine::parse("2x4/0,0,1,1,0,1,0,1"));
+  // Several caches in a socket.
+  EXPECT_EQ(found({"0 0", "0 1", "1 2", "1 3", "0 0", "0 0", "0 0", "0 0"}),
+            Machine::parse("2x4/0,1,2,3,0,0,0,0"));
+  // One rank of the first node is bound to its socket alone, one of the second to none.
+  EXPECT_EQ(found({"0 0", "0 -1", "1 2", "1 3", "0 0", "-1 -1", "1 2", "1 3"}),
+            Machine::parse("2x4/0,0,1,1,0,0,0,0"));
+  // The same numbers on another node say nothing; nor do words.
+  EXPECT_EQ(found({"0 0", "0 0", "0 0", "0 0", "1 1", "1 1", "1 1", "1 1"}),
+            Machine::uniform(2, 4));
+  EXPECT_EQ(found({"", "0", "x y", "0 0", "0 0", "0 0", "0 0", "0 0"}), Machine::uniform(2, 4));
+}
+
+TEST(Sockets, OfARankThatMayRunAnywhereAreUnknown) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) == sysconf(_SC_NPROCESSORS_ONLN)) {
+    EXPECT_EQ(socket_identity(), "-1 -1");
+  }
+  if (sysconf(_SC_NPROCESSORS_ONLN) == 1) return;  // bound is unbound
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  const Binding bound = binding();
+  EXPECT_GE(bound.package, 0);
+  EXPECT_EQ(socket_identity(), fmt::format("{} {}", bound.package, bound.l3));
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(VirtualSockets, DivideEveryNode) {
+  const Machine real = Machine::parse("4+1+3");
+  EXPECT_EQ(with_virtual_sockets(real, "2"), Machine::parse("4+1+3/2"));
+  EXPECT_EQ(with_virtual_sockets(real, "3:cyclic"), Machine::parse("4+1+3/3:cyclic"));
+  EXPECT_EQ(with_virtual_sockets(real, "0,1,1,0,0,0,0,1"), Machine::parse("4+1+3/0,1,1,0,0,0,0,1"));
+  EXPECT_EQ(with_virtual_sockets(Machine::parse("2x2x2"), "1"), Machine::uniform(2, 4));
+  for (const char* bad : {"", "0", "-1", "two", "2:", "2:block", "0,1", "0,1,1,0,0,0,0,x"}) {
+    EXPECT_EQ(error_of([&] { with_virtual_sockets(real, bad); }),
+              "WEFT_SOCKETS=" + std::string(bad) +
+                  ": not a whole number from 1 to 1048576 (sockets of a node, in blocks), nor one "
+                  "with :cyclic, nor the socket of each of 8 ranks such as 0,0,1,1");
+  }
 }
 
 }  // namespace

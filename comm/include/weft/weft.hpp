@@ -60,6 +60,9 @@ WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
+  /// The socket of each rank: any numbers, which count on each node apart. Default: found from
+  /// where the ranks are bound, or as WEFT_SOCKETS says.
+  std::vector<int> socket_of_rank;
   /// Algorithms by collective, both as `weft plan` names them: {"alltoall", "sa:between=bruck"}.
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size, and on several nodes by what is
   /// known of the device (WEFT_PROFILE).
@@ -113,10 +116,11 @@ struct Statistics {
   std::uint64_t registration_hits = 0;  // calls that found theirs made
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
   std::string profile;  // by which algorithms are chosen: "soft (catalogue)"; empty: fixed rules
-  std::uint64_t heap_bytes = 0;  // copied from and to peers' buffers in shared heaps
-  std::uint64_t cma_bytes = 0;   // and to others by process_vm_readv
-  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by cma),
-  /// "cma", "staged".
+  std::uint64_t heap_bytes = 0;   // copied from and to peers' buffers in shared heaps
+  std::uint64_t xpmem_bytes = 0;  // and to others where xpmem maps them
+  std::uint64_t cma_bytes = 0;    // and to others by process_vm_readv
+  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by the
+  /// next), "xpmem", "cma", "staged".
   std::string view;
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };
@@ -160,6 +164,9 @@ class WEFT_API Communicator {
   int size() const noexcept;
   /// The node of each rank, numbered from 0.
   std::span<const int> node_of_rank() const noexcept;
+  /// The socket of each rank, numbered from 0, node after node; the only one of a node where
+  /// nothing is known of several.
+  std::span<const int> socket_of_rank() const noexcept;
 
   /// Block j of `input` becomes block rank() of rank j's `output`. Both have size() blocks of
   /// block_bytes; they are the same buffer, or do not overlap. All ranks give the same block_bytes.
