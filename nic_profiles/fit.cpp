@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 
-#include "nic_profiles/cache.hpp"
 #include "nic_profiles/classify.hpp"
+#include "nic_profiles/fit_node.hpp"
 #include "nic_profiles/large.hpp"
 #include "nic_profiles/numbers.hpp"
 #include "nic_profiles/pio.hpp"
@@ -15,15 +14,12 @@ namespace weft::nic_profiles {
 
 namespace {
 
-// What is slower by less than this is not told apart from what it hides behind.
-constexpr double kTold = 1.03;
-
 std::optional<double> time_of(const std::vector<Timing>& list, std::uint64_t bytes) {
   const auto found = std::ranges::find(list, bytes, &Timing::bytes);
   return found == list.end() ? std::nullopt : std::optional(found->ns);
 }
 
-/// Fits one part of the adapter or the node after another; later parts build on earlier ones.
+/// Fits one part of the adapter after another, then the node; later parts build on earlier ones.
 class Fitter {
  public:
   explicit Fitter(const Measurements& measurements) : taken_(measurements) {}
@@ -41,19 +37,17 @@ class Fitter {
     bandwidths();
     rates();
     latency();
-    inside_node();
-    caches();
+    fit_node(taken_, profile_);
     return std::move(profile_);
   }
 
  private:
   sim::Adapter& adapter() { return profile_.hardware.adapter; }
-  sim::Node& node() { return profile_.hardware.node; }
 
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
     place = value;
-    profile_.sources[path] = taken_.source + (*how ? ": " : "") + how;
+    say_source(taken_, profile_, path, how);
   }
 
   /// What the device and the protocol on it say of themselves.
@@ -100,7 +94,7 @@ class Fitter {
       set(adapter().both_ways_bytes_per_ns, rate(*best), "adapter.both_ways_bytes_per_ns");
     }
     // What more senders lose; what they gain is each one's own limit.
-    sim::Scaling senders;
+    sim::Scaling senders = adapter().senders;
     for (auto timing = std::next(best); timing != two_way.end(); ++timing) {
       const double total = rate(*timing) / rate(*best);
       if (total * kTold >= 1) continue;
@@ -241,80 +235,6 @@ class Fitter {
       if (!fetched || timing.bytes < fetched->bytes) fetched = timing;
     }
     return fetched ? std::max(0.0, fetched->ns - way_ns(fetched->bytes) - wait_ns) : 0;
-  }
-
-  void inside_node() {
-    if (taken_.signal_ns) set(node().signal_ns, *taken_.signal_ns, "node.signal_ns");
-    if (taken_.reductions.size() >= 2) {
-      const Timing& small = taken_.reductions.front();
-      const Timing& large = taken_.reductions.back();
-      set(node().reduce_bytes_per_ns,
-          static_cast<double>(large.bytes - small.bytes) / std::max(1e-3, large.ns - small.ns),
-          "node.reduce_bytes_per_ns");
-    }
-    if (taken_.registrations.size() < 2) return;
-    const Timing& small = taken_.registrations.front();
-    const Timing& large = taken_.registrations.back();
-    const double slope =
-        std::max(0.0, (large.ns - small.ns) / static_cast<double>(large.bytes - small.bytes));
-    set(adapter().register_ns_per_byte, slope, "adapter.register_ns_per_byte");
-    set(adapter().register_ns, std::max(0.0, small.ns - slope * static_cast<double>(small.bytes)),
-        "adapter.register_ns");
-  }
-
-  const CopyTiming* copy(const std::function<bool(const Copy&)>& is_it) const {
-    const auto found =
-        std::ranges::find_if(taken_.copies, [&](const auto& timing) { return is_it(timing.copy); });
-    return found == taken_.copies.end() ? nullptr : &*found;
-  }
-
-  /// From the difference of two sizes, each by one core.
-  std::optional<double> copy_rate(Origin origin) const {
-    std::vector<const CopyTiming*> found;
-    for (const CopyTiming& timing : taken_.copies) {
-      const Copy& one = timing.copy;
-      if (one.origin != origin || one.blocks != 1 || one.cores != 1 || one.since_bytes > 0)
-        continue;
-      found.push_back(&timing);
-      if (found.size() == 2) break;
-    }
-    if (found.size() < 2) return std::nullopt;
-    const double bytes = static_cast<double>(found[1]->copy.bytes - found[0]->copy.bytes);
-    return bytes / std::max(1e-3, found[1]->ns - found[0]->ns);
-  }
-
-  void caches() {
-    const auto cached = copy_rate(Origin::written);
-    const auto fresh = copy_rate(Origin::fresh);
-    const auto memory = copy_rate(Origin::memory);
-    if (cached) set(node().cached_bytes_per_ns, *cached, "node.cached_bytes_per_ns");
-    if (fresh) set(node().fresh_bytes_per_ns, *fresh, "node.fresh_bytes_per_ns");
-    if (memory) set(node().memory_bytes_per_ns, *memory, "node.memory_bytes_per_ns");
-    const auto* many =
-        copy([](const Copy& one) { return one.origin == Origin::written && one.blocks > 1; });
-    const auto* single = copy([&](const Copy& one) {
-      return many && one.origin == Origin::written && one.blocks == 1 &&
-             one.bytes == many->copy.bytes && one.cores == 1;
-    });
-    if (many && single) {
-      const double blocks = static_cast<double>(many->copy.blocks - 1);
-      set(node().copy_start_ns, std::max(0.0, (many->ns - single->ns) / blocks),
-          "node.copy_start_ns");
-    }
-    const auto* all =
-        copy([](const Copy& one) { return one.origin == Origin::memory && one.cores > 1; });
-    if (all && memory) {
-      const double total =
-          static_cast<double>(all->copy.bytes) * all->copy.cores / std::max(1e-3, all->ns);
-      set(node().total_bytes_per_ns, total, "node.total_bytes_per_ns",
-          total * kTold < *memory * all->copy.cores ? "" : "at least: more cores would tell");
-    }
-    cache_size();
-  }
-
-  void cache_size() {
-    const auto cache = find_cache(taken_.copies);
-    if (cache) set(node().cache_bytes, cache->bytes, "node.cache_bytes");
   }
 
   const Measurements& taken_;
