@@ -159,6 +159,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
     peers.erase(std::ranges::unique(peers).begin(), peers.end());
     connect(peers);
   }
+  call.is_plain = !sliced && !(only_heaps_ && call.reads_peers);
   call.slice = made_ready(plans.front(), letters_of(algorithm, problem));
   if (plans.size() > 1) call.rest = made_ready(plans.back());
   call.entry = entry_for(problem.collective, algorithm.name);

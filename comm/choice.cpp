@@ -2,7 +2,10 @@
 // or fixed rules.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "comm/describe.hpp"
 #include "comm/impl.hpp"
 #include "comm/selection.hpp"
@@ -41,8 +44,21 @@ std::string Communicator::Impl::profile_of_device() {
   const auto found = tune::find_profile(settings_.profile, device);
   add(found ? tune::describe(*found) : "");
   add(found ? nic_profiles::to_json(found->profile) : "");
-  add(settings_.table.empty() ? "" : to_json(tune::load_table(settings_.table)));
+  if (settings_.table.empty()) return text;
+  const tune::DecisionTable table = tune::load_table(settings_.table);
+  add(to_json(table));
+  if (table.machine == to_string(machine_)) doubt_adapter(table, adapter_names(found, device()));
   return text;
+}
+
+/// Whoever names a table wants it: it is taken all the same.
+void Communicator::Impl::doubt_adapter(const tune::DecisionTable& table,
+                                       std::span<const std::string> names) {
+  if (names.empty() || std::ranges::find(names, table.adapter) != names.end()) return;
+  statistics_.notes.push_back(
+      fmt::format("WEFT_TABLE={}: made for the adapter {}, and this is {}: followed all the same",
+                  settings_.table, table.adapter, fmt::join(names, " alias ")));
+  log::warn("{}", statistics_.notes.back());
 }
 
 void Communicator::Impl::find_profile() {
@@ -123,8 +139,8 @@ tune::Algorithm Communicator::Impl::agree_on_algorithm(const Problem& problem) {
 void Communicator::Impl::require_alike(std::span<const std::string_view> described) {
   for (std::size_t rank = 1; rank < described.size(); ++rank) {
     if (described[rank] == described[0]) continue;
-    broken_ = fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0],
-                          described[rank], rank);
+    break_for(fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0],
+                          described[rank], rank));
     throw UsageError(broken_);
   }
 }

@@ -22,29 +22,30 @@ std::byte* bytes_of(void* buffer) {
   return static_cast<std::byte*>(buffer);
 }
 
-Problem problem_of(Collective collective, int ranks, std::size_t bytes, int root = 0) {
+// Tasks are filled where they are: to move one costs what a small collective does.
+void describe(Problem& problem, Collective collective, int ranks, std::size_t bytes, int root = 0) {
   if (root < 0 || root >= ranks) {
     throw_usage("{} with root {}: a rank from 0 to {} is allowed", to_string(collective), root,
                 ranks - 1);
   }
-  Problem problem = Problem::alltoall(ranks, bytes);
   problem.collective = collective;
+  problem.ranks = ranks;
+  problem.block_bytes = bytes;
+  problem.stride = bytes;
   problem.root = root;
-  return problem;
 }
 
-Problem problem_of(Collective collective, int ranks, std::size_t elements,
-                   const Operation& operation, int root = 0) {
+void describe(Problem& problem, Collective collective, int ranks, std::size_t elements,
+              const Operation& operation, int root = 0) {
   if (operation.element_bytes == 0 || operation.combine == nullptr) {
     throw_usage("{} with an operation on elements of {} bytes{}", to_string(collective),
                 operation.element_bytes,
                 operation.combine == nullptr ? " that combines nothing" : "");
   }
-  Problem problem = problem_of(collective, ranks, elements * operation.element_bytes, root);
+  describe(problem, collective, ranks, elements * operation.element_bytes, root);
   problem.element_bytes = operation.element_bytes;
   problem.commutative = operation.commutative;
   problem.associative = operation.associative;
-  return problem;
 }
 
 void set_layout(Problem& problem, std::span<const Part> parts) {
@@ -63,18 +64,16 @@ Task alltoall_task(const Communicator& comm, const void* input, void* output, st
     throw_usage("alltoall of {} blocks of {} bytes: input and output overlap and are not the same",
                 comm.size(), bytes);
   }
-  return {.problem = Problem::alltoall(comm.size(), bytes),
-          .input = in,
-          .output = bytes_of(output),
-          .in_place = in == out};
+  Task task{.input = in, .output = bytes_of(output), .in_place = in == out};
+  describe(task.problem, Collective::alltoall, comm.size(), bytes);
+  return task;
 }
 
 Task alltoallv_task(const Communicator& comm, const void* input, std::span<const Part> sends,
                     void* output, std::span<const Part> receives) {
   const auto ranks = static_cast<std::size_t>(comm.size());
-  Task task{.problem = problem_of(Collective::alltoallv, comm.size(), 0),
-            .input = bytes_of(input),
-            .output = bytes_of(output)};
+  Task task{.input = bytes_of(input), .output = bytes_of(output)};
+  describe(task.problem, Collective::alltoallv, comm.size(), 0);
   task.problem.in_place = sends.empty();
   const auto& sent = task.problem.in_place ? receives : sends;
   if (sent.size() != ranks || receives.size() != ranks) {
@@ -87,17 +86,17 @@ Task alltoallv_task(const Communicator& comm, const void* input, std::span<const
 }
 
 Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
-  return {.problem = problem_of(Collective::broadcast, comm.size(), bytes, root),
-          .input = bytes_of(buffer),
-          .output = bytes_of(buffer)};
+  Task task{.input = bytes_of(buffer), .output = bytes_of(buffer)};
+  describe(task.problem, Collective::broadcast, comm.size(), bytes, root);
+  return task;
 }
 
 /// One block a rank: scatter, gather, allgather.
 Task block_task(const Communicator& comm, Collective collective, const void* input, void* output,
                 std::size_t bytes, int root = 0) {
-  return {.problem = problem_of(collective, comm.size(), bytes, root),
-          .input = bytes_of(input),
-          .output = bytes_of(output)};
+  Task task{.input = bytes_of(input), .output = bytes_of(output)};
+  describe(task.problem, collective, comm.size(), bytes, root);
+  return task;
 }
 
 Task allgather_task(const Communicator& comm, const void* input, void* output,
@@ -124,11 +123,12 @@ Task irregular_task(const Communicator& comm, Collective collective, const void*
 Task reduction_task(const Communicator& comm, Collective collective, const void* input,
                     void* output, std::size_t elements, const Operation& operation, int root = 0) {
   const bool takes = collective != Collective::reduce || comm.rank() == root;
-  return {.problem = problem_of(collective, comm.size(), elements, operation, root),
-          .input = bytes_of(input),
-          .output = bytes_of(output),
-          .operation = operation,
-          .in_place = takes && input == output};
+  Task task{.input = bytes_of(input),
+            .output = bytes_of(output),
+            .operation = operation,
+            .in_place = takes && input == output};
+  describe(task.problem, collective, comm.size(), elements, operation, root);
+  return task;
 }
 
 Task reduce_scatter_task(const Communicator& comm, const void* input, void* output,

@@ -52,6 +52,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
       settings_.algorithms[collective] = tune::parse_algorithm(collective, algorithm).name;
     }
     settings_.deterministic |= options.deterministic;
+    settings_.progress_thread |= options.progress_thread;
     // A note says why when there is none.
     if (settings_.heap_bytes) engine::heap::start(*settings_.heap_bytes);
     host = hierarchy::host_identity();
@@ -76,13 +77,13 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     sockets.push_back(mask.substr(0, end));
     mask.erase(0, end + 1);
   }
-  const bool crowded = is_crowded(settings_, hosts, rank_, masks);
+  crowded_ = is_crowded(settings_, hosts, rank_, masks);
   together([&] {
     machine_ = machine_of(options, hosts, sockets);
     place_of_rank_ = places_on_node_of(machine_, rank_);
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
     if (neighbours.size() > 1) {
-      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded);
+      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded_);
     }
   });
   const auto handles = bootstrap_->allgather(node_ ? node_->handle() : std::string());
@@ -109,10 +110,11 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
   if (!heap_missing.empty()) statistics_.notes.push_back(heap_missing);
+  if (std::string why = why_no_xpmem(); !why.empty()) statistics_.notes.push_back(std::move(why));
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
-      rank_, node_.get(), crowded, *links_,
+      rank_, node_.get(), crowded_, *links_,
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
@@ -142,12 +144,20 @@ std::string Communicator::Impl::why_no_heap() const {
 }
 
 /// By which this rank reaches all of its neighbours' buffers.
-engine::View Communicator::Impl::best_view() const {
+engine::View Communicator::Impl::best_view() {
   using engine::View;
-  const View allowed = engine::best_allowed_view();
-  const View view =
-      std::max(node_->probe_view(), allowed == View::shared_heap ? View::same_process : allowed);
-  return view == View::cma && node_->sees_heaps() ? View::shared_heap : view;
+  const View view = node_->probe_view();
+  const bool has_rest = view == View::xpmem || view == View::cma;
+  return has_rest && node_->sees_heaps() ? View::shared_heap : view;
+}
+
+/// For the report: of xpmem, where it was asked for by name.
+std::string Communicator::Impl::why_no_xpmem() const {
+  using engine::View;
+  if (!node_ || engine::best_allowed_view() != View::xpmem || view_ == View::xpmem) return {};
+  const std::string& why = node_->why_no_xpmem();
+  return fmt::format("WEFT_VIEW=xpmem: {}: peers' buffers take the next view",
+                     why.empty() ? "refused by some rank" : why);
 }
 
 std::vector<std::string> Communicator::Impl::of_neighbours(
@@ -218,12 +228,13 @@ void Communicator::Impl::note_connections() {
 }
 
 void Communicator::Impl::give_up(std::string_view why) {
-  broken_ = fmt::format("rank {}: {}", rank_, why);
+  break_for(fmt::format("rank {}: {}", rank_, why));
   executor_->give_up(broken_);
   throw PeerError(broken_);
 }
 
 Statistics Communicator::Impl::statistics() const {
+  const auto hold = alone();
   Statistics result = statistics_;
   for (std::size_t i = 0; i < ticks_.size(); ++i) {
     result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);
@@ -231,6 +242,7 @@ Statistics Communicator::Impl::statistics() const {
   result.reconnections = links_->reconnections();
   if (node_) {
     result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
+    result.xpmem_bytes = node_->moved_bytes(engine::View::xpmem);
     result.cma_bytes = node_->moved_bytes(engine::View::cma);
     if (node_->moved_bytes(engine::View::staged) != 0) {
       result.notes.emplace_back(

@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "comm/heap_copies.hpp"
+#include "comm/progress_thread.hpp"
 #include "comm/settings.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
@@ -56,6 +58,7 @@ class Communicator::Impl {
     std::optional<engine::Prepared> rest;  // the last run, when it is shorter
     std::size_t entry = 0;                 // in statistics
     bool reads_peers = false;              // some rank does: others' buffers where they lie
+    bool is_plain = false;                 // one run on the caller's buffers as they are
     std::uint64_t input_bytes = 0;
   };
   struct ProblemHash {
@@ -78,6 +81,12 @@ class Communicator::Impl {
     std::size_t entry = 0;
   };
 
+  void look_and_run(const comm::Task& task);
+  /// Between this and its end the progress thread, if there is one, touches nothing.
+  std::unique_lock<comm::ProgressThread> alone() const;
+  void start_thread();
+  /// What a request had started is over.
+  void forget_started(Request::Impl& request) noexcept;
   const std::shared_ptr<Call>& call_for(const comm::Task& task);
   const std::shared_ptr<Call>& irregular_call_for(const plan::Problem& problem);
   /// Collective, on the first call for a problem.
@@ -88,12 +97,15 @@ class Communicator::Impl {
   const comm::Task& visible(const Call& call, const comm::Task& task, comm::HeapCopies& copies);
   static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
                                    std::vector<std::byte>& aside);
+  void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
   template <class Each>
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   /// Finds what is known of the device, where there is more than one node. Collective.
   void find_profile();
   /// What rank 0 knows of it: an origin, a profile and a decision table, each ended by a 0.
   std::string profile_of_device();
+  /// On rank 0: says so where the table was made for none of these adapters.
+  void doubt_adapter(const tune::DecisionTable& table, std::span<const std::string> names);
   std::optional<tune::Algorithm> asked_for(const plan::Problem& problem) const;
   /// algorithm_for() on rank 0. Collective.
   tune::Algorithm agree_on_algorithm(const plan::Problem& problem);
@@ -106,7 +118,8 @@ class Communicator::Impl {
   engine::Prepared made_ready(const plan::Plan& plan,
                               std::span<const engine::LetterOp> letters = {});
   std::string why_no_heap() const;
-  engine::View best_view() const;
+  std::string why_no_xpmem() const;
+  engine::View best_view();
   /// From every rank's host and socket identity, in rank order, and from what was asked for.
   hierarchy::Machine machine_of(const Options& options, std::span<const std::string> hosts,
                                 std::span<const std::string> sockets) const;
@@ -121,6 +134,11 @@ class Communicator::Impl {
   void note_connections();
   /// Something that only this rank knows of is wrong: the others are told, and this is the end.
   [[noreturn]] void give_up(std::string_view why);
+  /// Nothing can be run any more.
+  void break_for(std::string why) {
+    broken_ = std::move(why);
+    must_look_ = true;
+  }
   void make_stages(std::size_t half_bytes);
   std::size_t entry_for(plan::Collective collective, const std::string& algorithm);
   /// Ends in the same error on every rank when `work` throws on one, else gives what every rank's
@@ -154,6 +172,10 @@ class Communicator::Impl {
   comm::Stopwatch stopwatch_;
   std::vector<std::uint64_t> ticks_;  // by entry of the statistics
   std::string broken_;                // why nothing can be run any more
+  bool must_look_ = false;  // before a run: it is broken, or the progress thread may be at work
+  bool crowded_ = false;
+  std::size_t under_way_ = 0;                     // requests
+  std::unique_ptr<comm::ProgressThread> thread_;  // goes first, as it uses the rest
 };
 
 /// One rank's side of a request.

@@ -1,6 +1,9 @@
 // Running tasks: at once, or as requests.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "comm/impl.hpp"
@@ -48,8 +51,6 @@ void Communicator::Impl::for_each_slice(const Call& call, const comm::Task& task
     entry.wire_bytes += prepared.wire_bytes;
     at += call.slice_bytes;
   } while (at < call.problem.block_bytes && call.slice_bytes != 0);
-  ++entry.calls;
-  entry.bytes += call.input_bytes;
 }
 
 const comm::Task& Communicator::Impl::visible(const Call& call, const comm::Task& task,
@@ -63,23 +64,51 @@ const comm::Task& Communicator::Impl::visible(const Call& call, const comm::Task
   return copies.task();
 }
 
+void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
+                                      const engine::Buffers& buffers) {
+  if (executor_->run(prepared, buffers)) return;
+  break_for(executor_->failure());
+  throw PeerError(broken_);
+}
+
 void Communicator::Impl::run(const comm::Task& asked) {
   if (moves_nothing(asked)) return;
+  if (must_look_) return look_and_run(asked);
   const Call& call = *call_for(asked);
-  if (!broken_.empty()) throw PeerError(broken_);
-  const comm::Task& task = visible(call, asked, copies_);
   const std::uint64_t begin = comm::Stopwatch::ticks();
-  const std::byte* input = input_of(task, call.input_bytes, aside_);
-  for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
-    if (executor_->run(prepared, buffers)) return;
-    broken_ = executor_->failure();
-    throw PeerError(broken_);
-  });
-  copies_.put_back();
+  Statistics::Entry& entry = statistics_.entries[call.entry];
+  if (call.is_plain && !asked.in_place) {
+    run_prepared(*call.slice, {asked.input, asked.output, &asked.operation});
+    entry.messages += call.slice->messages;
+    entry.wire_bytes += call.slice->wire_bytes;
+  } else {
+    const comm::Task& task = visible(call, asked, copies_);
+    const std::byte* input = input_of(task, call.input_bytes, aside_);
+    for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
+      run_prepared(prepared, buffers);
+    });
+    copies_.put_back();
+  }
+  ++entry.calls;
+  entry.bytes += call.input_bytes;
   ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
 }
 
+/// The way of other calls is not to be longer for a thread that is not there.
+void Communicator::Impl::look_and_run(const comm::Task& asked) {
+  if (!broken_.empty()) throw PeerError(broken_);
+  const auto hold = alone();
+  struct Looked {
+    bool& must;
+    explicit Looked(bool& must_look) : must(must_look) { must = false; }
+    ~Looked() { must = true; }
+  };
+  const Looked looked(must_look_);
+  run(asked);
+}
+
 std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {
+  const auto hold = alone();
   auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}});
   if (!moves_nothing(task)) request->call = call_for(task);
   return request;
@@ -88,37 +117,71 @@ std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& tas
 void Communicator::Impl::start(Request::Impl& request) {
   if (!broken_.empty()) throw PeerError(broken_);
   if (request.call == nullptr) return;
+  if (settings_.progress_thread && thread_ == nullptr) start_thread();
+  const auto hold = alone();
   const Call& call = *request.call;
   const comm::Task& task = visible(call, request.task, request.copies);
   const std::byte* input = input_of(task, call.input_bytes, request.aside);
   for_each_slice(call, task, input, [&](const auto& prepared, const engine::Buffers& buffers) {
     engine::Execution* execution = executor_->start(prepared, buffers);
-    if (execution != nullptr) request.under_way.push_back(execution);
     require_no_failure();
+    if (request.under_way.empty()) ++under_way_;
+    request.under_way.push_back(execution);
   });
+  Statistics::Entry& entry = statistics_.entries[call.entry];
+  ++entry.calls;
+  entry.bytes += call.input_bytes;
+  if (thread_ == nullptr) return;
+  must_look_ = true;
+  thread_->wake();
+}
+
+/// Without it collectives move on in the caller's calls.
+void Communicator::Impl::start_thread() {
+  try {
+    thread_ = std::make_unique<comm::ProgressThread>(*executor_, !crowded_);
+  } catch (const std::system_error& refused) {
+    statistics_.notes.push_back(fmt::format("no progress thread: {}", refused.what()));
+    settings_.progress_thread = false;
+  }
+}
+
+std::unique_lock<comm::ProgressThread> Communicator::Impl::alone() const {
+  if (thread_ == nullptr) return {};
+  return std::unique_lock(*thread_);
+}
+
+void Communicator::Impl::forget_started(Request::Impl& request) noexcept {
+  request.under_way.clear();
+  if (--under_way_ != 0 || thread_ == nullptr) return;
+  thread_->rest();
+  must_look_ = !broken_.empty();
 }
 
 void Communicator::Impl::require_no_failure() {
   if (executor_->failure().empty()) return;
-  broken_ = executor_->failure();
+  break_for(executor_->failure());
   throw PeerError(broken_);
 }
 
 bool Communicator::Impl::test(Request::Impl& request) {
+  const auto hold = alone();
   executor_->progress();
   std::erase_if(request.under_way,
                 [this](engine::Execution* execution) { return executor_->take(*execution); });
+  const bool is_over = request.under_way.empty();
+  if (is_over) forget_started(request);
   require_no_failure();
-  if (!request.under_way.empty()) return false;
-  request.copies.put_back();
-  return true;
+  if (is_over) request.copies.put_back();
+  return is_over;
 }
 
 void Communicator::Impl::wait(Request::Impl& request) {
+  const auto hold = alone();
   for (engine::Execution* execution : request.under_way) {
     if (!executor_->wait(*execution)) break;
   }
-  request.under_way.clear();
+  forget_started(request);
   require_no_failure();
   request.copies.put_back();
 }

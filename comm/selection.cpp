@@ -46,6 +46,8 @@ class Chooser {
       case Collective::allgather:
         return allgather();
       case Collective::barrier:
+        // Two need no leader: each tells the other, and nobody answers.
+        if (facts_.machine.ranks() == 2) return first_of({"dissemination"});
         return first_of({"leader", "dissemination"});
       case Collective::reduce:
         return reduce();

@@ -42,6 +42,7 @@ Settings Settings::from_environment() {
   settings.profile = env::text("WEFT_PROFILE").value_or("");
   settings.table = env::text("WEFT_TABLE").value_or("");
   settings.deterministic = env::flag("WEFT_DETERMINISTIC").value_or(false);
+  settings.progress_thread = env::flag("WEFT_PROGRESS_THREAD").value_or(false);
   settings.port = verbs::PortSettings::from_environment();
   settings.eager_bytes = env::bytes("WEFT_EAGER", 0, 1 << 30).value_or(settings.eager_bytes);
   settings.registrations.bytes = env::bytes("WEFT_REGISTRATION_CACHE", 0, std::uint64_t{1} << 40)

@@ -21,10 +21,11 @@ struct Settings {
   std::string sockets;  // WEFT_SOCKETS: virtual sockets; empty: the real ones
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..: an algorithm, by collective; none: chosen by size.
   std::map<plan::Collective, std::string> algorithms;
-  std::string profile;         // WEFT_PROFILE: see tune::find_profile()
-  std::string table;           // WEFT_TABLE: a decision table's file; empty: none
-  bool deterministic = false;  // WEFT_DETERMINISTIC: reductions group alike on every placement
-  verbs::PortSettings port;    // of the device that joins the nodes
+  std::string profile;           // WEFT_PROFILE: see tune::find_profile()
+  std::string table;             // WEFT_TABLE: a decision table's file; empty: none
+  bool deterministic = false;    // WEFT_DETERMINISTIC: reductions group alike on every placement
+  bool progress_thread = false;  // WEFT_PROGRESS_THREAD
+  verbs::PortSettings port;      // of the device that joins the nodes
   std::uint64_t eager_bytes = 8 << 10;      // WEFT_EAGER: larger messages go straight into place
   verbs::RegistrationLimits registrations;  // WEFT_REGISTRATION_CACHE: bytes kept registered
   std::uint64_t stage_bytes = 2 << 20;      // WEFT_STAGE: shared memory for data on its way, a rank

@@ -10,7 +10,7 @@
 namespace weft::comm {
 
 struct Task {
-  plan::Problem problem;
+  plan::Problem problem = {};
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   Operation operation = {};  // of reductions

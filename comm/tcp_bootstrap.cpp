@@ -1,34 +1,33 @@
 // Bootstrap over TCP: a star around rank 0 for what all ranks share, and a connection between two
 // ranks from the first time they exchange something.
 #include <arpa/inet.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <map>
 
 #include "base/cast.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "comm/tcp_socket.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
 
 namespace {
 
+using comm::connect_once;
+using comm::listen_at;
+using comm::TcpSocket;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMagic = 0x77656674;
-constexpr std::uint64_t kMostBytes = 64 << 20;  // of one message; more is not ours
 
 struct Hello {
   std::uint32_t magic = kMagic;
@@ -45,104 +44,6 @@ struct Where {
   std::uint16_t reserved = 0;
 };
 
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int descriptor, int peer) : file_(descriptor), peer_(peer) {
-    const int on = 1;
-    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
-  int get() const { return file_.get(); }
-  explicit operator bool() const { return static_cast<bool>(file_); }
-
-  void write_all(const void* data, std::size_t bytes) {
-    const auto* at = static_cast<const char*>(data);
-    while (bytes != 0) {
-      const ssize_t sent = ::send(get(), at, bytes, MSG_NOSIGNAL);
-      if (sent < 0 && errno == EINTR) continue;
-      if (sent <= 0) lost();
-      at += sent;
-      bytes -= static_cast<std::size_t>(sent);
-    }
-  }
-  void read_all(void* data, std::size_t bytes) {
-    auto* at = static_cast<char*>(data);
-    while (bytes != 0) {
-      const ssize_t got = ::recv(get(), at, bytes, 0);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) lost();
-      at += got;
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
-  void send(std::string_view text) {
-    const std::uint64_t length = text.size();
-    write_all(&length, sizeof length);
-    write_all(text.data(), text.size());
-  }
-  std::string receive() {
-    std::uint64_t length = 0;
-    read_all(&length, sizeof length);
-    if (length > kMostBytes)
-      throw PeerError(fmt::format("rank {}: not a message of weft's", peer_));
-    std::string text(length, '\0');
-    read_all(text.data(), length);
-    return text;
-  }
-  bool has_ended() const {
-    char byte = 0;
-    const ssize_t got = ::recv(get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
-  }
-
- private:
-  [[noreturn]] void lost() const {
-    throw PeerError(fmt::format("rank {}: its bootstrap connection has ended", peer_));
-  }
-  File file_;
-  int peer_ = -1;
-};
-
-sockaddr_in resolve(const std::string& root) {
-  const auto colon = root.rfind(':');
-  if (colon == root.npos || colon == 0)
-    throw_usage("WEFT_ROOT={}: not of the form HOST:PORT", root);
-  const std::string host = root.substr(0, colon);
-  const auto port = env::parse_integer("WEFT_ROOT's port", root.substr(colon + 1), 1, 65535);
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
-    throw_usage("WEFT_ROOT={}: {}", root, ::gai_strerror(error));
-  }
-  sockaddr_in address{};
-  std::memcpy(&address, found->ai_addr, sizeof address);
-  ::freeaddrinfo(found);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
-
-File listen_at(sockaddr_in address, const std::string& what) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  const int on = 1;
-  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(file.get(), SOMAXCONN) != 0) {
-    throw_errno(fmt::format("listen({})", what));
-  }
-  return file;
-}
-
-int connect_once(const sockaddr_in& address) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  if (::connect(file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return -1;
-  return file.release();
-}
-
 class TcpBootstrap final : public Bootstrap {
  public:
   TcpBootstrap()
@@ -156,7 +57,7 @@ class TcpBootstrap final : public Bootstrap {
         where_(size_) {
     if (size_ == 1) return;
     if (root_text_.empty()) throw_usage("WEFT_ROOT is not set: it says HOST:PORT of rank 0");
-    const sockaddr_in root = resolve(root_text_);
+    const sockaddr_in root = comm::resolve_root(root_text_);
     rank_ == 0 ? gather_ranks(root) : join(root);
   }
 
@@ -213,7 +114,7 @@ class TcpBootstrap final : public Bootstrap {
   }
 
   /// Waits for a connection until the deadline. Returns it with what it says of itself.
-  std::pair<Socket, Hello> accept_one(const char* whom, sockaddr_in& from) {
+  std::pair<TcpSocket, Hello> accept_one(const char* whom, sockaddr_in& from) {
     while (true) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
@@ -225,7 +126,7 @@ class TcpBootstrap final : public Bootstrap {
             fmt::format("rank {}: {} did not appear within WEFT_CONNECT_TIMEOUT", rank_, whom));
       }
       socklen_t length = sizeof from;
-      Socket socket(
+      TcpSocket socket(
           ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC),
           -1);
       if (!socket) continue;
@@ -255,7 +156,7 @@ class TcpBootstrap final : public Bootstrap {
                     theirs.rank, theirs.size, size_);
       }
       where_[theirs.rank] = {from.sin_addr.s_addr, theirs.port, 0};
-      star_[theirs.rank] = Socket(::dup(socket.get()), theirs.rank);
+      star_[theirs.rank] = TcpSocket(::dup(socket.get()), theirs.rank);
     }
     const std::string table(reinterpret_cast<const char*>(where_.data()),
                             where_.size() * sizeof(Where));
@@ -277,7 +178,7 @@ class TcpBootstrap final : public Bootstrap {
       ::poll(nullptr, 0, 10);  // rank 0 may not listen yet
       descriptor = connect_once(root);
     }
-    star_[0] = Socket(descriptor, 0);
+    star_[0] = TcpSocket(descriptor, 0);
     const Hello mine = hello();
     star_[0].write_all(&mine, sizeof mine);
     const std::string table = star_[0].receive();
@@ -288,13 +189,13 @@ class TcpBootstrap final : public Bootstrap {
   }
 
   /// The lower rank of a pair listens, the higher one connects.
-  Socket& pair_with(int peer) {
+  TcpSocket& pair_with(int peer) {
     if (peer < rank_ && !pairs_[peer]) {
       sockaddr_in address{};
       address.sin_family = AF_INET;
       address.sin_addr.s_addr = where_[peer].address;
       address.sin_port = where_[peer].port;
-      pairs_[peer] = Socket(connect_once(address), peer);
+      pairs_[peer] = TcpSocket(connect_once(address), peer);
       if (!pairs_[peer]) throw_errno(fmt::format("connect(rank {})", peer));
       const Hello mine = hello();
       pairs_[peer].write_all(&mine, sizeof mine);
@@ -304,7 +205,7 @@ class TcpBootstrap final : public Bootstrap {
       sockaddr_in from{};
       auto [socket, theirs] = accept_one(fmt::format("rank {}", peer).c_str(), from);
       if (theirs.rank < 0 || theirs.rank >= size_) continue;
-      pairs_[theirs.rank] = Socket(::dup(socket.get()), theirs.rank);
+      pairs_[theirs.rank] = TcpSocket(::dup(socket.get()), theirs.rank);
     }
     return pairs_[peer];
   }
@@ -314,8 +215,8 @@ class TcpBootstrap final : public Bootstrap {
   std::string root_text_;
   Clock::time_point deadline_;
   File listener_;
-  std::vector<Socket> star_;   // rank 0: to each other; others: [0] only
-  std::vector<Socket> pairs_;  // for exchange()
+  std::vector<TcpSocket> star_;   // rank 0: to each other; others: [0] only
+  std::vector<TcpSocket> pairs_;  // for exchange()
   std::vector<Where> where_;
 };
 

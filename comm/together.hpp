@@ -30,9 +30,8 @@ std::vector<std::string> Communicator::Impl::together(Work work) {
     const char how = all[rank].empty() ? 'e' : all[rank][0];
     if (!all[rank].empty()) all[rank].erase(0, 1);
     if (how == '+') continue;
-    broken_ = all[rank];
+    break_for(how == 'u' ? all[rank] : fmt::format("rank {}: {}", rank, all[rank]));
     if (how == 'u') throw UsageError(broken_);
-    broken_ = fmt::format("rank {}: {}", rank, broken_);
     throw PeerError(broken_);
   }
   return all;

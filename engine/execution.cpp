@@ -29,7 +29,7 @@ void Room::grow_for(const Program& program) {
   reduces |= program.reduces();
 }
 
-void Execution::make(const Room& room) {
+void Execution::make(const Room& room, std::uint64_t version) {
   bases_.resize(room.bases);
   lkeys_.resize(room.bases);
   rkeys_.resize(room.bases);
@@ -40,10 +40,10 @@ void Execution::make(const Room& room) {
   transfers_.resize(room.transfers);
   active_.resize(room.peers);
   activity_.resize(room.peers);
-  counts_.resize(room.places);
+  own_counts_.resize(room.places);
   fold_sources_.resize(room.fold_sources);
   if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
-  room_ = room;
+  version_ = version;
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
@@ -59,7 +59,7 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
   left_ = static_cast<std::uint32_t>(program.steps().size());
-  std::ranges::copy(counts, counts_.begin());
+  counts_ = counts.data();
   crossings_.clear();
 }
 
@@ -69,6 +69,8 @@ void Execution::queue() noexcept {
     std::memcpy(pending_.data(), program.pending().data(), left_ * sizeof(std::uint32_t));
   }
   std::fill_n(activity_.begin(), program.peers().size(), 0u);
+  std::copy_n(counts_, program.places(), own_counts_.begin());
+  counts_ = own_counts_.data();
 }
 
 void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
@@ -80,18 +82,14 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
   bases_[1] = buffers_.output;
   bases_[2] = scratch;
   set_keys(2, registration.lkey(), registration.rkey());
-  if (stages != nullptr) {
-    for (int place = 0; place < program.places(); ++place) {
-      const std::uint32_t base = program.stage_base(place);
-      bases_[base] = stages->half(place, number_);
-      set_keys(base, stages->lkey(place), stages->rkey(place));
-    }
+  for (const int place : program.stages()) {
+    const std::uint32_t base = program.stage_base(place);
+    bases_[base] = stages->half(place, number_);
+    set_keys(base, stages->lkey(place), stages->rkey(place));
   }
-  for (int place = 0; place < program.places(); ++place) {
-    for (std::uint32_t ordinal = 1; ordinal <= program.letters_in()[place]; ++ordinal) {
-      bases_[program.letter_base(place, ordinal)] =
-          home_.node_->letter(place, counts_[place].letters_in + ordinal);
-    }
+  for (const IncomingLetter& letter : program.letters()) {
+    bases_[letter.base] =
+        home_.node_->letter(letter.place, counts_[letter.place].letters_in + letter.ordinal);
   }
 }
 
@@ -204,8 +202,10 @@ void Execution::start(std::uint32_t id) noexcept {
 void Execution::signal(const Step& step) noexcept {
   const auto place = static_cast<int>(step.peer);
   if (step.letter) {
-    home_.node_->send_letter(place, counts_[step.peer].letters_out + step.ordinal,
-                             layout(step.src, false));
+    const Operand& src = step.src;
+    home_.node_->send_letter(
+        place, counts_[step.peer].letters_out + step.ordinal,
+        {bases_[src.base] + src.offset, src.block_bytes, src.count, src.stride, 0});
   } else {
     home_.node_->signal(place);
   }

@@ -1,10 +1,13 @@
 // One execution of a program: which of its steps are done, under way, and still to come.
 #pragma once
 
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/operation.hpp"
+#include "engine/node.hpp"
 #include "engine/program.hpp"
 #include "engine/stages.hpp"
 #include "verbs/channel.hpp"
@@ -32,20 +35,6 @@ struct Room {
   bool reduces = false;
 
   void grow_for(const Program& program);
-  bool operator==(const Room&) const = default;
-};
-
-/// Between this rank and another of its node.
-struct Counts {
-  std::uint64_t waits = 0;        // for signals, not letters, of the other
-  std::uint64_t letters_in = 0;   // of the other
-  std::uint64_t letters_out = 0;  // to the other
-
-  void add(const Program& program, std::size_t place) noexcept {
-    waits += program.waits()[place];
-    letters_in += program.letters_in()[place];
-    letters_out += program.letters_out()[place];
-  }
 };
 
 /// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
@@ -59,13 +48,13 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// So that the rest allocates nothing.
-  void make(const Room& room);
-  bool has(const Room& room) const noexcept { return room_ == room; }
+  /// So that the rest allocates nothing. `version`: of this room, which has() asks for.
+  void make(const Room& room, std::uint64_t version);
+  bool has(std::uint64_t version) const noexcept { return version_ == version; }
 
-  /// Takes up a program: the `number`-th execution of this rank. What of `counts` there has been
-  /// belongs to earlier ones. `is_run`: its caller waits for its end. Then queue(), or, once it has
-  /// entered, run_through().
+  /// Takes up a program: the `number`-th execution of this rank. `counts`, by place, are those of
+  /// all earlier ones, and stay so until this one is over or has queued. `is_run`: its caller waits
+  /// for its end. Then queue(), or, once it has entered, run_through().
   void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
               std::span<const Counts> counts) noexcept;
   /// Gets ready to start steps in any order that they allow.
@@ -73,7 +62,7 @@ class Execution {
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
-  /// Begins: what it may touch is free for it. Null stages: it uses none.
+  /// Begins: what it may touch is free for it. `stages` may be null where it uses none.
   void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
              const verbs::Registration& registration) noexcept;
   /// Lets those go that wait for nothing: once it has queued and entered.
@@ -126,21 +115,35 @@ class Execution {
   void end_activity(std::uint32_t peer) noexcept;
 
   // execution_move.cpp
-  bool copy(const Step& step) noexcept;
+  bool copy(const Step& step) noexcept {
+    if (!step.small) return copy_any(step);
+    std::byte* to = bases_[step.dst.base] + step.dst.offset;
+    const std::byte* from = bases_[step.src.base] + step.src.offset;
+    const std::uint64_t bytes = step.src.block_bytes;
+    if (bytes == 8) {
+      std::memcpy(to, from, 8);
+    } else if (to != from) {
+      std::memcpy(to, from, bytes);
+    }
+    return true;
+  }
+  bool copy_any(const Step& step) noexcept;
   bool reduce(const Step& step) noexcept;
   bool fold(const Step& step) noexcept;
   bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
             bool writes) noexcept;
-  const std::byte* reach(const Operand& source) noexcept;
+  Node::Found reach(const Operand& operand) noexcept;
+  Node::Found reach_all(const Operand& source) noexcept;
+  template <class Use>
+  bool combine(Use use) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
-  bool is_in_heap(const Operand& operand, verbs::Layout& layout) noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
   Executor& home_;
-  Room room_;
+  std::uint64_t version_ = 0;
   const Prepared* prepared_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;
@@ -159,7 +162,8 @@ class Execution {
   std::vector<verbs::Transfer> transfers_;
   std::vector<std::uint32_t> active_;    // peers with transfers under way
   std::vector<std::uint32_t> activity_;  // by peer: how many
-  std::vector<Counts> counts_;           // by place: of earlier executions
+  const Counts* counts_ = nullptr;       // by place: of earlier executions
+  std::vector<Counts> own_counts_;       // once it has queued
   std::vector<Crossing> crossings_;
   std::vector<const std::byte*> fold_sources_;
   std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has

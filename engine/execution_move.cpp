@@ -1,6 +1,7 @@
 // An execution's steps that take no waiting: copies and reductions, also from and to the buffers
 // of ranks of this node, where they lie.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -40,47 +41,49 @@ void Execution::find_peer_buffer(const Operand& operand) noexcept {
       input ? home_.node_->input_of(place, number_) : home_.node_->output_of(place, number_));
 }
 
-/// Whether a peer's bytes lie in its shared heap: `layout` says where this process finds them then.
-bool Execution::is_in_heap(const Operand& operand, Layout& layout) noexcept {
-  std::byte* found = home_.node_->find_in_heap(owner_of(operand), layout);
-  home_.node_->count_moved(found != nullptr ? View::shared_heap : View::cma, layout.bytes());
-  if (found == nullptr) return false;
-  layout.base = found;
-  return true;
+/// For loads and stores of this process; null: not within their reach. What is this rank's own is
+/// found as in the same process.
+Node::Found Execution::reach(const Operand& operand) noexcept {
+  const bool is_peers = is_peer_buffer(operand);
+  if (is_peers) find_peer_buffer(operand);
+  const Layout there = layout(operand, false);
+  if (!is_peers) return {there.base, View::same_process};
+  return home_.node_->find(owner_of(operand), there);
 }
 
-bool Execution::copy(const Step& step) noexcept {
-  if (step.small) {
-    std::byte* to = bases_[step.dst.base] + step.dst.offset;
-    const std::byte* from = bases_[step.src.base] + step.src.offset;
-    const std::uint64_t bytes = step.src.block_bytes;
-    if (bytes == 8) {
-      std::memcpy(to, from, 8);
-    } else if (to != from) {
-      std::memcpy(to, from, bytes);
-    }
-    return true;
-  }
-  const bool reads = is_peer_buffer(step.src);
+bool Execution::copy_any(const Step& step) noexcept {
   const bool writes = is_peer_buffer(step.dst);
-  if (reads) find_peer_buffer(step.src);
-  if (writes) find_peer_buffer(step.dst);
+  const Operand& theirs = writes ? step.dst : step.src;
+  const Node::Found found = reach(theirs);
   Layout dst = layout(step.dst, false);
   Layout src = layout(step.src, false);
-  if ((!reads && !writes) || home_.node_->view() == View::same_process ||
-      (reads ? is_in_heap(step.src, src) : is_in_heap(step.dst, dst))) {
+  (writes ? dst : src).base = found.memory;
+  const auto by_hand = [&] {
     engine::copy(dst, src, past_caches_ && (writes || step.dst.base == kOutputBase));
+  };
+  if (!is_peer_buffer(theirs)) {
+    by_hand();
     return true;
   }
-  return reads ? move(owner_of(step.src), dst, src, false)
-               : move(owner_of(step.dst), src, dst, true);
+  bool done = found.memory != nullptr;
+  if (done && found.by == View::xpmem) {
+    done = home_.node_->attachments().reach(by_hand);
+  } else if (done) {
+    by_hand();
+  }
+  if (done) home_.node_->count_moved(found.by, theirs.bytes());
+  return done || move(owner_of(theirs), layout(writes ? step.src : step.dst, false),
+                      layout(theirs, false), writes);
 }
 
 /// Between buffers of this process and of another, by the kernel, or by the other where the kernel
 /// refuses, whatever it said before.
 bool Execution::move(int place, const Layout& ours, const Layout& theirs, bool writes) noexcept {
   const pid_t process = home_.node_->process_of(place);
-  if (writes ? write_to(process, ours, theirs) : read_from(process, ours, theirs)) return true;
+  if (writes ? write_to(process, ours, theirs) : read_from(process, ours, theirs)) {
+    home_.node_->count_moved(View::cma, theirs.bytes());
+    return true;
+  }
   const int error = errno;
   const bool is_there = error != ESRCH;
   if (is_there && home_.move_by_owner(place, ours, theirs, writes)) return true;
@@ -88,13 +91,27 @@ bool Execution::move(int place, const Layout& ours, const Layout& theirs, bool w
   return false;
 }
 
-/// Where this process reads it; null: not by plain loads.
-const std::byte* Execution::reach(const Operand& source) noexcept {
-  if (!is_peer_buffer(source)) return bases_[source.base] + source.offset;
-  find_peer_buffer(source);
-  const Layout there = layout(source, false);
-  if (home_.node_->view() == View::same_process) return there.base;
-  return home_.node_->find_in_heap(owner_of(source), there);
+/// What a reduction takes of a peer, for loads of this process; null: not all of it within reach. A
+/// reduction cannot be done again when it has begun: nothing may be found missing on the way.
+Node::Found Execution::reach_all(const Operand& source) noexcept {
+  Node::Found found = reach(source);
+  if (found.memory == nullptr || found.by != View::xpmem) return found;
+  Layout there = layout(source, false);
+  there.base = found.memory;
+  if (!home_.node_->attachments().touch(there)) found.memory = nullptr;
+  return found;
+}
+
+/// Does what reads peers' memory and is not to be done twice.
+template <class Use>
+bool Execution::combine(Use use) noexcept {
+  if (home_.node_ == nullptr || home_.node_->view() == View::same_process) {
+    use();
+    return true;
+  }
+  if (home_.node_->attachments().reach(use)) return true;
+  home_.fail("the memory of a rank of this node was gone in the middle of a reduction");
+  return false;
 }
 
 /// All steps of a fold. `step` is their last.
@@ -104,39 +121,42 @@ bool Execution::fold(const Step& step) noexcept {
   const Operation& operation = *buffers_.operation;
   std::byte* const to = bases_[step.dst.base] + step.dst.offset;
   std::size_t count = 0;
+  std::array<std::uint64_t, kViews> bytes = {};
   bool reached = operation.fold != nullptr && !is_peer_buffer(step.dst);
   if (steps[members.front()].kind == plan::OpKind::reduce) fold_sources_[count++] = to;
   for (const std::uint32_t member : members) {
     if (!reached) break;
-    fold_sources_[count] = reach(steps[member].src);
-    reached = fold_sources_[count++] != nullptr;
+    const Node::Found found = reach_all(steps[member].src);
+    fold_sources_[count++] = found.memory;
+    if (is_peer_buffer(steps[member].src)) bytes[index_of(found.by)] += steps[member].src.bytes();
+    reached = found.memory != nullptr;
   }
   if (!reached) {
     return std::ranges::all_of(members, [&](std::uint32_t member) {
       return steps[member].kind == plan::OpKind::copy ? copy(steps[member]) : reduce(steps[member]);
     });
   }
-  for (const std::uint32_t member : members) {
-    const Operand& source = steps[member].src;
-    if (is_peer_buffer(source) && home_.node_->view() != View::same_process) {
-      home_.node_->count_moved(View::shared_heap, source.bytes());
-    }
+  for (std::size_t view = 0; home_.node_ != nullptr && view < kViews; ++view) {
+    home_.node_->count_moved(static_cast<View>(view), bytes[view]);
   }
-  operation.fold(operation.context, to, fold_sources_.data(), count,
-                 step.dst.bytes() / operation.element_bytes);
-  return true;
+  return combine([&] {
+    operation.fold(operation.context, to, fold_sources_.data(), count,
+                   step.dst.bytes() / operation.element_bytes);
+  });
 }
 
 bool Execution::reduce(const Step& step) noexcept {
-  const bool reads = is_peer_buffer(step.src);
-  if (reads) find_peer_buffer(step.src);
   Fetch fetch;
   struct Source {
     Execution* execution;
     int place;
   } source{this, 0};
+  const Node::Found found = reach_all(step.src);
   Layout src = layout(step.src, false);
-  if (reads && home_.node_->view() != View::same_process && !is_in_heap(step.src, src)) {
+  if (found.memory != nullptr) {
+    src.base = found.memory;
+    if (is_peer_buffer(step.src)) home_.node_->count_moved(found.by, src.bytes());
+  } else {
     // Out of another process: a piece at a time, that stays in the cache on its way.
     source.place = owner_of(step.src);
     if (operand_.size() < buffers_.operation->element_bytes)
@@ -151,7 +171,12 @@ bool Execution::reduce(const Step& step) noexcept {
       return good ? static_cast<const std::byte*>(ours) : nullptr;
     };
   }
-  return engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
+  bool fetched = true;
+  const auto all = [&] {
+    fetched =
+        engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
+  };
+  return combine(all) && fetched;
 }
 
 }  // namespace weft::engine

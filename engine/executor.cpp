@@ -26,11 +26,17 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       links_(links),
       meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
-      counts_(node == nullptr ? 1 : node->places()) {
+      counts_(node == nullptr ? 1 : node->places()),
+      completed_(counts_.size()) {
   spare_.push_back(std::make_unique<Execution>(*this));
+  if (node_ == nullptr) return;
+  node_->set_by_owner([this](int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                             bool writes) { return move_by_owner(place, ours, theirs, writes); });
 }
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  if (node_ != nullptr) node_->set_by_owner({});
+}
 
 void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
   if (scratch.memory.size() < bytes) {
@@ -46,7 +52,7 @@ void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
 }
 
 Prepared Executor::prepare(Program program) {
-  Prepared prepared{std::move(program), {}, {}, {}, 0, 0};
+  Prepared prepared{std::move(program), {}, {}, {}, false, 0, 0};
   const Program& made = prepared.program;
   for (const int peer : made.peers()) {
     prepared.ranks.push_back(peer);
@@ -71,8 +77,11 @@ Prepared Executor::prepare(Program program) {
       }
     }
   }
+  prepared.registers =
+      std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
   room_.grow_for(made);
-  for (const auto& execution : spare_) execution->make(room_);
+  ++room_version_;
+  for (const auto& execution : spare_) execution->make(room_, room_version_);
   make_scratch(scratch_[0], made.scratch_bytes());
   if (stages_ != nullptr && links_.endpoint() != nullptr) {
     stages_->register_with(*links_.endpoint());
@@ -80,22 +89,30 @@ Prepared Executor::prepare(Program program) {
   return prepared;
 }
 
-/// The newest execution, neither queued nor entered yet. Allocates nothing where there is a spare
-/// one.
+/// The newest execution, neither queued nor entered yet: the last of spare_. Allocates nothing
+/// where there is one.
 Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
   if (links_.is_troubled()) links_.tend();
   if (spare_.empty()) {
     spare_.push_back(std::make_unique<Execution>(*this));
     done_.reserve(done_.size() + under_way_.size() + 1);
   }
-  if (!spare_.back()->has(room_)) spare_.back()->make(room_);
-  const Program& program = prepared.program;
   Execution& execution = *spare_.back();
+  if (!execution.has(room_version_)) execution.make(room_, room_version_);
+  execution.assign(prepared, buffers, ++started_, is_run, counts_);
+  return execution;
+}
+
+void Executor::count(const Program& program) noexcept {
+  const auto counts = program.counts();
+  for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(counts[place]);
+}
+
+/// The last of spare_, which needs no more of the counts so far.
+void Executor::line_up() {
+  count(spare_.back()->prepared().program);
   under_way_.push_back(std::move(spare_.back()));
   spare_.pop_back();
-  execution.assign(prepared, buffers, ++started_, is_run, counts_);
-  for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(program, place);
-  return execution;
 }
 
 /// Both ends match what they send and signal in the order of the calls.
@@ -129,20 +146,22 @@ void Executor::order_behind_earlier(Execution& later) {
 }
 
 /// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
-/// one before the last. It is done here; stages are shared, and letters lie with others, and there
-/// it must be done everywhere on the node.
-bool Executor::may_enter(const Execution& execution) const noexcept {
-  if (execution.number() >= under_way_.front()->number() + 2) return false;
+/// one before the last. It is done here; stages are shared and there it must be done everywhere on
+/// the node. Letters lie with others, too, and there is room for more of them.
+bool Executor::may_enter(const Execution& execution) noexcept {
+  if (execution.number() >= oldest() + 2) return false;
   const Program& program = execution.prepared().program;
   if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
-  if (execution.number() <= 2) return true;
+  const bool is_shared = program.uses_stage() || program.uses_peer_buffers();
+  const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
+  if (execution.number() <= ahead) return true;
   // Everyone was heard in the last execution, which nobody began before the one before was done.
-  const bool is_only = under_way_.size() == 1;
+  const bool is_only = oldest() == started_;
   if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
   for (int place = 0; place < node_->places(); ++place) {
-    if (place != node_->place() && node_->completed_by(place) + 2 < execution.number()) {
-      return false;
-    }
+    if (place == node_->place() || completed_[place] + ahead >= execution.number()) continue;
+    completed_[place] = node_->completed_by(place);
+    if (completed_[place] + ahead < execution.number()) return false;
   }
   return true;
 }
@@ -156,17 +175,17 @@ bool Executor::enter(Execution& execution) noexcept {
     node_->enter(execution.number(), execution.buffers().input, execution.buffers().output);
   }
   // Of two that have entered, the later one takes what the other leaves.
-  const bool is_first = under_way_.front().get() == &execution;
+  const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
   const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
   const Scratch& scratch = scratch_[slot];
-  execution.enter(prepared.program.uses_stage() ? stages_ : nullptr, slot, scratch.memory.data(),
-                  scratch.registration);
+  execution.enter(stages_, slot, scratch.memory.data(), scratch.registration);
   return true;
 }
 
 /// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
 bool Executor::register_buffers(Execution& execution) noexcept {
   const Prepared& prepared = execution.prepared();
+  if (!prepared.registers) return true;
   const Buffers& buffers = execution.buffers();
   const auto enter = [&](std::uint32_t base, const std::byte* memory, std::uint64_t bytes) {
     if (prepared.registering[base] != Registering::whole) return;
@@ -240,6 +259,7 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
   if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
   Execution& execution = assign(prepared, buffers, is_run);
   execution.queue();
+  line_up();
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;
 }
@@ -249,13 +269,14 @@ Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffer
   Execution& execution = assign(prepared, buffers, true);
   if (!may_enter(execution)) {
     execution.queue();
+  } else if (enter(execution)) {
+    execution.run_through(crowded_ ? 0 : kLooks);
+  }
+  if (!execution.has_entered() || !execution.is_done() || !failure_.empty()) {
+    line_up();
     return &execution;
   }
-  if (!enter(execution)) return &execution;
-  execution.run_through(crowded_ ? 0 : kLooks);
-  if (!execution.is_done() || !failure_.empty()) return &execution;
-  spare_.push_back(std::move(under_way_.back()));
-  under_way_.pop_back();
+  count(prepared.program);
   end_turn();
   return nullptr;
 }

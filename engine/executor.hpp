@@ -29,6 +29,7 @@ struct Prepared {
   std::vector<int> ranks;                       // by index of the program's peers
   std::vector<verbs::Channel*> channels;        // likewise
   std::array<Registering, 2> registering = {};  // of input and output, as bases are numbered
+  bool registers = false;                       // the whole of one of them
   std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
 };
@@ -39,8 +40,8 @@ struct WhileWaiting {
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
 };
 
-/// Everything that a rank's executions share. Single threaded. The parts that it is given outlive
-/// it.
+/// Everything that a rank's executions share. One thread at a time. The parts that it is given
+/// outlive it.
 ///
 /// Any number of executions may be started; two are under way at a time, as there are two halves of
 /// stages and two of scratch memory, and the others wait for their turn, in order.
@@ -69,6 +70,10 @@ class Executor {
   Execution* start(const Prepared& prepared, const Buffers& buffers);
   /// Moves on what is under way, without waiting. Whether anything moved.
   bool progress() noexcept;
+  /// The same by a thread beside the caller's, while that one uses nothing of this: a turn that now
+  /// and then looks after the peers, too, but calls neither of WhileWaiting.
+  enum class Help { moved, nothing_moved, nothing_under_way };
+  Help help() noexcept;
   /// Whether it is done; then it is not to be used any more. Moves nothing.
   bool take(Execution& execution) noexcept;
   /// Waits until it is done, and takes it. False as run().
@@ -86,8 +91,14 @@ class Executor {
   Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
   Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
+  void line_up();
+  /// The number of the first execution that is not done, where there is one.
+  std::uint64_t oldest() const noexcept {
+    return under_way_.empty() ? started_ : under_way_.front()->number();
+  }
+  void count(const Program& program) noexcept;
   void order_behind_earlier(Execution& later);
-  bool may_enter(const Execution& execution) const noexcept;
+  bool may_enter(const Execution& execution) noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
   /// What a message from or to a caller's buffer is to use.
@@ -134,11 +145,14 @@ class Executor {
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
   Room room_;  // for every program that was prepared
+  std::uint64_t room_version_ = 0;
   std::vector<std::unique_ptr<Execution>> spare_;
-  std::vector<std::unique_ptr<Execution>> under_way_;  // in the order of their calls
-  std::vector<std::unique_ptr<Execution>> done_;       // and not taken
+  // In the order of their calls; without the one that runs through, which is the last of spare_.
+  std::vector<std::unique_ptr<Execution>> under_way_;
+  std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
-  std::vector<Counts> counts_;  // by place: of the executions so far
+  std::vector<Counts> counts_;            // by place: of the executions so far
+  std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
   std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
   bool heard_all_ = false;            // by the last execution
@@ -149,6 +163,7 @@ class Executor {
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
+  bool is_helped_ = false;  // it is another thread that calls
   std::string failure_;
 };
 

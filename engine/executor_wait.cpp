@@ -95,7 +95,7 @@ bool Executor::time_out(std::int64_t now) noexcept {
     return false;
   };
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
-    const std::uint64_t awaited = under_way_.front()->number();
+    const std::uint64_t awaited = oldest();
     if (node_->entered_by(place) >= awaited) continue;
     return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
                            node_->rank_at(place), awaited, rank_));
@@ -137,9 +137,27 @@ bool Executor::look_after_peers(std::int64_t now) noexcept {
   return !probes || outside(meanwhile_.check);
 }
 
+Executor::Help Executor::help() noexcept {
+  if (!failure_.empty()) return Help::nothing_under_way;
+  is_helped_ = true;
+  bool moved = progress();
+  const bool waits = !under_way_.empty() && failure_.empty();
+  if (waits && !moved) {
+    const std::int64_t now = now_ns();
+    if (now >= next_look_ns_) {
+      next_look_ns_ = now + kLookEvery_ns;
+      moved = !look_after_peers(now);
+    }
+  }
+  is_helped_ = false;
+  if (!waits) return Help::nothing_under_way;
+  return moved ? Help::moved : Help::nothing_moved;
+}
+
+/// What the caller brought is for the caller's thread alone.
 bool Executor::outside(const std::function<void()>& call) noexcept {
   try {
-    if (call) call();
+    if (call && !is_helped_) call();
     return true;
   } catch (const std::exception& error) {
     fail(error.what());
@@ -148,8 +166,7 @@ bool Executor::outside(const std::function<void()>& call) noexcept {
 }
 
 std::string Executor::where() const {
-  std::string text =
-      fmt::format("rank {} in its execution {}", rank_, under_way_.front()->number());
+  std::string text = fmt::format("rank {} in its execution {}", rank_, oldest());
   for (const auto& execution : under_way_) text += execution->where();
   return text;
 }

@@ -1,6 +1,7 @@
 #include "engine/letters.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::engine {
 
@@ -70,6 +71,58 @@ std::optional<OpId> only_reader(const Plan& plan, OpId wait, int owner) {
   return reader;
 }
 
+/// The copy of input bytes that alone brings the bytes to the stage of their rank, all at once.
+std::optional<OpId> only_writer(const Plan& plan, const Slice& bytes) {
+  std::optional<OpId> writer;
+  for (OpId id = 0; id < plan.ops().size(); ++id) {
+    const Op& op = plan.ops()[id];
+    if (!comes_near(op.dst, bytes)) continue;
+    const bool is_row = op.dst.count == 1 && op.src.count == 1;
+    const bool brings = op.kind == OpKind::copy && is_row && op.src.space == Space::input &&
+                        op.src.owner == plan.rank() && op.dst.offset <= bytes.offset &&
+                        bytes.end() <= op.dst.end();
+    if (writer || !brings) return std::nullopt;
+    writer = id;
+  }
+  return writer;
+}
+
+/// Whether some op of the node, other than these by plan and id, reads what `writer` brings.
+bool is_read_otherwise(std::span<const Plan> plans, const Op& writer,
+                       std::span<const std::pair<int, OpId>> readers) {
+  for (const Plan& plan : plans) {
+    for (OpId id = 0; id < plan.ops().size(); ++id) {
+      const Op& op = plan.ops()[id];
+      if (op.kind == OpKind::reduce && comes_near(op.dst, writer.dst)) return true;
+      if (!comes_near(op.src, writer.dst)) continue;
+      if (std::ranges::find(readers, std::pair(plan.rank(), id)) == readers.end()) return true;
+    }
+  }
+  return false;
+}
+
+/// Lets letters take from the input of their rank what is in its stage for them only.
+void spare_stage(std::span<const Plan> plans, const Plan& own, std::vector<LetterOp>& letters,
+                 std::span<const std::pair<int, OpId>> readers) {
+  std::vector<OpId> writers;
+  for (LetterOp& letter : letters) {
+    if (letter.part != LetterOp::Part::send) continue;
+    const auto writer = only_writer(own, letter.bytes);
+    if (!writer) continue;
+    const Op& copy = own.ops()[*writer];
+    const std::uint64_t within = letter.bytes.offset - copy.dst.offset;
+    letter.bytes.space = copy.src.space;
+    letter.bytes.offset = copy.src.offset + within;
+    writers.push_back(*writer);
+  }
+  std::ranges::sort(writers);
+  writers.erase(std::ranges::unique(writers).begin(), writers.end());
+  for (const OpId writer : writers) {
+    if (is_read_otherwise(plans, own.ops()[writer], readers)) continue;
+    letters.push_back({writer, LetterOp::Part::drop, 0, 0, own.ops()[writer].dst});
+  }
+}
+
 /// Calls `found(signal, wait, reader, ordinal)` for each letter of one rank to another.
 template <class Found>
 void for_each_letter(std::span<const Plan> plans, const Plan& from, const Plan& to, Found found) {
@@ -92,17 +145,20 @@ std::vector<LetterOp> find_letters(std::span<const Plan> plans, int place) {
   using Part = LetterOp::Part;
   const Plan& own = plans[static_cast<std::size_t>(place)];
   std::vector<LetterOp> letters;
+  std::vector<std::pair<int, OpId>> readers;  // of this rank's letters
   for (int other = 0; other < static_cast<int>(plans.size()); ++other) {
     if (other == place) continue;
     const Plan& theirs = plans[static_cast<std::size_t>(other)];
     for_each_letter(plans, own, theirs, [&](OpId signal, OpId, OpId reader, std::uint32_t ordinal) {
       letters.push_back({signal, Part::send, other, ordinal, theirs.ops()[reader].src});
+      readers.emplace_back(theirs.rank(), reader);
     });
     for_each_letter(plans, theirs, own, [&](OpId, OpId wait, OpId reader, std::uint32_t ordinal) {
       letters.push_back({wait, Part::wait, other, ordinal, own.ops()[reader].src});
       letters.push_back({reader, Part::read, other, ordinal, own.ops()[reader].src});
     });
   }
+  spare_stage(plans, own, letters, readers);
   std::ranges::sort(letters, {}, &LetterOp::op);
   return letters;
 }

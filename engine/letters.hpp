@@ -26,12 +26,13 @@ struct LetterOp {
     send,  ///< a signal that takes bytes along
     wait,  ///< the wait for it
     read,  ///< a copy or reduce whose source is what came
+    drop,  ///< a copy to the stage that nobody reads then: letters take the bytes from the input
   };
   plan::OpId op = 0;
   Part part = Part::send;
-  int place = 0;              ///< of the other rank
+  int place = 0;              ///< of the other rank; not of Part::drop
   std::uint32_t ordinal = 0;  ///< from 1: of this execution's letters between the two
-  plan::Slice bytes;          ///< of the sender's stage
+  plan::Slice bytes;          ///< of the sender's stage; Part::send: where it takes them
 };
 
 /// The letters of the rank at `place`, by op id. `plans[p]` is the plan of the rank at place p of

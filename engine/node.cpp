@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "engine/copy.hpp"
 #include "engine/heap.hpp"
+#include "engine/xpmem.hpp"
 
 namespace weft::engine {
 
@@ -24,22 +25,28 @@ Node::Node(int place, std::span<const int> ranks, bool crowded)
       places_(static_cast<int>(ranks.size())),
       ranks_(ranks.begin(), ranks.end()),
       crowded_(crowded),
+      tried_(ranks.size(), View::staged),
       attached_(ranks.size()),
       bases_(ranks.size()),
       heaps_(ranks.size()),
+      attachments_(ranks.size()),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
-  const std::size_t per_rank = sizeof(Slot) + kLetters * sizeof(Letter);
+  const std::size_t per_rank = sizeof(Slot) + letters() * sizeof(Letter);
   segment_ = Segment::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = segment_.data();
+  tried_[place] = View::same_process;
   Page* page = new (segment_.data()) Page;
   for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
   for (int i = 0; i < places_; ++i) {
-    for (std::uint64_t k = 0; k < kLetters; ++k) new (&letter_of(place, i, k)) Letter;
+    for (std::uint64_t k = 0; k < letters(); ++k) new (&letter_of(place, i, k)) Letter;
   }
   page->process = ::getpid();
   page->probe = kProbe;
   page->probe_address = reinterpret_cast<std::uint64_t>(&page->probe);
+  if (best_allowed_view() <= View::xpmem) {
+    page->xpmem_segment = xpmem::own_segment(why_no_xpmem_);
+  }
 }
 
 void Node::attach(std::span<const std::string> handles) {
@@ -75,14 +82,42 @@ bool Node::sees_heaps() const noexcept {
   return any;
 }
 
-View Node::probe_view() const noexcept {
+View Node::probe_view() {
   View worst = View::same_process;
   for (int other = 0; other < places_; ++other) {
     if (other == place_) continue;
-    worst =
-        std::max(worst, engine::probe_view(page(other).process, page(other).probe_address, kProbe));
+    tried_[other] = probe_view(other);
+    worst = std::max(worst, tried_[other]);
   }
   return worst;
+}
+
+View Node::probe_view(int place) {
+  const Page& theirs = page(place);
+  const View allowed = best_allowed_view();
+  if (allowed <= View::shared_heap && theirs.process == ::getpid()) return View::same_process;
+  if (allowed <= View::xpmem && probe_xpmem(place)) return View::xpmem;
+  const bool cma = allowed <= View::cma && has_cma(theirs.process, theirs.probe_address, kProbe);
+  return cma ? View::cma : View::staged;
+}
+
+bool Node::probe_xpmem(int place) {
+  const Page& theirs = page(place);
+  if (page(place_).xpmem_segment == 0) return false;
+  if (!attachments_.connect(place, theirs.xpmem_segment)) return false;
+  const std::byte* found = attachments_.find(place, theirs.probe_address, sizeof kProbe);
+  std::uint64_t word = 0;
+  return found != nullptr && attachments_.reach([&] { std::memcpy(&word, found, sizeof word); }) &&
+         word == kProbe;
+}
+
+Node::Found Node::find(int place, const verbs::Layout& layout) noexcept {
+  if (tried_[place] == View::same_process) return {layout.base, View::same_process};
+  const auto address = reinterpret_cast<std::uint64_t>(layout.base);
+  const std::uint64_t bytes = (layout.count - 1) * layout.stride + layout.block_bytes;
+  if (std::byte* found = heaps_[place].find(address, bytes)) return {found, View::shared_heap};
+  if (!attachments_.is_connected(place)) return {};
+  return {attachments_.find(place, address, bytes), View::xpmem};
 }
 
 void Node::send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept {
@@ -100,15 +135,6 @@ void Node::send_letter(int place, std::uint64_t sequence, const verbs::Layout& b
   }
   letter.sequence.store(sequence, std::memory_order_seq_cst);
   page(place).doorbell.ring(place_);
-}
-
-void Node::complete(std::uint64_t execution) noexcept {
-  Page& mine = page(place_);
-  if (!crowded_) {
-    mine.completed.store(execution, std::memory_order_release);
-    return;
-  }
-  mine.completed.store(execution, std::memory_order_seq_cst);
 }
 
 void Node::abort(const char* text) noexcept {

@@ -4,12 +4,15 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file.hpp"
+#include "engine/attachments.hpp"
 #include "engine/errand.hpp"
 #include "engine/letters.hpp"
 #include "engine/peer_heap.hpp"
@@ -35,29 +38,42 @@ class Node {
   void attach(std::span<const std::string> handles);
   /// Finds out how this rank can read the others' buffers: after all have attached. The node's view
   /// is the worst of what its ranks found; set_view() tells it.
-  View probe_view() const noexcept;
+  View probe_view();
   void set_view(View view) noexcept { view_ = view; }
   View view() const noexcept { return view_; }
 
   /// Whether this rank sees the shared heaps of all others in other processes; else why not.
   bool sees_heaps() const noexcept;
   const std::string& why_no_heaps() const noexcept { return why_no_heaps_; }
-  /// Where this process finds what `place` has at `layout`, when that lies in its shared heap; null
-  /// when not. The rest takes the view.
-  std::byte* find_in_heap(int place, const verbs::Layout& layout) const noexcept {
-    const std::uint64_t bytes = (layout.count - 1) * layout.stride + layout.block_bytes;
-    return heaps_[place].find(reinterpret_cast<std::uint64_t>(layout.base), bytes);
+  /// Why this process has no part in xpmem, where that may be used; else empty.
+  const std::string& why_no_xpmem() const noexcept { return why_no_xpmem_; }
+
+  /// What `place` has at `layout`, for loads and stores of this process. `by` says what to keep to:
+  /// what is found by xpmem is used within attachments().reach().
+  struct Found {
+    std::byte* memory = nullptr;  // null: only by cma or through its owner
+    View by = View::cma;
+  };
+  Found find(int place, const verbs::Layout& layout) noexcept;
+  Attachments& attachments() noexcept { return attachments_; }
+
+  /// The last way to what `place` has, when the kernel refuses: `ours` = `theirs` by the hands of
+  /// its owner, or the reverse. False when the owner does not come to it. Who waits says how.
+  using ByOwner = std::function<bool(int place, const verbs::Layout& ours,
+                                     const verbs::Layout& theirs, bool writes)>;
+  void set_by_owner(ByOwner by_owner) { by_owner_ = std::move(by_owner); }
+  bool move_by_owner(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                     bool writes) const {
+    return by_owner_ && by_owner_(place, ours, theirs, writes);
   }
 
   /// Of the rank at `place`.
   Errand& errand(int place) const noexcept { return page(place).errand; }
 
-  /// Bytes of others that this rank has copied or reduced where they lie, by shared_heap or cma,
-  /// and that their owners have copied for it (staged).
-  std::uint64_t moved_bytes(View view) const noexcept { return moved_[static_cast<int>(view)]; }
-  void count_moved(View view, std::uint64_t bytes) noexcept {
-    moved_[static_cast<int>(view)] += bytes;
-  }
+  /// Bytes of others that this rank has copied or reduced where they lie, by shared_heap,
+  /// xpmem or cma, and that their owners have copied for it (staged).
+  std::uint64_t moved_bytes(View view) const noexcept { return moved_[index_of(view)]; }
+  void count_moved(View view, std::uint64_t bytes) noexcept { moved_[index_of(view)] += bytes; }
 
   int place() const noexcept { return place_; }
   int places() const noexcept { return places_; }
@@ -80,8 +96,8 @@ class Node {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
 
-  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until the
-  /// kLetters-th after it is sent.
+  /// The same with bytes: the `sequence`-th letter to `place`, from 1. It lies there until those of
+  /// ahead() more executions are sent.
   void send_letter(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
   bool has_letter(int place, std::uint64_t sequence) const noexcept {
     return letter_of(place_, place, sequence).sequence.load(std::memory_order_acquire) >= sequence;
@@ -90,6 +106,10 @@ class Node {
   std::byte* letter(int place, std::uint64_t sequence) const noexcept {
     return letter_of(place_, place, sequence).bytes.data();
   }
+
+  /// How many executions a rank may be ahead of what others have completed as far as letters go: of
+  /// few ranks many, as who only sends learns from time to time that there is room.
+  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? 8 : 2; }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
@@ -117,7 +137,10 @@ class Node {
   std::uint64_t completed_by(int place) const noexcept {
     return page(place).completed.load(std::memory_order_acquire);
   }
-  void complete(std::uint64_t execution) noexcept;
+  void complete(std::uint64_t execution) noexcept {
+    page(place_).completed.store(execution,
+                                 crowded_ ? std::memory_order_seq_cst : std::memory_order_release);
+  }
 
   /// This rank gives up: the others of the node find `text` when they look.
   void abort(const char* text) noexcept;
@@ -128,11 +151,14 @@ class Node {
 
  private:
   void attach_heap(int place, std::string_view handle);
+  View probe_view(int place);
+  bool probe_xpmem(int place);
 
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
   };
-  static constexpr std::uint64_t kLetters = 2 * kLettersPerExecution;  // two are under way
+  static constexpr int kFewPlaces = 16;
+  std::uint64_t letters() const noexcept { return ahead() * kLettersPerExecution; }
   /// Few bytes lie right before the sequence number, in its cache line.
   struct Letter {
     alignas(64) std::array<std::byte, kLetterBytes> bytes{};
@@ -150,6 +176,7 @@ class Node {
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
     std::uint64_t probe_address = 0;
+    std::int64_t xpmem_segment = 0;  // 0: none
     alignas(64) std::atomic<std::uint32_t> aborted{0};
     std::array<char, 252> abort_text{};
     Errand errand;
@@ -162,8 +189,9 @@ class Node {
 
   /// Of those in the memory of the rank at `owner`, one from the rank at `from`.
   Letter& letter_of(int owner, int from, std::uint64_t sequence) const noexcept {
-    auto* letters = reinterpret_cast<Letter*>(slots(owner) + places_);
-    return letters[static_cast<std::uint64_t>(from) * kLetters + sequence % kLetters];
+    auto* first = reinterpret_cast<Letter*>(slots(owner) + places_);
+    // A power of two.
+    return first[static_cast<std::uint64_t>(from) * letters() + (sequence & (letters() - 1))];
   }
 
   int place_;
@@ -171,14 +199,18 @@ class Node {
   std::vector<int> ranks_;  // by place
   bool crowded_;
   View view_ = View::staged;
+  std::vector<View> tried_;  // by place: what probe_view() found
   Segment segment_;
   std::vector<Segment> attached_;  // by place; empty for its own
   std::vector<std::byte*> bases_;  // by place
   std::vector<PeerHeap> heaps_;    // by place; empty where there is none
   std::string why_no_heaps_;
-  std::array<std::uint64_t, 4> moved_ = {};  // by view
-  std::vector<std::uint64_t> sent_;          // signals, by place
-  std::vector<File> process_handles_;        // by place; opened when first asked
+  ByOwner by_owner_;
+  Attachments attachments_;
+  std::string why_no_xpmem_;
+  std::array<std::uint64_t, kViews> moved_ = {};  // by view
+  std::vector<std::uint64_t> sent_;               // signals, by place
+  std::vector<File> process_handles_;             // by place; opened when first asked
 };
 
 }  // namespace weft::engine

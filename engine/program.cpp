@@ -15,9 +15,7 @@ using plan::Space;
 
 Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
                  std::span<const LetterOp> letters)
-    : waits_(places),
-      letters_out_(places),
-      letters_in_(places),
+    : counts_(places),
       places_(places),
       input_bytes_(plan.input_bytes()),
       output_bytes_(plan.output_bytes()),
@@ -67,6 +65,7 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
   for (Step& step : steps_) step.small = is_small_copy(step);
   folds_ = find_folds(plan);
   put_in_folds();
+  note_stages();
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
   add_successors(plan);
@@ -92,6 +91,22 @@ void Program::put_in_folds() {
   }
 }
 
+void Program::note_stages() {
+  std::vector<bool> touched(places_);
+  const auto note = [&](const Operand& operand) {
+    if (operand.base >= stage_base(0) && operand.base < stage_base(places_)) {
+      touched[operand.base - stage_base(0)] = true;
+    }
+  };
+  for (const Step& step : steps_) {
+    note(step.dst);
+    note(step.src);
+  }
+  for (int place = 0; place < places_; ++place) {
+    if (touched[place]) stages_.push_back(place);
+  }
+}
+
 std::size_t Program::fold_sources() const {
   std::size_t most = 0;
   for (const Fold& fold : folds_) most = std::max(most, fold.size() + 1);
@@ -105,27 +120,35 @@ void Program::put_in_letters(std::span<const LetterOp> letters, std::span<const 
   for (const LetterOp& letter : letters) {
     Step& step = steps_[letter.op];
     const Slice& bytes = letter.bytes;
+    Counts& counts = counts_[letter.place];
     switch (letter.part) {
       case LetterOp::Part::send:
         step.letter = true;
         step.ordinal = letter.ordinal;
-        step.src = {stage_base(own_place), bytes.offset, bytes.block_bytes, bytes.count,
-                    bytes.stride};
-        letters_out_[letter.place] = std::max(letters_out_[letter.place], letter.ordinal);
+        step.src = {bytes.space == Space::input ? 0 : stage_base(own_place), bytes.offset,
+                    bytes.block_bytes, bytes.count, bytes.stride};
+        ++counts.letters_out;
         break;
       case LetterOp::Part::wait:
         step.letter = true;
         step.ordinal = letter.ordinal;
-        letters_in_[letter.place] = std::max(letters_in_[letter.place], letter.ordinal);
+        ++counts.letters_in;
+        letters_.push_back(
+            {letter_base(letter.place, letter.ordinal), letter.place, letter.ordinal});
         break;
       case LetterOp::Part::read:
         step.src = {letter_base(letter.place, letter.ordinal), kLetterBytes - bytes.bytes(),
                     bytes.bytes(), 1, bytes.bytes()};
         break;
+      case LetterOp::Part::drop:
+        step.deferred = true;
+        step.dst = step.src = {};
+        break;
     }
   }
   for (Step& step : steps_) {
-    if (step.kind == OpKind::wait && !step.letter) step.ordinal = ++waits_[step.peer];
+    if (step.kind != OpKind::wait || step.letter) continue;
+    step.ordinal = static_cast<std::uint32_t>(++counts_[step.peer].waits);
   }
 }
 
@@ -151,7 +174,6 @@ Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
       break;
     case Space::stage:
       operand.base = stage_base(place);
-      uses_stage_ = true;
       break;
   }
   return operand;

@@ -37,7 +37,7 @@ struct Step {
   std::uint32_t ordinal = 0;
   bool letter = false;  // signal: takes `src` along; wait: is for such a one
   bool small = false;   // copy: of few bytes without gaps, from and to what this process has mapped
-  bool deferred = false;       // of a fold, which its last step does
+  bool deferred = false;       // nothing: of a fold, which its last step does, or dropped
   std::uint32_t fold = kNone;  // the last step of one: which
   std::uint32_t first_successor = 0;
   std::uint32_t end_successor = 0;
@@ -47,6 +47,25 @@ struct Step {
   std::uint32_t next = kNone;
   Operand dst;
   Operand src;
+};
+
+/// Between this rank and another of its node.
+struct Counts {
+  std::uint64_t waits = 0;        // for signals, not letters, of the other
+  std::uint64_t letters_in = 0;   // of the other
+  std::uint64_t letters_out = 0;  // to the other
+
+  void add(const Counts& more) noexcept {
+    waits += more.waits;
+    letters_in += more.letters_in;
+    letters_out += more.letters_out;
+  }
+};
+
+struct IncomingLetter {
+  std::uint32_t base = 0;
+  int place = 0;              // whose it is
+  std::uint32_t ordinal = 0;  // of those from there in one execution, from 1
 };
 
 /// Immutable. Everything an execution needs to know that does not change between executions.
@@ -69,8 +88,6 @@ class Program {
   /// Ranks that this plan sends to or receives from, ascending.
   std::span<const int> peers() const { return peers_; }
   std::uint32_t transfers() const { return transfers_; }
-  /// Signals from each place that one execution takes.
-  std::span<const std::uint32_t> waits() const { return waits_; }
   /// The first and the last of the sends to, or recvs from, a peer, or signals to a place; kNone:
   /// there are none. List order is the order in which they start.
   struct Ends {
@@ -85,13 +102,16 @@ class Program {
   std::span<const std::uint32_t> fold(std::uint32_t number) const { return folds_[number]; }
   /// The most vectors that one of them reads.
   std::size_t fold_sources() const;
-  /// Letters to and from each place in one execution.
-  std::span<const std::uint32_t> letters_out() const { return letters_out_; }
-  std::span<const std::uint32_t> letters_in() const { return letters_in_; }
+  /// Between this rank and each place, in one execution.
+  std::span<const Counts> counts() const { return counts_; }
+  /// Those that come.
+  std::span<const IncomingLetter> letters() const { return letters_; }
+  /// The places whose stages it touches.
+  std::span<const int> stages() const { return stages_; }
   bool signals() const { return signals_; }
   /// Every other rank of the node has been heard of by the end of an execution: it had begun.
   bool hears_all_places() const { return hears_all_; }
-  bool uses_stage() const { return uses_stage_; }
+  bool uses_stage() const { return !stages_.empty(); }
   bool uses_peer_buffers() const { return uses_peer_buffers_; }
 
   std::uint64_t input_bytes() const { return input_bytes_; }
@@ -121,6 +141,7 @@ class Program {
   void put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,
                       int rank);
   bool is_small_copy(const Step& step) const;
+  void note_stages();
   void put_in_folds();
   void add_successors(const plan::Plan& plan);
   void keep_list_order(const plan::Plan& plan);
@@ -131,18 +152,17 @@ class Program {
   std::vector<std::uint32_t> successors_;
   std::vector<Fold> folds_;
   std::vector<int> peers_;
-  std::vector<std::uint32_t> waits_;
+  std::vector<Counts> counts_;
+  std::vector<IncomingLetter> letters_;
+  std::vector<int> stages_;
   std::vector<Ends> send_ends_;
   std::vector<Ends> recv_ends_;
   std::vector<Ends> signal_ends_;
-  std::vector<std::uint32_t> letters_out_;
-  std::vector<std::uint32_t> letters_in_;
   bool reduces_ = false;
   bool signals_ = false;
   std::uint32_t transfers_ = 0;
   int places_ = 1;
   bool hears_all_ = false;
-  bool uses_stage_ = false;
   bool uses_peer_buffers_ = false;
   std::uint64_t input_bytes_ = 0;
   std::uint64_t output_bytes_ = 0;

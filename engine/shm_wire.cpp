@@ -1,6 +1,7 @@
 #include "engine/shm_wire.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -30,23 +31,32 @@ Status ShmWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last
 
 Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, const std::byte* local,
                     std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
-  if (node_.view() == View::same_process) {
-    std::memcpy(reinterpret_cast<std::byte*>(remote), local, bytes);
-  } else if (std::byte* found = node_.find_in_heap(
-                 place_, {reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0})) {
-    node_.count_moved(View::shared_heap, bytes);
-    std::memcpy(found, local, bytes);
-  } else {
-    node_.count_moved(View::cma, bytes);
-    const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
-    const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
-    if (!write_to(node_.process_of(place_), ours, theirs)) {
+  const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
+  const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
+  if (!put_by_hand(theirs, local)) {
+    const bool by_kernel = write_to(node_.process_of(place_), ours, theirs);
+    if (by_kernel) {
+      node_.count_moved(View::cma, bytes);
+    } else if (errno == ESRCH || !node_.move_by_owner(place_, ours, theirs, true)) {
       failure_ = "process_vm_writev to a rank of this node failed";
       return Status::failed;
     }
   }
   puts_done_ = ++puts_;
   return Status::ok;
+}
+
+bool ShmWire::put_by_hand(const Layout& theirs, const std::byte* local) noexcept {
+  const Node::Found found = node_.find(place_, theirs);
+  if (found.memory == nullptr) return false;
+  const auto copy = [&] { std::memcpy(found.memory, local, theirs.block_bytes); };
+  if (found.by != View::xpmem) {
+    copy();
+  } else if (!node_.attachments().reach(copy)) {
+    return false;
+  }
+  node_.count_moved(found.by, theirs.block_bytes);
+  return true;
 }
 
 }  // namespace weft::engine

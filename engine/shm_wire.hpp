@@ -24,6 +24,8 @@ class ShmWire final : public verbs::Wire {
   const char* failure() const noexcept override { return failure_; }
 
  private:
+  bool put_by_hand(const verbs::Layout& theirs, const std::byte* local) noexcept;
+
   Node& node_;
   int place_;
   Segment mine_;

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "engine/heap.hpp"
+#include "engine/xpmem.hpp"
 
 namespace weft::engine {
 
@@ -87,6 +88,8 @@ std::string_view to_string(View view) {
       return "same process";
     case View::shared_heap:
       return "shared heap";
+    case View::xpmem:
+      return "xpmem";
     case View::cma:
       return "cma";
     case View::staged:
@@ -99,9 +102,10 @@ View best_allowed_view() {
   const auto text = env::text("WEFT_VIEW");
   if (!text || *text == "auto") return View::same_process;
   if (*text == "shared-heap") return View::shared_heap;
+  if (*text == "xpmem") return View::xpmem;
   if (*text == "cma") return View::cma;
   if (*text == "staged") return View::staged;
-  throw_usage("WEFT_VIEW={}: not one of auto, shared-heap, cma, staged", *text);
+  throw_usage("WEFT_VIEW={}: not one of auto, shared-heap, xpmem, cma, staged", *text);
 }
 
 bool read_from(pid_t process, const Layout& ours, const Layout& theirs) noexcept {
@@ -112,18 +116,20 @@ bool write_to(pid_t process, const Layout& ours, const Layout& theirs) noexcept 
   return move(&::process_vm_writev, process, ours, theirs);
 }
 
-View probe_view(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept {
-  if (process == ::getpid()) return View::same_process;
+bool has_cma(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept {
   std::uint64_t word = 0;
   const Layout ours{reinterpret_cast<std::byte*>(&word), sizeof word, 1, sizeof word, 0};
   const Layout theirs{reinterpret_cast<std::byte*>(address), sizeof word, 1, sizeof word, 0};
-  return read_from(process, ours, theirs) && word == expected ? View::cma : View::staged;
+  return read_from(process, ours, theirs) && word == expected;
 }
 
 std::vector<ViewReport> report_views() {
   std::vector<ViewReport> reports;
   reports.push_back({"same process", true, "for ranks that are threads of one process"});
   reports.push_back(report_heap());
+  ViewReport xpmem{"xpmem", false, ""};
+  xpmem.works = xpmem::own_segment(xpmem.why) != 0;
+  reports.push_back(std::move(xpmem));
   ViewReport cma{"cma", false, ""};
   // A child stands for a peer: it holds the word and waits to be told to go.
   static volatile std::uint64_t word = 1;
@@ -139,7 +145,7 @@ std::vector<ViewReport> report_views() {
   }
   ::close(gate[0]);
   const auto address = reinterpret_cast<std::uint64_t>(&word);
-  cma.works = probe_view(child, address, 1) == View::cma;
+  cma.works = has_cma(child, address, 1);
   if (!cma.works) cma.why = fmt::format("process_vm_readv: {}", std::strerror(errno));
   ::close(gate[1]);
   ::waitpid(child, nullptr, 0);

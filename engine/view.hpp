@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,18 +17,24 @@ namespace weft::engine {
 enum class View : std::uint8_t {
   same_process,  ///< Ranks are threads: an address is an address.
   shared_heap,   ///< Where it lies in the peer's shared heap, in place; the rest by the next.
+  xpmem,         ///< The peer's memory, mapped by the xpmem project's kernel module; in place.
   cma,           ///< process_vm_readv and process_vm_writev.
   staged,        ///< Only through the shared segment.
 };
 
+inline constexpr std::size_t kViews = 5;
+constexpr std::size_t index_of(View view) {
+  return static_cast<std::size_t>(view);
+}
 std::string_view to_string(View view);
 
-/// WEFT_VIEW=auto|shared-heap|cma|staged bounds what is used; same process is never disabled but by
-/// staged.
+/// WEFT_VIEW=auto|shared-heap|xpmem|cma|staged: none better is used, but for same process, which
+/// goes with shared-heap.
 View best_allowed_view();
 
-/// How this process can read `process`, tried on a word at `address` that must be `expected`.
-View probe_view(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept;
+/// Whether this process can read `process` by cma, tried on a word at `address` that must be
+/// `expected`; errno says why not.
+bool has_cma(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept;
 
 struct ViewReport {
   std::string name;

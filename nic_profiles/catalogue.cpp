@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "nic_profiles/embedded.hpp"
 #include "nic_profiles/profile.hpp"
 
@@ -24,19 +22,6 @@ Profile read(const EmbeddedFile& file) {
   return parse("the catalogue's " + std::string(file.name), file.text);
 }
 
-Profile load_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw SystemError("open(" + path + ")", errno);
-  std::string text(kMostFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw SystemError("read(" + path + ")", errno);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostFileBytes) {
-    throw_usage("{}: more than {} bytes: no profile", path, kMostFileBytes);
-  }
-  return parse(path, text);
-}
-
 }  // namespace
 
 std::vector<std::string> names() {
@@ -52,7 +37,8 @@ Profile load(std::string_view name_or_path) {
     if (file.name == name) return read(file);
   }
   if (name.ends_with(".json") || name.find('/') != name.npos) {
-    return load_file(std::string(name_or_path));
+    const std::string path(name_or_path);
+    return parse(path, read_text_file(path, kMostFileBytes, "profile"));
   }
   throw_usage(
       "adapter '{}': not in the catalogue, which has {}; a file's name has a '/' or ends "

@@ -99,7 +99,7 @@ class Flow {
 
 /// Where the messages of a sender arrive: each sender has a part of its own, as the blocks of a
 /// collective have, as long as there is room for all.
-std::byte* inbox(const Station& station, int sender, std::uint64_t bytes) {
+std::byte* inbox(Station& station, int sender, std::uint64_t bytes) {
   const std::uint64_t parts = nic_profiles::kLargest_bytes / round_up(bytes, kPage);
   return station.in() + static_cast<std::uint64_t>(sender) % parts * round_up(bytes, kPage);
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "engine/node.hpp"
-#include "engine/segment.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/classify.hpp"
 #include "nic_profiles/store.hpp"
@@ -62,9 +61,9 @@ class Station {
   Connection& to(int place) { return *connections_[place]; }
 
   // Registered memory, nic_profiles::kLargest_bytes each.
-  std::byte* out() const { return memory_.data(); }
-  std::byte* in() const { return memory_.data() + nic_profiles::kLargest_bytes; }
-  std::byte* target() const { return memory_.data() + 2 * nic_profiles::kLargest_bytes; }
+  std::byte* out() { return memory_.data(); }
+  std::byte* in() { return memory_.data() + nic_profiles::kLargest_bytes; }
+  std::byte* target() { return memory_.data() + 2 * nic_profiles::kLargest_bytes; }
   std::uint32_t key() const { return registration_.lkey(); }
   /// Memory for things that must not be in caches, or must push out what is; made by the first
   /// call.
@@ -129,7 +128,7 @@ class Station {
   std::unique_ptr<engine::Node> node_;  // null: alone on its node
   std::vector<std::uint64_t> heard_;    // signals, by place
   std::unique_ptr<verbs::Endpoint> endpoint_;
-  engine::Segment memory_;
+  std::vector<std::byte> memory_;
   verbs::Registration registration_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by place on the other node
   Mapping field_;

@@ -121,8 +121,9 @@ void Station::open_device() {
       settings_.ports = {{first.device(), first.port()}};
       endpoint_ = std::make_unique<verbs::Endpoint>(settings_);
     }
-    memory_ = engine::Segment::create("weft-probe", 3 * nic_profiles::kLargest_bytes);
-    std::memset(memory_.data(), 1, memory_.size());
+    // Ordinary memory, as programs have: on one machine the software device takes longer to reach
+    // it than what processes share.
+    memory_.assign(3 * nic_profiles::kLargest_bytes, std::byte{1});
     registration_ = endpoint_->register_memory(memory_.data(), memory_.size());
     return "";
   });

@@ -1,11 +1,10 @@
 // The JSON form of decision tables, read and written.
-#include <cerrno>
-#include <fstream>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "tune/decision_table.hpp"
 
 namespace weft::tune {
@@ -163,16 +162,7 @@ DecisionTable parse_table(std::string_view where, std::string_view json) {
 }
 
 DecisionTable load_table(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw SystemError("open(" + path + ")", errno);
-  std::string text(kMostFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) throw SystemError("read(" + path + ")", errno);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostFileBytes) {
-    throw_usage("{}: more than {} bytes: no decision table", path, kMostFileBytes);
-  }
-  return parse_table(path, text);
+  return parse_table(path, read_text_file(path, kMostFileBytes, "decision table"));
 }
 
 }  // namespace weft::tune

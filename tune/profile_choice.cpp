@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::tune {
 
 std::optional<FoundProfile> find_profile(
@@ -21,6 +23,19 @@ std::optional<FoundProfile> find_profile(
 
 std::string describe(const FoundProfile& found) {
   return fmt::format("{} ({})", found.profile.name, found.origin);
+}
+
+std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
+                                       const std::optional<nic_profiles::DeviceName>& device) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  if (found) add(found->profile.name);
+  if (!device) return names;
+  add(device->name);
+  if (const auto known = nic_profiles::find(device->vendor, device->part)) add(*known);
+  return names;
 }
 
 }  // namespace weft::tune

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nic_profiles/profile.hpp"
 #include "nic_profiles/store.hpp"
@@ -26,5 +27,10 @@ std::optional<FoundProfile> find_profile(
 
 /// "soft (catalogue)".
 std::string describe(const FoundProfile& found);
+
+/// The names by which tables may call the adapter at hand: its profile's, the device's own and the
+/// catalogue's for its id; each once. None where nothing is known of it.
+std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
+                                       const std::optional<nic_profiles::DeviceName>& device);
 
 }  // namespace weft::tune

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 
 #include "base/error.hpp"
+#include "base/quiet_thread.hpp"
 
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
@@ -51,13 +51,7 @@ std::shared_ptr<MemoryWatch> MemoryWatch::get() {
 
 MemoryWatch::MemoryWatch() : events_(open_events()), stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw_errno("eventfd");
-  // The program's signals are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 MemoryWatch::~MemoryWatch() {

@@ -1,15 +1,14 @@
 #include "verbs/presence.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/quiet_thread.hpp"
 
 namespace weft::verbs {
 
@@ -50,19 +49,11 @@ void Presence::answer_for(std::uint32_t pair, const Peer& peer) {
     known_.try_emplace(pair, Known{peer});
   }
   if (thread_.joinable()) return;
-  // The program's signals are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = 0;
   try {
-    thread_ = std::thread([this] { serve(); });
+    thread_ = quiet_thread([this] { serve(); });
   } catch (const std::system_error& refused) {
-    error = refused.code().value();
+    throw SystemError("a thread that answers for this rank", refused.code().value());
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error != 0) throw SystemError("a thread that answers for this rank", error);
 }
 
 void Presence::forget(std::uint32_t pair) noexcept {

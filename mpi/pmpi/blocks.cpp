@@ -2,24 +2,8 @@
 
 namespace weft::pmpi {
 
-bool Blocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps) {
-  gaps_ = gaps;
-  blocks_ = blocks;
-  layout_ = layouts.of(type_);
-  if (!layout_.valid) return false;
-  if (irregular_) {
-    if (!look_up_irregular(parts)) return false;
-  } else {
-    if (count_ < 0) return false;
-    total_bytes_ =
-        static_cast<std::size_t>(count_ * layout_.size_bytes) * static_cast<std::size_t>(blocks);
-  }
-  direct_ = layout_.contiguous && (!irregular_ || gaps_ || lie_in_a_row());
-  return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
-}
-
 bool Blocks::look_up_irregular(std::vector<Part>& parts) {
-  if (counts_.is_null() || displacements_.is_null()) return false;
+  if (!layout_.valid || counts_.is_null() || displacements_.is_null()) return false;
   parts.resize(static_cast<std::size_t>(blocks_));
   parts_ = &parts;
   for (int block = 0; block < blocks_; ++block) {
@@ -29,7 +13,8 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
     total_bytes_ += bytes;
   }
   if (gaps_ && layout_.contiguous) keep_gaps(parts);
-  return true;
+  direct_ = layout_.contiguous && (gaps_ || lie_in_a_row());
+  return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
 }
 
 void Blocks::keep_gaps(std::vector<Part>& parts) const {
@@ -53,21 +38,13 @@ std::byte* Blocks::memory(int block) const {
   return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
 }
 
-/// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
-/// gaps with the lowest.
-std::byte* Blocks::first_memory() const {
-  if (!irregular_) return static_cast<std::byte*>(buffer_);
+std::byte* Blocks::first_irregular() const {
   std::byte* first = nullptr;
   for (int block = 0; block < blocks_; ++block) {
     if (bytes(block) == 0) continue;
     if (first == nullptr || (gaps_ && memory(block) < first)) first = memory(block);
   }
   return first == nullptr ? static_cast<std::byte*>(buffer_) : first;
-}
-
-std::size_t Blocks::bytes(int block) const {
-  return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].bytes
-                    : static_cast<std::size_t>(count_ * layout_.size_bytes);
 }
 
 std::size_t Blocks::offset(int block) const {
@@ -84,8 +61,7 @@ bool Blocks::is_told_like(const Blocks& other) const {
          counts_.is_same_array(other.counts_);
 }
 
-const std::byte* Blocks::input(const Layouts& layouts, Buffer& packed) const {
-  if (direct_) return first_memory();
+const std::byte* Blocks::pack_all(const Layouts& layouts, Buffer& packed) const {
   std::byte* result = packed.reserve(total_bytes_);
   if (irregular_) {
     for (int block = 0; block < blocks_; ++block) pack(layouts, block, result);
@@ -95,12 +71,7 @@ const std::byte* Blocks::input(const Layouts& layouts, Buffer& packed) const {
   return result;
 }
 
-std::byte* Blocks::output(Buffer& packed) const {
-  return direct_ ? first_memory() : packed.reserve(total_bytes_);
-}
-
-void Blocks::deliver(const Layouts& layouts, const std::byte* output) const {
-  if (direct_) return;
+void Blocks::unpack_all(const Layouts& layouts, const std::byte* output) const {
   if (!irregular_) return layouts.unpack(output, buffer_, blocks_ * count_, layout_);
   for (int block = 0; block < blocks_; ++block) {
     layouts.unpack(output + offset(block), memory(block), counts_[block], layout_);

@@ -49,7 +49,17 @@ class Blocks {
 
   /// Looks the datatype up and reads the counts. False: the host refuses these arguments. `parts`
   /// is memory for what is irregular, and lives as long as this.
-  bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps = false);
+  bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps = false) {
+    gaps_ = gaps;
+    blocks_ = blocks;
+    layouts.find(type_, layout_);
+    if (irregular_) return look_up_irregular(parts);
+    if (!layout_.valid || count_ < 0) return false;
+    direct_ = layout_.contiguous;
+    total_bytes_ =
+        static_cast<std::size_t>(count_ * layout_.size_bytes) * static_cast<std::size_t>(blocks);
+    return buffer_ != nullptr || !direct_ || total_bytes_ == 0;
+  }
 
   // What stands in the program's arguments.
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
@@ -61,7 +71,10 @@ class Blocks {
   bool is_told_like(const Blocks& other) const;
 
   // From here on after look_up().
-  std::size_t bytes(int block) const;
+  std::size_t bytes(int block) const {
+    return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].bytes
+                      : static_cast<std::size_t>(count_ * layout_.size_bytes);
+  }
   std::size_t total_bytes() const { return total_bytes_; }
   /// Where each block lies among the bytes that weft takes. Irregular blocks only.
   std::span<const Part> parts() const { return *parts_; }
@@ -70,10 +83,16 @@ class Blocks {
   bool is_packed() const { return !direct_; }
 
   /// The bytes: where they lie, or packed into `packed`.
-  const std::byte* input(const Layouts& layouts, Buffer& packed) const;
+  const std::byte* input(const Layouts& layouts, Buffer& packed) const {
+    return direct_ ? first_memory() : pack_all(layouts, packed);
+  }
   /// Where to put the bytes; deliver() brings them home.
-  std::byte* output(Buffer& packed) const;
-  void deliver(const Layouts& layouts, const std::byte* output) const;
+  std::byte* output(Buffer& packed) const {
+    return direct_ ? first_memory() : packed.reserve(total_bytes_);
+  }
+  void deliver(const Layouts& layouts, const std::byte* output) const {
+    if (!direct_) unpack_all(layouts, output);
+  }
   /// Packs one block to its place in `packed`, unless `packed` is where it lies.
   void pack(const Layouts& layouts, int block, std::byte* packed) const;
 
@@ -84,7 +103,14 @@ class Blocks {
   MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
   /// Where a block begins in the program's memory.
   std::byte* memory(int block) const;
-  std::byte* first_memory() const;
+  /// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
+  /// gaps with the lowest.
+  std::byte* first_memory() const {
+    return irregular_ ? first_irregular() : static_cast<std::byte*>(buffer_);
+  }
+  std::byte* first_irregular() const;
+  const std::byte* pack_all(const Layouts& layouts, Buffer& packed) const;
+  void unpack_all(const Layouts& layouts, const std::byte* output) const;
 
   void* buffer_;
   MPI_Datatype type_;

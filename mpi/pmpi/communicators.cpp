@@ -65,9 +65,7 @@ std::byte* Buffer::reserve(std::size_t bytes) {
   return memory_.get();
 }
 
-void Buffer::release_if_large() noexcept {
-  constexpr std::size_t kMostKept = std::size_t{16} << 20;
-  if (bytes_ <= kMostKept) return;
+void Buffer::release() noexcept {
   memory_.reset();
   bytes_ = 0;
 }

@@ -25,9 +25,14 @@ class Buffer {
  public:
   std::byte* reserve(std::size_t bytes);
   /// After a call: gives back what is too large to be kept.
-  void release_if_large() noexcept;
+  void release_if_large() noexcept {
+    if (bytes_ > kMostKept) release();
+  }
 
  private:
+  static constexpr std::size_t kMostKept = std::size_t{16} << 20;
+
+  void release() noexcept;
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };

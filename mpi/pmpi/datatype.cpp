@@ -8,18 +8,10 @@
 #include <vector>
 
 #include "mpi/pmpi/failure.hpp"
-#include "mpi/pmpi/handle_cache.hpp"
 
 namespace weft::pmpi {
 
 namespace {
-
-using Known = HandleCache<MPI_Datatype, Layout>;
-
-int on_delete(MPI_Datatype, int, void*, void*) {
-  Known::forget_all();
-  return MPI_SUCCESS;
-}
 
 constexpr std::intptr_t kContiguous = 1;
 constexpr std::intptr_t kScattered = 2;
@@ -95,14 +87,18 @@ Layouts::~Layouts() {
   PMPI_Type_free_keyval(&keyval_);
 }
 
+int Layouts::on_delete(MPI_Datatype, int, void*, void*) {
+  Known::forget_all();
+  return MPI_SUCCESS;
+}
+
 bool Layouts::committed(MPI_Datatype type) const {
   char nothing = 0;
   int position = 0;
   return PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, self_) == MPI_SUCCESS;
 }
 
-Layout Layouts::of(MPI_Datatype type) const {
-  if (const Layout* layout = Known::find(type)) return *layout;
+Layout Layouts::ask_host(MPI_Datatype type) const {
   const std::uint64_t asked_at = Known::generation_now();
   Layout layout;
   layout.type = type;

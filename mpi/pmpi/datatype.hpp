@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "mpi/pmpi/handle_cache.hpp"
+
 namespace weft::pmpi {
 
 /// What a call needs to know of a datatype.
@@ -28,7 +30,16 @@ class Layouts {
   Layouts& operator=(const Layouts&) = delete;
   ~Layouts();
 
-  Layout of(MPI_Datatype type) const;
+  Layout of(MPI_Datatype type) const {
+    Layout layout;
+    find(type, layout);
+    return layout;
+  }
+  /// The same where it is needed: the answer is larger than what a small call has time for twice.
+  void find(MPI_Datatype type, Layout& layout) const {
+    const Layout* known = Known::find(type);
+    layout = known != nullptr ? *known : ask_host(type);
+  }
 
   /// Packs `count` elements at `buffer` into count * size_bytes bytes. HostError when the host
   /// refuses.
@@ -37,6 +48,10 @@ class Layouts {
   void unpack(const std::byte* packed, void* buffer, MPI_Count count, const Layout& layout) const;
 
  private:
+  using Known = HandleCache<MPI_Datatype, Layout>;
+
+  static int on_delete(MPI_Datatype type, int keyval, void* value, void* extra);
+  Layout ask_host(MPI_Datatype type) const;
   bool committed(MPI_Datatype type) const;
   void exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
                           MPI_Count to_count, MPI_Datatype to_type) const;

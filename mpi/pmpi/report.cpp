@@ -75,6 +75,7 @@ void Tally::add(const Statistics& statistics) {
   connections_ += statistics.connections;
   reconnections_ += statistics.reconnections;
   heap_bytes_ += statistics.heap_bytes;
+  xpmem_bytes_ += statistics.xpmem_bytes;
   cma_bytes_ += statistics.cma_bytes;
   stage_bytes_ += statistics.stage_bytes;
   channel_bytes_ += statistics.channel_bytes;
@@ -91,6 +92,7 @@ std::string Tally::serialize() const {
                  {"connections", connections_},
                  {"reconnections", reconnections_},
                  {"heap_bytes", heap_bytes_},
+                 {"xpmem_bytes", xpmem_bytes_},
                  {"cma_bytes", cma_bytes_},
                  {"stage_bytes", stage_bytes_},
                  {"channel_bytes", channel_bytes_},
@@ -166,7 +168,7 @@ void merge_rank(json& all, const json& one) {
   }
   for (const char* key : {"devices", "profiles", "views", "notes"})
     merge_list(all[key], one.at(key));
-  for (const char* key : {"heap_bytes", "cma_bytes"}) add_up(all, one, key);
+  for (const char* key : {"heap_bytes", "xpmem_bytes", "cma_bytes"}) add_up(all, one, key);
   for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
                           "registrations", "registration_hits"}) {
     raise<std::uint64_t>(all, one, key);
@@ -208,9 +210,10 @@ std::string table(const json& all) {
       all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),
       all["registrations"].get<std::uint64_t>(), all["registration_hits"].get<std::uint64_t>());
   const auto heap_bytes = all["heap_bytes"].get<std::uint64_t>();
-  if (heap_bytes != 0) {
-    text += fmt::format("  of peers: {} bytes copied in shared heaps, {} by cma\n", heap_bytes,
-                        all["cma_bytes"].get<std::uint64_t>());
+  const auto xpmem_bytes = all["xpmem_bytes"].get<std::uint64_t>();
+  if (heap_bytes + xpmem_bytes != 0) {
+    text += fmt::format("  of peers: {} bytes copied in shared heaps, {} by xpmem, {} by cma\n",
+                        heap_bytes, xpmem_bytes, all["cma_bytes"].get<std::uint64_t>());
   }
   for (const json& note : all["notes"]) text += fmt::format("  {}\n", note.get<std::string>());
   return text;

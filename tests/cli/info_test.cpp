@@ -124,7 +124,7 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
     const char* value;
     const char* line;
   } kWrong[] = {
-      {"WEFT_VIEW", "xray", "WEFT_VIEW=xray: not one of auto, shared-heap, cma, staged"},
+      {"WEFT_VIEW", "xray", "WEFT_VIEW=xray: not one of auto, shared-heap, xpmem, cma, staged"},
       {"WEFT_LOG", "loud", "WEFT_LOG=loud: not one of off, error, warn, info, debug"},
       {"WEFT_WAIT", "never", "WEFT_WAIT=never: not one of auto, spin, sleep"},
       {"WEFT_EAGER", "lots",

@@ -103,10 +103,10 @@ TEST(Profile, LeavesDeterministicReductionsToWhatGroupsAlike) {
 
 class TableFile {
  public:
-  explicit TableFile(const std::string& machine) {
+  explicit TableFile(const std::string& machine, const std::string& adapter = "soft") {
     tune::DecisionTable table;
     table.machine = machine;
-    table.adapter = "soft";
+    table.adapter = adapter;
     table.date = "2026-11-21";
     table.set(plan::Collective::alltoall, {{100, "pairwise-ring"}, {tune::Rule::kAnyBytes, "rd"}});
     std::ofstream(path_) << to_json(table);
@@ -128,6 +128,45 @@ TEST(Table, DecidesOnTheMachineThatItNames) {
     expect_all({{"WEFT_NODES", "2"}, {"WEFT_TABLE", file.path()}, {"WEFT_PROFILE", "none"}}, body,
                fmt::format(": {}", name));
   }
+}
+
+/// The notes of each rank after a call that a table for `adapter` decides.
+std::vector<std::string> notes_under_table(const std::string& adapter, Settings settings) {
+  const TableFile file("2x2", adapter);
+  const auto body = [&](int) {
+    Communicator comm(tcp_bootstrap());
+    std::string said = comm.algorithm_for("alltoall", 64);
+    for (const std::string& note : comm.statistics().notes) {
+      if (note.find("WEFT_TABLE") != std::string::npos) said += "; " + note;
+    }
+    return said;
+  };
+  settings.emplace_back("WEFT_NODES", "2");
+  settings.emplace_back("WEFT_PROFILES", "/nowhere");
+  settings.emplace_back("WEFT_TABLE", file.path());
+  std::vector<std::string> said;
+  for (const auto& end : test::run_processes(kRanks, settings, body)) said.push_back(end.said);
+  EXPECT_EQ(said.at(1), "pairwise-ring");
+  EXPECT_EQ(said.at(kRanks - 1), "pairwise-ring");
+  return said;
+}
+
+TEST(Table, OfAnotherAdapterIsFollowedAndRankZeroSaysSo) {
+  for (const char* profile : {"", "none"}) {
+    const auto said = notes_under_table("mt25208", {{"WEFT_PROFILE", profile}});
+    EXPECT_EQ(said[0].find("pairwise-ring; WEFT_TABLE="), 0u) << said[0];
+    EXPECT_NE(said[0].find("made for the adapter mt25208, and this is "), std::string::npos)
+        << said[0];
+    EXPECT_NE(said[0].find("weft_soft0"), std::string::npos) << said[0];
+  }
+}
+
+TEST(Table, OfThisAdapterUnderAnyOfItsNamesIsNotDoubted) {
+  for (const char* adapter : {"soft", "weft_soft0"}) {
+    EXPECT_EQ(notes_under_table(adapter, {})[0], "pairwise-ring");
+  }
+  // Whoever says what the adapter is may have a table for that.
+  EXPECT_EQ(notes_under_table("qle7140", {{"WEFT_PROFILE", "qle7140"}})[0], "pairwise-ring");
 }
 
 TEST(Table, OfAnotherMachineIsLeftAlone) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <tuple>
 
 #include "hierarchy/machine.hpp"
 #include "tests/comm/run_ranks.hpp"
@@ -29,10 +30,11 @@ Operation sum() {
   return operation;
 }
 
-Options on(const char* machine) {
+Options on(const char* machine, bool progress_thread = false) {
   const auto parsed = hierarchy::Machine::parse(machine);
   Options options;
   options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  options.progress_thread = progress_thread;
   return options;
 }
 
@@ -74,6 +76,58 @@ class AlltoallJob : public Job {
   }
   std::size_t words_;
   bool in_place_;
+  Words in_, out_;
+};
+
+/// Blocks of any sizes, some of them empty.
+class AlltoallvJob : public Job {
+ public:
+  AlltoallvJob(const Communicator& comm, std::size_t step) : step_(step) {
+    sends_ = parts(
+        comm.size(), [&](int to) { return words(comm.rank(), to); }, in_);
+    receives_ = parts(
+        comm.size(), [&](int from) { return words(from, comm.rank()); }, out_);
+  }
+  Request make(Communicator& comm) override {
+    return comm.alltoallv_init(in_.data(), sends_, out_.data(), receives_);
+  }
+  void fill(const Communicator& comm, std::uint32_t round) override {
+    for (int to = 0; to < comm.size(); ++to) {
+      for (std::size_t i = 0; i < words(comm.rank(), to); ++i) {
+        in_[sends_[to].offset / 4 + i] = value(comm.rank(), to, i, round);
+      }
+    }
+  }
+  void check(const Communicator& comm, std::uint32_t round) const override {
+    for (int from = 0; from < comm.size(); ++from) {
+      for (std::size_t i = 0; i < words(from, comm.rank()); ++i) {
+        ASSERT_EQ(out_[receives_[from].offset / 4 + i], value(from, comm.rank(), i, round))
+            << "rank " << comm.rank() << ", word " << i << " of " << from << ", round " << round;
+      }
+    }
+  }
+
+ private:
+  std::size_t words(int from, int to) const {
+    return static_cast<std::size_t>((from * 3 + to * 5) % 4) * step_;
+  }
+  static std::uint32_t value(int from, int to, std::size_t at, std::uint32_t round) {
+    return static_cast<std::uint32_t>(from * 7919 + to * 104729) + static_cast<std::uint32_t>(at) +
+           round * 31;
+  }
+  template <class Sizes>
+  static std::vector<Part> parts(int ranks, Sizes sizes, Words& buffer) {
+    std::vector<Part> parts;
+    std::size_t end = 0;
+    for (int other = 0; other < ranks; ++other) {
+      parts.push_back({end, sizes(other) * 4});
+      end += parts.back().bytes;
+    }
+    buffer.resize(end / 4);
+    return parts;
+  }
+  std::size_t step_;
+  std::vector<Part> sends_, receives_;
   Words in_, out_;
 };
 
@@ -127,18 +181,21 @@ class BroadcastJob : public Job {
   Words buffer_;
 };
 
-class Requests : public testing::TestWithParam<const char*> {};
+/// A machine, and whether the ranks have progress threads.
+class Requests : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
 /// Every rank starts the same in the same order, and tests and waits in an order of its own.
 TEST_P(Requests, SeveralUnderWayGiveTheRightAnswers) {
-  const char* machine = GetParam();
+  const auto [machine, thread] = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
-  const auto errors = run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
-    Communicator comm(std::move(bootstrap), on(machine));
+  const auto errors = run_ranks(ranks, [&, machine = machine, thread = thread](
+                                           int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on(machine, thread));
     std::vector<std::unique_ptr<Job>> jobs;
     for (const std::size_t words : {2u, 300u, 20000u}) {
       jobs.push_back(std::make_unique<AlltoallJob>(comm, words, words == 300));
       jobs.push_back(std::make_unique<AllreduceJob>(words, words == 2));
+      jobs.push_back(std::make_unique<AlltoallvJob>(comm, words));
       jobs.push_back(std::make_unique<BroadcastJob>(words, ranks - 1));
     }
     std::vector<Request> requests;
@@ -182,7 +239,9 @@ TEST_P(Requests, SeveralUnderWayGiveTheRightAnswers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Requests,
-                         testing::Values("1x1", "1x2", "1x4", "2x1", "2x2", "1+3+1", "0,1,1,0"));
+                         testing::Combine(testing::Values("1x1", "1x2", "1x4", "2x1", "2x2",
+                                                          "1+3+1", "0,1,1,0"),
+                                          testing::Bool()));
 
 TEST(Request, IsRefusedWhileUnderWay) {
   const auto errors = run_ranks(2, [](int, std::unique_ptr<Bootstrap> bootstrap) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/quiet_thread.hpp"
 #include "verbs/soft/process.hpp"
 
 namespace weft::soft {
@@ -61,18 +62,13 @@ std::uint64_t apply_atomic(const Request& request) noexcept {
 }  // namespace
 
 void start_thread(const char* name, void (*body)(void*), void* argument) {
-  sigset_t all, before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread thread(body, argument);
+    std::thread thread = quiet_thread([body, argument] { body(argument); });
     ::pthread_setname_np(thread.native_handle(), name);
     thread.detach();
   } catch (const std::system_error& error) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw SystemError(fmt::format("starting thread {}", name), error.code().value());
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 Agent::Agent(Process& process, int listener)

@@ -56,7 +56,7 @@ WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
 WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 
 /// Settings of one communicator. Each defaults to its environment variable, then to the value
-/// named here. All ranks must give the same.
+/// named here. All ranks must give the same, but where another is allowed.
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
@@ -70,6 +70,10 @@ struct Options {
   /// Reductions give bitwise the same on every placement of the same ranks. WEFT_DETERMINISTIC;
   /// default: no.
   bool deterministic = false;
+  /// A thread moves on what was started while the caller computes, and calls the functions of its
+  /// reductions' operations. It sleeps while nothing is under way. WEFT_PROGRESS_THREAD; default:
+  /// no. Ranks need not give the same.
+  bool progress_thread = false;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.
@@ -112,10 +116,11 @@ struct Statistics {
   std::uint64_t registration_hits = 0;  // calls that found theirs made
   std::string device;                   // "weft_soft0 (software)"; empty: none was needed
   std::string profile;  // by which algorithms are chosen: "soft (catalogue)"; empty: fixed rules
-  std::uint64_t heap_bytes = 0;  // copied from and to peers' buffers in shared heaps
-  std::uint64_t cma_bytes = 0;   // and to others by process_vm_readv
-  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by cma),
-  /// "cma", "staged".
+  std::uint64_t heap_bytes = 0;   // copied from and to peers' buffers in shared heaps
+  std::uint64_t xpmem_bytes = 0;  // and to others where xpmem maps them
+  std::uint64_t cma_bytes = 0;    // and to others by process_vm_readv
+  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by the
+  /// next), "xpmem", "cma", "staged".
   std::string view;
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };
@@ -130,7 +135,8 @@ class WEFT_API Request {
   ~Request();
 
   /// Begins it. The buffers are weft's until its end. UsageError when it is under way already.
-  /// Several requests may be under way; any call on the communicator moves all of them on.
+  /// Several requests may be under way; any call on the communicator moves all of them on, and so
+  /// does Options::progress_thread.
   void start();
   /// Whether what was started has ended; moves it on. Without a start: true.
   bool test();
@@ -145,7 +151,7 @@ class WEFT_API Request {
 };
 
 /// Ranks that run collectives together. Use it from one thread at a time; different communicators
-/// are independent.
+/// are independent. A child of fork() leaves it alone.
 class WEFT_API Communicator {
  public:
   /// Collective over the ranks of the bootstrap.

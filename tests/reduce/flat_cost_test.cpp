@@ -1,73 +1,9 @@
-// The closed forms at the head of each algorithm's file, against what its plans cost: startups
+// The closed forms at the head of each flat algorithm's file, against what its plans cost: startups
 // (alpha), bytes sent (beta) and bytes reduced (gamma), each by itself.
-#include <gtest/gtest.h>
-
-#include <bit>
-
-#include "plan/cost.hpp"
-#include "tests/reduce/support.hpp"
+#include "tests/reduce/cost_support.hpp"
 
 namespace weft::reduce {
 namespace {
-
-using hierarchy::Machine;
-using plan::CostSheet;
-
-CostSheet sheet_of(Collective collective, std::string_view algorithm, const Machine& machine,
-                   std::uint64_t bytes, int root = 0, bool commutative = true) {
-  auto problem = problem_of(collective, machine.ranks(), bytes, 8);
-  problem.root = root;
-  problem.commutative = commutative;
-  problem.associative = true;
-  return plan::cost_sheet(machine.node_of_rank(),
-                          plans_of(Algorithm::parse(collective, algorithm), problem, machine));
-}
-
-CostSheet flat_sheet(Collective collective, std::string_view algorithm, int p, std::uint64_t bytes,
-                     int root = 0, bool commutative = true) {
-  return sheet_of(collective, algorithm, Machine::uniform(p, 1), bytes, root, commutative);
-}
-
-std::uint64_t floor_lg(int p) {
-  return static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(p)) - 1);
-}
-std::uint64_t ceil_lg(int p) {
-  return static_cast<std::uint64_t>(std::bit_width(static_cast<unsigned>(p - 1)));
-}
-std::uint64_t number(int value) {
-  return static_cast<std::uint64_t>(value);
-}
-bool is_power(int p) {
-  return std::has_single_bit(static_cast<unsigned>(p));
-}
-
-/// A vector that p and 2 p' parts divide.
-std::uint64_t divisible(int p) {
-  const std::uint64_t power = std::bit_floor(static_cast<unsigned>(p));
-  return 8 * number(p) * 2 * power;
-}
-
-/// The steps of an algorithm, which its longest chain of messages takes for powers of two; else
-/// what comes early may shorten it.
-void expect_steps(const CostSheet& sheet, std::uint64_t steps, bool exactly) {
-  EXPECT_LE(sheet.rounds, steps);
-  EXPECT_GE(sheet.rounds + (exactly ? 0 : 1), steps);
-}
-
-struct Most {
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t reduced = 0;
-};
-Most most_of(const CostSheet& sheet) {
-  Most most;
-  for (const plan::Cost& cost : sheet.by_rank) {
-    most.messages = std::max(most.messages, cost.messages);
-    most.bytes = std::max(most.bytes, cost.wire_bytes);
-    most.reduced = std::max(most.reduced, cost.reduced_bytes);
-  }
-  return most;
-}
 
 // Rabenseifner 3.3: T_red,tree = ceil(lg p) (alpha + n beta + n gamma).
 TEST(Cost, BinomialTree) {
@@ -325,90 +261,6 @@ TEST(Cost, AdaptiveIsWhatSuits) {
     EXPECT_LT(mixed, time("recursive-doubling", p, 4096)) << p;
     EXPECT_LE(mixed, time("halving-doubling", p, 4096)) << p;
     EXPECT_LT(mixed, time("ring", p, 4096)) << p;
-  }
-}
-
-std::uint64_t ceil_log(int base, int nodes) {
-  std::uint64_t rounds = 0;
-  for (std::int64_t covered = 1; covered < nodes; covered *= base) ++rounds;
-  return rounds;
-}
-
-// PiP-MColl III-A3: ceil(log_(P+1) N) rounds, with remainders too.
-TEST(Cost, MultiObjectSchemes) {
-  constexpr std::uint64_t n = 48;
-  for (int places = 1; places <= 4; ++places) {
-    for (int nodes = 1; nodes <= 17; ++nodes) {
-      const auto machine = Machine::uniform(nodes, places);
-      const auto bruck = sheet_of(Collective::allreduce, "multi-bruck", machine, n);
-      const std::uint64_t rounds = ceil_log(places + 1, nodes);
-      expect_steps(bruck, rounds, ceil_log(places + 1, nodes + 1) > rounds);
-      for (const auto& cost : bruck.by_rank) EXPECT_LE(cost.messages, rounds);
-      const auto doubling = sheet_of(Collective::allreduce, "multi-doubling", machine, n);
-      std::int64_t power = 1;
-      std::uint64_t whole = 0;
-      while (power * (places + 1) <= nodes) power *= places + 1, ++whole;
-      expect_steps(doubling, whole + (power == nodes ? 0 : 2), power == nodes);
-    }
-  }
-  // III-B2: 2 (1 - 1/N) n bytes a node, in N rounds.
-  for (const auto& [nodes, places] : {std::pair{3, 3}, {2, 4}, {5, 2}}) {
-    const std::uint64_t bytes = 8 * number(nodes) * number(places) * number(places);
-    const auto sheet =
-        sheet_of(Collective::allreduce, "multi-ring", Machine::uniform(nodes, places), bytes);
-    EXPECT_EQ(sheet.rounds, number(nodes));
-    for (const auto& cost : sheet.by_node) {
-      EXPECT_EQ(cost.wire_bytes, 2 * (bytes - bytes / number(nodes)));
-      EXPECT_EQ(cost.messages, number(nodes - 1) * number(places + 1));
-    }
-  }
-}
-
-// Signals are all that it takes: one step of them, two copies and P - 1 reductions each.
-TEST(Cost, EveryoneForItself) {
-  constexpr std::uint64_t n = 48;
-  for (int places = 2; places <= 9; ++places) {
-    const auto sheet = sheet_of(Collective::allreduce, "everyone", Machine::uniform(1, places), n);
-    EXPECT_EQ(sheet.rounds, 0u);
-    EXPECT_EQ(sheet.local_rounds, 1u);
-    for (const auto& cost : sheet.by_rank) {
-      EXPECT_EQ(cost.signals, number(places - 1));
-      EXPECT_EQ(cost.copied_bytes, 2 * n);
-      EXPECT_EQ(cost.reduced_bytes, number(places - 1) * n);
-      EXPECT_EQ(cost.stage_bytes, 64u);
-    }
-  }
-}
-
-TEST(Cost, Leaders) {
-  constexpr int nodes = 4;
-  constexpr int places = 4;
-  const auto machine = Machine::uniform(nodes, places);
-  constexpr std::uint64_t n = 1024;
-  for (const int leaders : {1, 2, 4}) {
-    const std::string name = "leader:leaders=" + std::to_string(leaders);
-    const std::uint64_t part = n / number(leaders);
-    const auto staged = sheet_of(Collective::allreduce, name, machine, n);
-    const auto direct = sheet_of(Collective::allreduce, name + ",direct=1", machine, n);
-    EXPECT_EQ(staged.rounds, 2u);
-    EXPECT_EQ(direct.rounds, 2u);
-    for (int rank = 0; rank < machine.ranks(); ++rank) {
-      const auto& cost = staged.by_rank[number(rank)];
-      const bool leads = rank % places % (places / leaders) == 0;
-      EXPECT_EQ(cost.messages, leads ? 2u : 0u);
-      EXPECT_EQ(cost.wire_bytes, leads ? 2 * part : 0);
-      EXPECT_EQ(cost.reduced_bytes, leads ? (number(places - 1) + 2) * part : 0);
-      EXPECT_EQ(cost.signals, number(leaders) + (leads ? number(places - 2) : 0));
-      const auto& visiting = direct.by_rank[number(rank)];
-      EXPECT_EQ(visiting.stage_bytes, leads ? n : 0);
-      EXPECT_EQ(visiting.signals, cost.signals);
-    }
-    const auto scatter = sheet_of(Collective::reduce_scatter, name, machine, 64);
-    EXPECT_EQ(scatter.rounds, number(nodes - 1));
-    EXPECT_EQ(scatter.total.messages, number(nodes * (nodes - 1) * leaders));
-    EXPECT_EQ(scatter.total.wire_bytes, number(nodes * (nodes - 1) * places) * 64);
-    const auto scan = sheet_of(Collective::scan, name, machine, n);
-    expect_steps(scan, 3, false);  // exscan of 4: 1 + ceil(lg 3)
   }
 }
 

@@ -1,0 +1,41 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/text_file.hpp"
+
+namespace weft {
+namespace {
+
+TEST(TextFile, IsReadWholeUpToItsLimitAndRefusedBeyond) {
+  const std::string path = testing::TempDir() + fmt::format("weft-text-{}", ::getpid());
+  const std::string text("no end\0 here\n", 13);
+  std::ofstream(path, std::ios::binary) << text;
+  EXPECT_EQ(read_text_file(path, 1000, "poem"), text);
+  EXPECT_EQ(read_text_file(path, text.size(), "poem"), text);
+  try {
+    read_text_file(path, text.size() - 1, "poem");
+    ADD_FAILURE() << "a file that is too large was read";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(), path + ": more than 12 bytes: no poem");
+  }
+  std::remove(path.c_str());
+}
+
+TEST(TextFile, ThatCannotBeReadIsNamed) {
+  for (const std::string path : {"/no/such/file", "/"}) {
+    try {
+      read_text_file(path, 1000, "poem");
+      ADD_FAILURE() << path << " was read";
+    } catch (const SystemError& error) {
+      EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

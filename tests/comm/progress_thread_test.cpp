@@ -1,0 +1,219 @@
+// The progress thread: what was started ends while its caller computes, and the thread is no burden
+// where it has nothing to do.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "base/error.hpp"
+#include "comm/progress_thread.hpp"
+#include "hierarchy/machine.hpp"
+#include "tests/comm/processes.hpp"
+#include "tests/comm/run_ranks.hpp"
+#include "tests/comm/trouble.hpp"
+
+namespace weft {
+namespace {
+
+using test::none;
+using test::run_ranks;
+using Clock = std::chrono::steady_clock;
+using Words = std::vector<std::uint32_t>;
+
+constexpr std::uint32_t kNotYet = 0xffffffff;
+constexpr std::chrono::seconds kPatience{60};
+
+Options with_thread(const char* machine, bool thread) {
+  const auto parsed = hierarchy::Machine::parse(machine);
+  Options options;
+  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  options.progress_thread = thread;
+  return options;
+}
+
+/// A program that looks at its own memory. Another thread writes there, which no lock orders before
+/// this: not for ThreadSanitizer to see.
+#if defined(__SANITIZE_THREAD__)
+[[gnu::no_sanitize_thread]]
+#endif
+[[gnu::noinline]] bool
+has_come(const Words& words) {
+  for (const volatile std::uint32_t& word : words) {
+    if (word == kNotYet) return false;
+  }
+  return true;
+}
+
+std::uint32_t value(int from, int to, std::size_t at) {
+  return static_cast<std::uint32_t>(from * 1'000'003 + to * 10'007) +
+         static_cast<std::uint32_t>(at);
+}
+
+/// Every rank starts an alltoall and then computes: `compute(rank, output)`, in no call of weft's.
+template <class Compute>
+void start_and_compute(const char* machine, bool thread, std::size_t words, Compute compute) {
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  const auto errors = run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), with_thread(machine, thread));
+    Words input(words * static_cast<std::size_t>(ranks));
+    Words output(input.size());
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      input[i] = value(rank, static_cast<int>(i / words), i % words);
+    }
+    Request request = comm.alltoall_init(input.data(), output.data(), words * 4);
+    for (int round = 0; round < 3; ++round) {
+      std::ranges::fill(output, kNotYet);
+      comm.barrier();
+      request.start();
+      compute(rank, output);
+      request.wait();
+      for (std::size_t i = 0; i < output.size(); ++i) {
+        ASSERT_EQ(output[i], value(static_cast<int>(i / words), rank, i % words));
+      }
+    }
+  });
+  ASSERT_EQ(errors, none(ranks));
+}
+
+struct Case {
+  const char* machine;
+  std::size_t words;  // of a block
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.machine << ", " << one.words << " words";
+}
+
+class WhileTheCallerComputes : public testing::TestWithParam<Case> {};
+
+TEST_P(WhileTheCallerComputes, ItsDataCome) {
+  const auto [machine, words] = GetParam();
+  std::atomic<int> late{0};
+  start_and_compute(machine, true, words, [&](int, const Words& output) {
+    const auto deadline = Clock::now() + kPatience;
+    while (!has_come(output) && Clock::now() < deadline) std::this_thread::yield();
+    if (!has_come(output)) ++late;
+  });
+  EXPECT_EQ(late, 0);
+}
+
+/// The other test can fail: once every rank has started, nobody moves anything on.
+TEST_P(WhileTheCallerComputes, SomeRankWaitsInVainWithoutTheThread) {
+  const auto [machine, words] = GetParam();
+  std::barrier gate(hierarchy::Machine::parse(machine).ranks());
+  std::atomic<int> missing{0};
+  start_and_compute(machine, false, words, [&](int, const Words& output) {
+    gate.arrive_and_wait();
+    if (!has_come(output)) ++missing;
+    gate.arrive_and_wait();
+  });
+  EXPECT_GT(missing, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, WhileTheCallerComputes,
+                         testing::Values(Case{"2x1", 100'000}, Case{"2x2", 30}, Case{"2x2", 50'000},
+                                         Case{"1+3", 300}, Case{"0,1,1,0", 20'000}));
+
+/// Of the thread of this name in this process, how often it has gone to sleep.
+long sleeps_of(const std::string& name) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string line;
+    std::getline(std::ifstream(task.path() / "comm"), line);
+    if (line != name) continue;
+    std::ifstream status(task.path() / "status");
+    constexpr std::string_view kKey = "voluntary_ctxt_switches:";
+    while (std::getline(status, line)) {
+      if (line.starts_with(kKey)) return std::stol(line.substr(kKey.size()));
+    }
+  }
+  return -1;
+}
+
+const std::string kName = "weft-requests";
+
+TEST(ProgressThread, SleepsWhereNothingIsStarted) {
+  const auto errors = run_ranks(1, [](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), with_thread("1x1", true));
+    std::uint32_t word = 1;
+    std::uint32_t result = 0;
+    EXPECT_EQ(sleeps_of(kName), -1);  // not there before it is needed
+    Request request = comm.alltoall_init(&word, &result, sizeof word);
+    request.start();
+    request.wait();
+    // It has its name once it runs.
+    const auto deadline = Clock::now() + kPatience;
+    while (sleeps_of(kName) == -1 && Clock::now() < deadline) std::this_thread::yield();
+    ASSERT_GE(sleeps_of(kName), 0);
+    const auto begin = Clock::now();
+    const long before = sleeps_of(kName);
+    for (int i = 0; i < 20'000; ++i) comm.alltoall(&word, &result, sizeof word);
+    const long after = sleeps_of(kName);
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count();
+    // Once after its last turn, and it looks again every second.
+    EXPECT_LE(after - before, 2 + seconds);
+  });
+  EXPECT_EQ(errors, none(1));
+  // Who has waited for a thread's end may still see it for a moment.
+  const auto deadline = Clock::now() + kPatience;
+  while (sleeps_of(kName) != -1 && Clock::now() < deadline) std::this_thread::yield();
+  EXPECT_EQ(sleeps_of(kName), -1);
+}
+
+/// The child does not wait for a thread that it does not have, nor for what that one held.
+TEST(ProgressThread, IsNotInAChildOfFork) {
+  const int place = 0;
+  engine::Links links({&place, 1}, nullptr, {}, 8192, {});
+  engine::Executor executor(0, nullptr, false, links, {}, 0);
+  auto thread = std::make_unique<comm::ProgressThread>(executor, true);
+  thread->lock();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);
+    thread->lock();
+    thread->unlock();
+    thread.reset();
+    ::_exit(0);
+  }
+  thread->unlock();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// One rank's connection breaks for good while all of them compute.
+TEST(ProgressThread, AFailureIsTheSameErrorAtEveryWait) {
+  constexpr int kRanks = 4;
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (const std::string wrong = test::exchange(comm, 0); !wrong.empty()) return wrong;
+    Words input(kRanks * 20'000);
+    Words output(input.size());
+    Request request = comm.alltoall_init(input.data(), output.data(), 80'000);
+    if (rank == 0) test::inject("error:at=1,status=remote-access");
+    for (;;) {
+      std::ranges::fill(output, kNotYet);
+      request.start();
+      const auto deadline = Clock::now() + std::chrono::seconds(1);
+      while (!has_come(output) && Clock::now() < deadline) std::this_thread::yield();
+      request.wait();
+    }
+  };
+  const auto ended = test::run_processes(
+      kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROGRESS_THREAD", "1"}, {"WEFT_ALLTOALL", "isend"}},
+      body);
+  for (const auto& end : ended) {
+    EXPECT_TRUE(end.in_time);
+    EXPECT_NE(end.said.find("remote access error"), std::string::npos) << end.said;
+  }
+}
+
+}  // namespace
+}  // namespace weft
