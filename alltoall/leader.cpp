@@ -6,7 +6,8 @@
 //   A2 A3 -> leader A2 /                \ B2 -> B2 B3 all other nodes
 //   aggregate             between nodes     distribute
 //
-// The ranks of a node form min(k, P) groups of neighbours; the first of each is its leader. Ranks
+// The ranks of a node form min(k, P) groups of neighbours, or with leaders=sockets those of its
+// sockets; the first of each is its leader. Ranks
 // put their blocks for other nodes into the stage of their leader; leaders exchange; ranks take
 // their blocks out of the stage of their leader. A message from group g to group h has a block
 // for each pair of their ranks, by source, then by destination. Blocks within the node take no
@@ -17,7 +18,7 @@
 // of G ranks, `isend` between nodes (each size of stage rounded up to 64 bytes):
 //   rounds      1 (N > 1)
 //   messages    a leader: one to each leader on another node, (N - 1) min(k, P) if all nodes have
-//               P ranks; other ranks: none
+//               P ranks (with S sockets on all (N - 1) S); other ranks: none
 //   bytes       a leader: G R m
 //   copied      within the node staged (2 P - 1) m, direct P m; if G > 1 also 2 R m, and direct a
 //               leader R m + G R m, other ranks R m

@@ -181,7 +181,7 @@ void Algorithm::set(std::string_view text, std::string_view key, std::string_vie
     return;
   }
   if (key == "leaders" && scheme && (scheme_->reads & kReadsLeaders) != 0) {
-    parameters_.leaders = static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
+    parameters_.leaders = hierarchy::parse_leaders(what, value);
   } else if (key == "cores" && scheme && (scheme_->reads & kReadsCores) != 0) {
     parameters_.cores = static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
   } else if (key == "direct" && scheme) {
@@ -223,7 +223,8 @@ std::string Algorithm::name() const {
   const auto add = [&](std::string_view key, const auto& value) {
     settings += fmt::format("{}{}={}", settings.empty() ? ":" : ",", key, value);
   };
-  if (parameters_.leaders != defaults.leaders) add("leaders", parameters_.leaders);
+  if (parameters_.leaders != defaults.leaders)
+    add("leaders", hierarchy::leaders_text(parameters_.leaders));
   if (parameters_.cores != defaults.cores) add("cores", parameters_.cores);
   if (parameters_.direct != defaults.direct) add("direct", 1);
   if (parameters_.aggregate != defaults.aggregate) add("aggregate", parameters_.aggregate);

@@ -11,6 +11,7 @@
 
 #include "alltoall/digits.hpp"
 #include "alltoall/exchange.hpp"
+#include "hierarchy/groups.hpp"
 #include "hierarchy/local_blocks.hpp"
 #include "plan/plan.hpp"
 
@@ -25,7 +26,7 @@ struct Parameters {
   int radix = 2;        ///< Bruck: 2 to the number of ranks or more
   int window = 0;       ///< isend: messages each way under way at once; 0: all
   int arity = 8;        ///< fat-tree: members under a switch, switches under the next
-  int leaders = 1;      ///< leader: a node's ranks that talk to the network, at most all of them
+  int leaders = 1;      ///< leader: a node's ranks that talk to the network; see parse_leaders()
   int cores = 0;        ///< sa, rd: likewise; 0: all of them
   bool direct = false;  ///< inside a node, read peers' inputs where they lie instead of staging
   std::uint64_t aggregate = kEverything;   ///< schemes: larger blocks go straight to their ranks
@@ -77,7 +78,7 @@ struct Memory {
 /// value.
 class Algorithm {
  public:
-  /// Reads "bruck", "bruck:radix=4", "sa", "sa:between=bruck,radix=4", "leader:leaders=2,direct=1".
+  /// Reads "bruck", "bruck:radix=4", "sa", "sa:between=bruck,radix=4", "leader:leaders=sockets".
   /// UsageError names what is unknown and lists what there is.
   static Algorithm parse(std::string_view text);
 
@@ -120,8 +121,8 @@ class Algorithm {
 
 /// Every flat algorithm (Bruck with radix 2, 3, 4, 8 where that makes a difference on `ranks`
 /// ranks, isend with windows, fat-tree of two arities) and every scheme with each of them between
-/// nodes, with 1, 2 and all leaders or cores, direct and staged: what `weft check` proves. Without
-/// those that refuse the collective.
+/// nodes, with 1, 2 and all leaders or cores, or a leader a socket, direct and staged: what `weft
+/// check` proves. Without those that refuse the collective.
 std::vector<Algorithm> variants(int ranks,
                                 plan::Collective collective = plan::Collective::alltoall);
 

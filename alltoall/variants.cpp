@@ -45,6 +45,7 @@ std::vector<std::string> scheme_variants(const Scheme& scheme, int ranks) {
   if (!leads && narrows) widths.emplace_back("cores=1");
   if (narrows && ranks > 2) widths.emplace_back(leads ? "leaders=2" : "cores=2");
   if (leads && ranks > 1) widths.push_back(fmt::format("leaders={}", ranks));
+  if (leads && ranks > 2) widths.emplace_back("leaders=sockets");
   std::vector<std::string> list;
   for (const std::string& width : widths) {
     list.push_back(width);

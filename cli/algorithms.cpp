@@ -58,11 +58,13 @@ std::string list_algorithms() {
   add(alltoall::flat_algorithms());
   add(alltoall::schemes());
   text +=
-      "  sa, rd and leader take :between=ALGORITHM (the step between nodes, isend unless said),\n"
-      "  :direct=1 (read peers' buffers in place) and :aggregate=BYTES (larger blocks go straight\n"
-      "  to their ranks); leader takes :leaders=K, sa and rd :cores=K (the ranks of a node that\n"
-      "  talk to the network); bruck :radix=R, isend :window=W and fat-tree :arity=A, between\n"
-      "  nodes too. bruck is not for alltoallv. Example: leader:leaders=2,between=bruck,radix=4\n"
+      "  sa, rd, leader and two-step take :between=ALGORITHM (the step between nodes, isend "
+      "unless\n"
+      "  said), :direct=1 (read peers' buffers in place) and :aggregate=BYTES (larger blocks go\n"
+      "  straight to their ranks); leader takes :leaders=K, or all, or sockets (one each), sa and\n"
+      "  rd :cores=K (the ranks of a node that talk to the network); bruck :radix=R, isend\n"
+      "  :window=W and fat-tree :arity=A, between nodes too. bruck is not for alltoallv. Example:\n"
+      "  leader:leaders=2,between=bruck,radix=4\n"
       "Of the others:\n";
   for (const Collective collective : plan::all_collectives()) {
     if (is_alltoall(collective)) continue;

@@ -4,6 +4,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "hierarchy/domains.hpp"
 
 namespace weft::cli {
 
@@ -96,6 +97,8 @@ hierarchy::Machine parse_machine(std::string_view text, int most_ranks) {
 void MachineOptions::add_to(CLI::App& command) {
   command.add_option("--nodes", nodes, "Number of nodes")->type_name("N");
   command.add_option("--ppn", ppn, "Ranks on each node")->type_name("P");
+  command.add_option("--sockets", sockets, "Sockets of each node, its ranks in blocks [1]")
+      ->type_name("S");
   command
       .add_option("--placement", placement,
                   "block: a node's ranks are neighbours; cyclic: ranks are dealt out to\n"
@@ -104,15 +107,16 @@ void MachineOptions::add_to(CLI::App& command) {
   command
       .add_option("--machine", machine,
                   "Any placement: 3x4, 3x4:cyclic, 1+3+4 (ranks a node) or 0,1,0,1\n"
-                  "(the node of each rank)")
+                  "(the node of each rank); with sockets 3x2x4, or 1+3+4/2")
       ->type_name("M");
 }
 
 hierarchy::Machine MachineOptions::read(int most_ranks) const {
   if (machine) {
-    if (nodes || ppn || placement) {
-      throw_usage("--machine={}: says it all; not together with --nodes, --ppn or --placement",
-                  *machine);
+    if (nodes || ppn || sockets || placement) {
+      throw_usage(
+          "--machine={}: says it all; not together with --nodes, --ppn, --sockets or --placement",
+          *machine);
     }
     return parse_machine(*machine, most_ranks);
   }
@@ -128,8 +132,11 @@ hierarchy::Machine MachineOptions::read(int most_ranks) const {
   }
   const bool cyclic =
       placement && parse_choice("--placement", *placement, {"block", "cyclic"}) == 1;
-  return cyclic ? hierarchy::Machine::cyclic(count, width)
-                : hierarchy::Machine::uniform(count, width);
+  const auto nodes_alone =
+      cyclic ? hierarchy::Machine::cyclic(count, width) : hierarchy::Machine::uniform(count, width);
+  if (!sockets) return nodes_alone;
+  return hierarchy::in_blocks(
+      nodes_alone, static_cast<int>(env::parse_integer("--sockets", *sockets, 1, width)));
 }
 
 }  // namespace weft::cli

@@ -55,15 +55,16 @@ inline constexpr std::array<std::string_view, 3> kOperations = {"commutative", "
 std::string_view operation_of(const plan::Problem& problem);
 std::optional<std::uint64_t> parse_stride(const Text& text);
 
-/// The two ways to say a machine: --machine, or --nodes with --ppn and --placement.
+/// The two ways to say a machine: --machine, or --nodes with --ppn, --sockets and --placement.
 struct MachineOptions {
   Text machine;
   Text nodes;
   Text ppn;
+  Text sockets;
   Text placement;
 
   void add_to(CLI::App& command);
-  bool given() const { return machine || nodes || ppn || placement; }
+  bool given() const { return machine || nodes || ppn || sockets || placement; }
   /// Of at most so many ranks.
   hierarchy::Machine read(int most_ranks = kMostRanks) const;
 };

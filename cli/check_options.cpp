@@ -127,12 +127,14 @@ void add_options(CLI::App& command, CheckOptions& options) {
   command
       .add_option("--placements", options.placements,
                   "Placements for each number of ranks: even blocks, cyclic, uneven\n"
-                  "blocks, one rank a node, one node, then random ones [6]")
+                  "blocks, one rank a node, one node, then random ones, half of them with\n"
+                  "sockets [6]")
       ->type_name("N");
   command.add_option("--seed", options.seed, "Seed of the random placements [1]")->type_name("N");
   several("--machine", options.machines,
           "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 (ranks a\n"
-          "node) or 0,1,0,1 (the node of each rank) (repeatable)")
+          "node) or 0,1,0,1 (the node of each rank), with sockets 3x2x4 or 1+3+4/2\n"
+          "(repeatable)")
       ->type_name("M");
   several("--algorithm", options.algorithms,
           "This one alone (repeatable) [every variant of every algorithm]")

@@ -27,12 +27,22 @@ Machine staircase(int ranks) {
   return Machine::uneven(sizes);
 }
 
-/// Each rank on any of up to `ranks` nodes. The distributions of the standard library differ
-/// between systems; its engines do not.
+/// The distributions of the standard library differ between systems; its engines do not.
+int draw_below(int limit, std::mt19937_64& engine) {
+  return static_cast<int>(engine() % static_cast<std::uint64_t>(limit));
+}
+
+/// Each rank in any of up to 4 domains of its node.
+Machine with_random_domains(const Machine& machine, std::mt19937_64& engine) {
+  const int most = 1 + draw_below(4, engine);
+  std::vector<int> labels(static_cast<std::size_t>(machine.ranks()));
+  for (int& label : labels) label = draw_below(most, engine);
+  return machine.with_domains(labels);
+}
+
+/// Each rank on any of up to `ranks` nodes.
 Machine random_machine(int ranks, std::mt19937_64& engine) {
-  const auto below = [&engine](int limit) {
-    return static_cast<int>(engine() % static_cast<std::uint64_t>(limit));
-  };
+  const auto below = [&engine](int limit) { return draw_below(limit, engine); };
   const int most_nodes = 1 + below(ranks);
   std::vector<int> node_of_rank(static_cast<std::size_t>(ranks));
   for (int& node : node_of_rank) node = below(most_nodes);
@@ -63,7 +73,8 @@ std::vector<Machine> placements(int ranks, int count, std::uint64_t seed) {
   std::mt19937_64 engine(seed * 1'000'003 + static_cast<std::uint64_t>(ranks));
   // A few ranks have few placements: draws that bring nothing new come to an end.
   for (int draws = 0; static_cast<int>(list.size()) < count && draws < 100 + 10 * count; ++draws) {
-    add(random_machine(ranks, engine));
+    const Machine machine = random_machine(ranks, engine);
+    add(ranks > 2 && draws % 2 == 0 ? with_random_domains(machine, engine) : machine);
   }
   return list;
 }

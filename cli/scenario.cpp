@@ -15,7 +15,7 @@ hierarchy::Machine read_machine(const ScenarioOptions& options) {
   if (options.uneven) {
     if (machine.given()) {
       throw_usage(
-          "--uneven={}: says it all; not together with --machine, --nodes, --ppn or "
+          "--uneven={}: says it all; not together with --machine, --nodes, --ppn, --sockets or "
           "--placement",
           *options.uneven);
     }

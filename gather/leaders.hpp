@@ -6,9 +6,9 @@
 
 namespace weft::gather {
 
-/// The ranks of each node in up to k groups of neighbours, by place. The c-th groups of all nodes
-/// are a column, whose leaders talk to one another. Where a node has fewer groups than others, its
-/// leaders stand in for those that it lacks, with nobody to speak for.
+/// The ranks of each node in up to k groups of neighbours, by place, or by socket. The c-th groups
+/// of all nodes are a column, whose leaders talk to one another. Where a node has fewer groups than
+/// others, its leaders stand in for those that it lacks, with nobody to speak for.
 class Leaders {
  public:
   /// The group of `root` is led by it (-1: there is none), the others by their first ranks. The

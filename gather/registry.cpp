@@ -126,9 +126,7 @@ void Algorithm::set(std::string_view text, const Setting& setting) {
   } else if (key == "segment") {
     parameters_.segment = env::parse_bytes(what, value, 0, 1ull << 62);
   } else if (key == "leaders") {
-    parameters_.leaders = value == "all"
-                              ? kAllLeaders
-                              : static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
+    parameters_.leaders = hierarchy::parse_leaders(what, value);
   } else if (key == "between") {
     parameters_.between = unless_default(find_or_refuse(table.flat, what, value), table.flat);
   } else {
@@ -154,10 +152,8 @@ std::string Algorithm::name() const {
   const auto add = [&](std::string_view key, const auto& value) {
     settings += fmt::format("{}{}={}", settings.empty() ? ":" : ",", key, value);
   };
-  if (parameters_.leaders == kAllLeaders) {
-    add("leaders", "all");
-  } else if (parameters_.leaders != defaults.leaders) {
-    add("leaders", parameters_.leaders);
+  if (parameters_.leaders != defaults.leaders) {
+    add("leaders", hierarchy::leaders_text(parameters_.leaders));
   }
   if (parameters_.between != nullptr) add("between", parameters_.between->name);
   if (parameters_.inside != nullptr) add("inside", parameters_.inside->name);

@@ -2,7 +2,6 @@
 // tables.cpp are the only place that lists them.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "base/settings.hpp"
 #include "gather/fragments.hpp"
 #include "gather/meeting.hpp"
+#include "hierarchy/groups.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
@@ -20,13 +20,11 @@ namespace weft::gather {
 struct FlatAlgorithm;
 struct InsideAlgorithm;
 
-inline constexpr int kAllLeaders = std::numeric_limits<int>::max();
-
 /// What can be set. An algorithm says which of these it reads; the others keep their defaults.
 struct Parameters {
   int radix = 2;              ///< of binomial trees, Bruck and dissemination: 2 or more
   std::uint64_t segment = 0;  ///< bytes that are passed on while the next come; 0: all at once
-  int leaders = 1;            ///< a node's ranks that talk to the network; kAllLeaders: "all"
+  int leaders = 1;            ///< a node's ranks that talk to the network; see parse_leaders()
   const FlatAlgorithm* between = nullptr;   ///< hierarchical: the step between nodes
   const InsideAlgorithm* inside = nullptr;  ///< hierarchical: the step inside nodes
 
@@ -78,7 +76,8 @@ const Table& table_of(plan::Collective collective);
 class Algorithm {
  public:
   /// Reads "binomial", "chain:segment=8192", "leader:leaders=2,between=ring,inside=binomial",
-  /// "leader:leaders=all". UsageError names what is unknown and lists what there is.
+  /// "leader:leaders=all", "leader:leaders=sockets". UsageError names what is unknown and lists
+  /// what there is.
   static Algorithm parse(plan::Collective collective, std::string_view text);
 
   /// Canonical: parse(collective(), name()) == *this, defaults are left out.
@@ -106,8 +105,8 @@ class Algorithm {
 };
 
 /// Every flat algorithm (with radices that make a difference on `ranks` ranks, and with segments of
-/// `segment_bytes`) and every scheme with 1, 2 and all leaders and with each step between and each
-/// step inside nodes: what `weft check` proves.
+/// `segment_bytes`) and every scheme with 1, 2, all leaders, one a socket, and with each step
+/// between and each step inside nodes: what `weft check` proves.
 std::vector<Algorithm> variants(plan::Collective collective, int ranks,
                                 std::uint64_t segment_bytes = 8192);
 

@@ -55,6 +55,7 @@ std::vector<Algorithm> variants(plan::Collective collective, int ranks,
     std::vector<std::string> leaders = {""};
     if (scheme.reads_leaders && ranks > 2) leaders.emplace_back(",leaders=2");
     if (scheme.reads_leaders && ranks > 1) leaders.emplace_back(",leaders=all");
+    if (scheme.reads_leaders && ranks > 2) leaders.emplace_back(",leaders=sockets");
     for (const std::string& count : leaders) {
       for (const std::string& steps : steps_of(table, scheme, ranks, segment_bytes)) {
         add(scheme.name, count + steps);

@@ -13,7 +13,6 @@ using plan::Collective;
 
 namespace {
 
-constexpr std::int64_t kMostRanks = kAllLeaders;
 constexpr std::uint64_t kMostBytes = 1ull << 62;
 
 template <class Table>
@@ -173,9 +172,7 @@ void Algorithm::set(std::string_view text, std::string_view key, std::string_vie
   } else if (key == "latency" && (between || reads_latency())) {
     parameters_.latency = env::parse_bytes(what, value, 0, kMostBytes >> 22);
   } else if (key == "leaders" && scheme_ != nullptr && scheme_->reads_leaders) {
-    parameters_.leaders = value == "all"
-                              ? kAllLeaders
-                              : static_cast<int>(env::parse_integer(what, value, 1, kMostRanks));
+    parameters_.leaders = hierarchy::parse_leaders(what, value);
   } else if (key == "direct" && scheme_ != nullptr && scheme_->reads_direct) {
     parameters_.direct = env::parse_flag(what, value);
   } else if (key == "between" && between) {
@@ -212,10 +209,8 @@ std::string Algorithm::name() const {
   const auto add = [&](std::string_view key, const auto& value) {
     settings += fmt::format("{}{}={}", settings.empty() ? ":" : ",", key, value);
   };
-  if (parameters_.leaders == kAllLeaders) {
-    add("leaders", "all");
-  } else if (parameters_.leaders != defaults.leaders) {
-    add("leaders", parameters_.leaders);
+  if (parameters_.leaders != defaults.leaders) {
+    add("leaders", hierarchy::leaders_text(parameters_.leaders));
   }
   if (parameters_.direct != defaults.direct) add("direct", 1);
   if (parameters_.between != defaults.between) add("between", parameters_.between->name);

@@ -14,6 +14,10 @@
 // another. For a reduce, places on the root's node are counted from the root, so that a single
 // leader there is the root.
 //
+// With leaders=sockets K is the most sockets that any node has; the first rank of the i-th socket
+// leads the i-th part, where there are fewer the i-th modulo their number. For a reduce the root
+// leads its own, which is the first on its node.
+//
 // With N nodes of P ranks, vectors of n bytes that K parts divide evenly, R(x) what `between` costs
 // for N members and x bytes; each stage rounded up to 64 bytes:
 //   rounds    those of `between`, K leaders at the same time
@@ -55,8 +59,10 @@ class LeaderReduce {
         nodes_(machine, self_),
         root_node_(nodes_.index_of_node_of(problem.root)),
         root_place_(machine.place_of(problem.root)),
+        sockets_(machine, nodes_, parameters.leaders, is_allreduce() ? -1 : problem.root),
         cut_(problem.block_bytes, problem.element_bytes,
-             std::min(parameters.leaders, nodes_.widest())),
+             sockets_.are_asked_for() ? sockets_.most()
+                                      : std::min(parameters.leaders, nodes_.widest())),
         vectors_(ledger, nodes_, problem.block_bytes, parameters.direct) {
     for (int part = 0; part < cut_.parts(); ++part) {
       if (cut_.part(part).bytes > 0) leaders_.insert(leader(nodes_.own(), part));
@@ -89,6 +95,7 @@ class LeaderReduce {
   bool takes_results() const { return is_allreduce() || self_ == problem_.root; }
 
   int leader(int node, int part) const {
+    if (sockets_.are_asked_for()) return sockets_.leader(node, part);
     const auto ranks = nodes_.ranks(node);
     const auto places = static_cast<int>(ranks.size());
     const int first = !is_allreduce() && node == root_node_ ? root_place_ : 0;
@@ -169,6 +176,7 @@ class LeaderReduce {
   const Nodes nodes_;
   const int root_node_;
   const int root_place_;
+  const SocketLeaders sockets_;
   const Cut cut_;
   SharedVectors vectors_;
   std::set<int> leaders_;  // of this node, with something to lead

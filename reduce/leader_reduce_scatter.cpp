@@ -8,7 +8,8 @@
 //
 // A block belongs to the class of its rank's place modulo K = min(k, ranks of the widest node);
 // class i is led by the rank at place i modulo P of each node. With every rank a leader, each has
-// its own block in the end and nothing is handed out.
+// its own block in the end and nothing is handed out. With leaders=sockets class i has the blocks
+// of the i-th sockets, whose first ranks lead it.
 //
 // With N nodes of P ranks, blocks of m bytes, K dividing P, R what `between` costs for N members
 // with blocks of P m / K bytes; each stage rounded up to 64 bytes:
@@ -26,6 +27,7 @@
 //
 // Source: Huang et al., "PiP-MColl", CLUSTER 2023, sections III-B and III-C (multi-object
 // reduce-scatter after a chunked local reduce).
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -60,10 +62,12 @@ class LeaderReduceScatter {
         parameters_(parameters),
         self_(ledger.builder().rank()),
         nodes_(machine, self_),
+        sockets_(machine, nodes_, parameters.leaders),
         vectors_(ledger, nodes_,
                  parameters.direct ? problem.input_bytes(self_) : vector_bytes(problem),
                  parameters.direct) {
-    const int count = std::min(parameters.leaders, nodes_.widest());
+    const int count =
+        sockets_.are_asked_for() ? sockets_.most() : std::min(parameters.leaders, nodes_.widest());
     std::vector<std::uint64_t> results(nodes_.own_ranks().size(), vectors_.stage_bytes());
     std::uint64_t staged = 0;
     for (int index = 0; index < count; ++index) {
@@ -71,13 +75,14 @@ class LeaderReduceScatter {
       made.staged_at = staged;
       staged += made.bytes;
       const int lead = leader(nodes_.own(), index);
-      auto& at = results[static_cast<std::size_t>(index) % results.size()];
+      auto& at = results[static_cast<std::size_t>(machine.place_of(lead))];
       made.results_at = at;
       if (made.bytes > 0) leaders_.insert(lead);
       if (needs_stage(made, lead)) at += round_up(own_bytes(made), plan::kSliceAlignment);
+      if (std::ranges::find(made.local, self_) != made.local.end()) own_class_ = index;
       classes_.push_back(std::move(made));
     }
-    const std::uint64_t own = results[static_cast<std::size_t>(nodes_.place()) % results.size()];
+    const std::uint64_t own = results[static_cast<std::size_t>(nodes_.place())];
     if (own > vectors_.stage_bytes()) {
       ledger.builder().allocate_stage(own - vectors_.stage_bytes());
     }
@@ -97,13 +102,11 @@ class LeaderReduceScatter {
   BlockClass make_class(int index, int count) const {
     BlockClass made;
     for (int node = 0; node < nodes_.count(); ++node) {
-      const auto ranks = nodes_.ranks(node);
       Block within{made.bytes, 0};
-      for (auto place = static_cast<std::size_t>(index); place < ranks.size();
-           place += static_cast<std::size_t>(count)) {
-        made.ranks.push_back(ranks[place]);
-        within.bytes += problem_.block(ranks[place]).bytes;
-        if (node == nodes_.own()) made.local.push_back(ranks[place]);
+      for (const int rank : ranks_of(node, index, count)) {
+        made.ranks.push_back(rank);
+        within.bytes += problem_.block(rank).bytes;
+        if (node == nodes_.own()) made.local.push_back(rank);
       }
       made.bytes += within.bytes;
       made.of_node.push_back(within);
@@ -111,8 +114,23 @@ class LeaderReduceScatter {
     return made;
   }
 
+  /// Whose blocks are in a class: those of a socket, or every count-th.
+  std::vector<int> ranks_of(int node, int index, int count) const {
+    if (sockets_.are_asked_for()) {
+      const auto ranks = sockets_.ranks(node, index);
+      return {ranks.begin(), ranks.end()};
+    }
+    std::vector<int> ranks;
+    for (auto place = static_cast<std::size_t>(index); place < nodes_.ranks(node).size();
+         place += static_cast<std::size_t>(count)) {
+      ranks.push_back(nodes_.ranks(node)[place]);
+    }
+    return ranks;
+  }
+
   const BlockClass& of(int index) const { return classes_[static_cast<std::size_t>(index)]; }
   int leader(int node, int index) const {
+    if (sockets_.are_asked_for()) return sockets_.leader(node, index);
     const auto ranks = nodes_.ranks(node);
     return ranks[static_cast<std::size_t>(index) % ranks.size()];
   }
@@ -211,9 +229,8 @@ class LeaderReduceScatter {
 
   void take() {
     if (output().empty()) return;
-    const int index = nodes_.place() % static_cast<int>(classes_.size());
-    const int from = leader(nodes_.own(), index);
-    const Slice block = result_of(self_, of(index), from);
+    const int from = leader(nodes_.own(), own_class_);
+    const Slice block = result_of(self_, of(own_class_), from);
     if (from != self_) ledger_.wait(from, std::array{block});
     if (block.space != Space::output) ledger_.copy(output(), block);
   }
@@ -223,8 +240,10 @@ class LeaderReduceScatter {
   const Parameters& parameters_;
   const int self_;
   const Nodes nodes_;
+  const SocketLeaders sockets_;
   SharedVectors vectors_;
   std::vector<BlockClass> classes_;
+  int own_class_ = 0;      // which has this rank's block
   std::set<int> leaders_;  // of this node, with something to lead
 };
 

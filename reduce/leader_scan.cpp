@@ -6,9 +6,9 @@
 //   its total --------------------------> sum of the nodes before          exscan between leaders
 //                                         Bi = that + its prefix           local
 //
-// Parts are led as in a leader reduce. With N nodes of P ranks in order, vectors of n bytes that K
-// = min(k, P) parts divide evenly, R(x) what the exscan between nodes costs for N members and x
-// bytes:
+// Parts are led as in a leader reduce, by sockets too. With N nodes of P ranks in order, vectors of
+// n bytes that K = min(k, P) parts divide evenly, R(x) what the exscan between nodes costs for N
+// members and x bytes:
 //   rounds    those of `between`
 //   messages  a leader those of R(n/K); other ranks none
 //   signals   a rank K to leaders (a leader K - 1), a leader P - 1 more
@@ -43,8 +43,10 @@ class LeaderScan {
         parameters_(parameters),
         self_(ledger.builder().rank()),
         nodes_(machine, self_),
+        sockets_(machine, nodes_, parameters.leaders),
         cut_(problem.block_bytes, problem.element_bytes,
-             std::min(parameters.leaders, nodes_.widest())),
+             sockets_.are_asked_for() ? sockets_.most()
+                                      : std::min(parameters.leaders, nodes_.widest())),
         vectors_(ledger, nodes_, problem.block_bytes, parameters.direct) {
     for (int part = 0; part < cut_.parts(); ++part) {
       const Block block = cut_.part(part);
@@ -73,6 +75,7 @@ class LeaderScan {
   bool is_scan() const { return problem_.collective == Collective::scan; }
   int places() const { return static_cast<int>(nodes_.own_ranks().size()); }
   int leader(int node, int part) const {
+    if (sockets_.are_asked_for()) return sockets_.leader(node, part);
     const auto ranks = nodes_.ranks(node);
     return ranks[static_cast<std::size_t>(part) * ranks.size() /
                  static_cast<std::size_t>(cut_.parts())];
@@ -182,6 +185,7 @@ class LeaderScan {
   const Parameters& parameters_;
   const int self_;
   const Nodes nodes_;
+  const SocketLeaders sockets_;
   const Cut cut_;
   SharedVectors vectors_;
   std::set<int> leaders_;  // of this node, with something to lead

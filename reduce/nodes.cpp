@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hierarchy/groups.hpp"
+
 namespace weft::reduce {
 
 namespace {
@@ -49,6 +51,32 @@ bool Nodes::are_runs() const {
   return std::ranges::all_of(nodes_, [](std::span<const int> ranks) {
     return ranks.back() - ranks.front() + 1 == size_of(ranks);
   });
+}
+
+SocketLeaders::SocketLeaders(const hierarchy::Machine& machine, const Nodes& nodes, int leaders,
+                             int root) {
+  if (leaders != hierarchy::kSocketLeaders) return;
+  by_node_.resize(static_cast<std::size_t>(nodes.count()));
+  for (const hierarchy::Group& group : hierarchy::groups(machine, leaders)) {
+    auto& here = by_node_[static_cast<std::size_t>(nodes.index_of_node_of(group.leader()))];
+    if (root >= 0 && std::ranges::binary_search(group.ranks, root)) {
+      here.insert(here.begin(), {root, group.ranks});
+    } else {
+      here.push_back({group.leader(), group.ranks});
+    }
+  }
+}
+
+int SocketLeaders::most() const {
+  std::size_t most = 0;
+  for (const auto& sockets : by_node_) most = std::max(most, sockets.size());
+  return static_cast<int>(most);
+}
+
+std::span<const int> SocketLeaders::ranks(int node, int socket) const {
+  const auto& here = by_node_[static_cast<std::size_t>(node)];
+  if (socket >= static_cast<int>(here.size())) return {};
+  return here[static_cast<std::size_t>(socket)].ranks;
 }
 
 }  // namespace weft::reduce

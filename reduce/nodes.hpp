@@ -38,4 +38,30 @@ class Nodes {
   int place_ = 0;
 };
 
+/// The leaders where each socket has one: the first of its ranks.
+class SocketLeaders {
+ public:
+  /// None unless `leaders` is kSocketLeaders. The root (-1: there is none) leads its own socket,
+  /// which comes first on its node. The machine must live longer.
+  SocketLeaders(const hierarchy::Machine& machine, const Nodes& nodes, int leaders, int root = -1);
+
+  bool are_asked_for() const { return !by_node_.empty(); }
+  /// The most that any node has.
+  int most() const;
+  /// Who leads part `part` on a node; where a node has fewer, some lead several.
+  int leader(int node, int part) const {
+    const auto& here = by_node_[static_cast<std::size_t>(node)];
+    return here[static_cast<std::size_t>(part) % here.size()].leader;
+  }
+  /// The ranks of the socket of a node; none where it has fewer.
+  std::span<const int> ranks(int node, int socket) const;
+
+ private:
+  struct Socket {
+    int leader;
+    std::span<const int> ranks;
+  };
+  std::vector<std::vector<Socket>> by_node_;
+};
+
 }  // namespace weft::reduce

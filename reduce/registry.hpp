@@ -2,13 +2,13 @@
 // them.
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hierarchy/groups.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
@@ -19,13 +19,11 @@ namespace weft::reduce {
 
 struct FlatAlgorithm;
 
-inline constexpr int kAllLeaders = std::numeric_limits<int>::max();
-
 /// What can be set. An algorithm says which of these it reads; the others keep their defaults.
 struct Parameters {
   std::uint64_t segment = 0;     ///< bytes of a message at most; 0: whole vectors or blocks
   std::uint64_t latency = 4096;  ///< adaptive: bytes that cross the network while one starts
-  int leaders = 1;               ///< ranks of a node that talk to the network; kAllLeaders: "all"
+  int leaders = 1;               ///< a node's ranks that talk to the network: parse_leaders()
   bool direct = false;  ///< inside a node, read peers' inputs where they lie instead of staging
   const FlatAlgorithm* between = nullptr;  ///< the step between nodes; null: the first
 
@@ -66,7 +64,8 @@ std::span<const Scheme> schemes();
 class Algorithm {
  public:
   /// Reads "binomial", "chain:segment=8192", "leader:leaders=2,between=ring",
-  /// "leader:leaders=all". UsageError names what is unknown and lists what there is.
+  /// "leader:leaders=all", "leader:leaders=sockets". UsageError names what is unknown and lists
+  /// what there is.
   static Algorithm parse(plan::Collective collective, std::string_view text);
 
   /// Canonical: parse(collective(), name()) == *this, defaults are left out.
@@ -103,8 +102,8 @@ class Algorithm {
 };
 
 /// Every flat algorithm (in segments of `segment` bytes too where it reads that) and every scheme
-/// with each of them between nodes, with 1, 2 and all leaders, direct and staged: what `weft check`
-/// proves. Those that a problem or machine refuses are among them.
+/// with each of them between nodes, with 1, 2, all leaders and one a socket, direct and staged:
+/// what `weft check` proves. Those that a problem or machine refuses are among them.
 std::vector<Algorithm> variants(plan::Collective collective, int ranks,
                                 std::uint64_t segment = 4096);
 

@@ -35,6 +35,7 @@ std::vector<Algorithm> variants(Collective collective, int ranks, std::uint64_t 
   std::vector<std::string_view> leaders = {"1"};
   if (ranks > 2) leaders.push_back("2");
   if (ranks > 1) leaders.push_back("all");
+  if (ranks > 2) leaders.push_back("sockets");
   for (const Scheme& scheme : schemes()) {
     if (scheme.collective != collective) continue;
     const auto steps =

@@ -23,12 +23,25 @@ struct Extra {
   std::string_view text;
   int from_ranks = 0;  // of the widest node
   std::uint64_t from_bytes = 0;
+  bool by_sockets = false;  // only where a node has several
 };
+constexpr Extra by_sockets(std::string_view text) {
+  return {text, 0, 0, true};
+}
+/// The scheme that without sockets is another.
+constexpr std::string_view kTwoStep = "two-step";
 
 constexpr Extra kAlltoall[] = {
-    {"bruck:radix=4"},        {"sa:between=bruck"},    {"rd:between=bruck"},
-    {"leader:between=bruck"}, {"leader:leaders=2", 3}, {"leader:leaders=4", 5},
+    {"bruck:radix=4"},
+    {"sa:between=bruck"},
+    {"rd:between=bruck"},
+    {"leader:between=bruck"},
+    {"leader:leaders=2", 3},
+    {"leader:leaders=4", 5},
     {"sa:cores=2", 5},
+    by_sockets("leader:leaders=sockets"),
+    by_sockets("leader:leaders=sockets,between=bruck"),
+    by_sockets("two-step:between=bruck"),
 };
 constexpr Extra kBroadcast[] = {
     {"binomial:radix=4"},
@@ -37,12 +50,19 @@ constexpr Extra kBroadcast[] = {
     {"chain:segment=8192", 0, kPipelined},
     {"binary:segment=8192", 0, kPipelined},
     {"leader:segment=131072", 0, kPipelined},
+    by_sockets("leader:leaders=sockets"),
 };
-constexpr Extra kOneToAll[] = {
-    {"binomial:radix=4"}, {"leader:between=sequential"}, {"leader:leaders=all"}};
+constexpr Extra kOneToAll[] = {{"binomial:radix=4"},
+                               {"leader:between=sequential"},
+                               {"leader:leaders=all"},
+                               by_sockets("leader:leaders=sockets")};
 constexpr Extra kAllgather[] = {
-    {"leader:between=bruck"}, {"leader:between=doubling"},          {"leader:leaders=all"},
-    {"bruck:radix=4"},        {"leader:leaders=all,between=bruck"},
+    {"leader:between=bruck"},
+    {"leader:between=doubling"},
+    {"leader:leaders=all"},
+    {"bruck:radix=4"},
+    {"leader:leaders=all,between=bruck"},
+    by_sockets("leader:leaders=sockets"),
 };
 constexpr Extra kBarrier[] = {{"dissemination:radix=4"}, {"leader:between=tournament"}};
 constexpr Extra kReduce[] = {
@@ -51,6 +71,7 @@ constexpr Extra kReduce[] = {
     {"leader:leaders=all,between=halving-doubling"},
     {"chain:segment=8192", 0, kPipelined},
     {"binary:segment=8192", 0, kPipelined},
+    by_sockets("leader:leaders=sockets"),
 };
 constexpr Extra kAllreduce[] = {
     {"leader:leaders=all"},
@@ -58,10 +79,13 @@ constexpr Extra kAllreduce[] = {
     {"leader:leaders=all,between=halving-doubling"},
     {"leader:leaders=all,between=ring"},
     {"neighbour-ring:segment=8192", 0, kPipelined},
+    by_sockets("leader:leaders=sockets"),
+    by_sockets("leader:leaders=sockets,between=halving-doubling"),
 };
 constexpr Extra kReduceScatter[] = {{"leader:leaders=all"},
-                                    {"leader:leaders=all,between=pairwise"}};
-constexpr Extra kScan[] = {{"leader:between=chain"}};
+                                    {"leader:leaders=all,between=pairwise"},
+                                    by_sockets("leader:leaders=sockets")};
+constexpr Extra kScan[] = {{"leader:between=chain"}, by_sockets("leader:leaders=sockets")};
 
 std::span<const Extra> extras_of(Collective collective) {
   switch (collective) {
@@ -140,9 +164,12 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
     list.push_back(std::move(algorithm));
   };
   for (const auto name : names.flat) add(name, false);
-  for (const auto name : names.schemes) add(name, true);
+  for (const auto name : names.schemes) {
+    if (name != kTwoStep || facts.machine.has_domains()) add(name, true);
+  }
   for (const Extra& extra : extras_of(collective)) {
     if (facts.machine.widest() < extra.from_ranks || bytes < extra.from_bytes) continue;
+    if (extra.by_sockets && !facts.machine.has_domains()) continue;
     const auto name = extra.text.substr(0, extra.text.find(':'));
     add(extra.text, std::ranges::find(names.schemes, name) != names.schemes.end());
   }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/env.hpp"
+#include "tests/hierarchy/any_machine.hpp"
 
 namespace weft::alltoall {
 
@@ -148,7 +149,8 @@ hierarchy::Machine any_wide_machine(int most_ranks, int most_nodes) {
                                                    : static_cast<int>(draw % nodes * (draw % 2)));
   }
   if (!interleaved) std::ranges::sort(node_of_rank);
-  return hierarchy::Machine(std::move(node_of_rank));
+  const hierarchy::Machine machine(std::move(node_of_rank));
+  return *rc::gen::arbitrary<bool>().as("domains") ? hierarchy::with_any_domains(machine) : machine;
 }
 
 }  // namespace weft::alltoall

@@ -32,7 +32,7 @@ std::string any_aggregate();
 /// Runs `property` on `draws` draws, a hundred times as many with WEFT_LONG_TESTS=1.
 void check_property(const std::function<void()>& property, int draws);
 
-/// Any placement of up to `most_ranks` ranks on up to `most_nodes` nodes.
+/// Any placement of up to `most_ranks` ranks on up to `most_nodes` nodes, half with domains.
 hierarchy::Machine any_wide_machine(int most_ranks, int most_nodes);
 
 }  // namespace weft::alltoall

@@ -33,6 +33,8 @@ TEST(Registry, NamesAreCanonical) {
   EXPECT_EQ(Algorithm::parse("sa:window=3,aggregate=64K,cores=2").name(),
             "sa:cores=2,aggregate=65536,window=3");
   EXPECT_EQ(Algorithm::parse("fat-tree:arity=8").name(), "fat-tree");
+  EXPECT_EQ(Algorithm::parse("leader:leaders=all").name(), "leader:leaders=all");
+  EXPECT_EQ(Algorithm::parse("leader:leaders=sockets").name(), "leader:leaders=sockets");
   EXPECT_EQ(Algorithm::parse("rd:radix=8,between=bruck,direct=yes").name(),
             "rd:direct=1,between=bruck,radix=8");
   EXPECT_FALSE(Algorithm::parse("sa") == Algorithm::parse("rd"));
@@ -84,7 +86,8 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(error("bruck:radix=1"),
             "algorithm 'bruck:radix=1': radix=1: not a whole number from 2 to 2147483647");
   EXPECT_EQ(error("leader:leaders=0"),
-            "algorithm 'leader:leaders=0': leaders=0: not a whole number from 1 to 2147483647");
+            "algorithm 'leader:leaders=0': leaders=0: not a whole number from 1 to 2147483647, all "
+            "or sockets");
   EXPECT_EQ(error("sa:direct=2"),
             "algorithm 'sa:direct=2': direct=2: not one of 1, yes, on, true, 0, no, off, false");
   EXPECT_EQ(error("sa:direct=1,direct=0"),

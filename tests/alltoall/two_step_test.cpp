@@ -164,6 +164,32 @@ TEST(TwoStepCost, OnEqualSocketsIsShort) {
   }
 }
 
+// The closed forms of leader.cpp, where every socket is a group.
+RC_GTEST_PROP(LeadersBySocket, CostTheClosedForm, ()) {
+  const auto machine = any_machine();
+  const auto sheet = sheet_of("leader:leaders=sockets", machine);
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    const auto local = machine.ranks_on(machine.node_of(rank));
+    const std::uint64_t p = local.size();
+    const auto g = static_cast<std::uint64_t>(size_of_domain(machine, rank));
+    const std::uint64_t remote = static_cast<std::uint64_t>(machine.ranks()) - p;
+    const bool leads = position(machine, rank) == 0;
+    const bool shared = g > 1 && remote > 0;
+    plan::Cost should;
+    if (leads) {
+      should.messages =
+          static_cast<std::uint64_t>(machine.domains() - machine.domains_on(machine.node_of(rank)));
+      should.wire_bytes = g * remote * kBlock;
+    }
+    should.copied_bytes = (2 * p - 1 + (shared ? 2 * remote : 0)) * kBlock;
+    should.stage_bytes =
+        rounded((p - 1) * kBlock) + (shared && leads ? 2 * rounded(g * remote * kBlock) : 0);
+    should.signals = p - 1 + (shared ? (leads ? g - 1 : 1) : 0);
+    const std::string text = difference(sheet.by_rank[rank], should);
+    if (!text.empty()) RC_FAIL(fmt::format("{}, rank {}: {}", to_string(machine), rank, text));
+  }
+}
+
 TEST(TwoStep, CrossesSocketsByRelaysAlone) {
   const auto machine = Machine::parse("2x2x4");
   const auto crossing = [&](std::string_view name) {

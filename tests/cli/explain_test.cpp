@@ -1,4 +1,5 @@
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,22 @@ TEST(Explain, SaysWhatTheChoiceFinds) {
       EXPECT_EQ(candidate.at("breakdown_us").at(dominant), most);
     }
   }
+}
+
+TEST(Explain, TakesSchemesBySocketsWhereThereAreSome) {
+  const auto names = [](const std::string& machine) {
+    const auto found = found_by("explain alltoall " + machine + " --nic mt25208 --bytes 64");
+    std::set<std::string> seen = {found.at("machine").get<std::string>()};
+    for (const auto& one : found.at("results")[0].at("candidates"))
+      seen.insert(one.at("algorithm"));
+    return seen;
+  };
+  const auto without = names("--nodes 2 --ppn 8");
+  EXPECT_FALSE(without.contains("two-step") || without.contains("leader:leaders=sockets"));
+  const auto with = names("--nodes 2 --ppn 8 --sockets 2");
+  EXPECT_TRUE(with.contains("2x2x4"));
+  EXPECT_TRUE(with.contains("two-step") && with.contains("leader:leaders=sockets"));
+  EXPECT_EQ(names("--machine 2x2x4"), with);
 }
 
 TEST(Explain, PrintsATableTheChoiceAndWhy) {

@@ -104,6 +104,9 @@ TEST(Plan, PlacesRanksAsAsked) {
   EXPECT_EQ(machine_of({}), "2x3");
   EXPECT_EQ(machine_of({"--placement", "block"}), "2x3");
   EXPECT_EQ(machine_of({"--placement", "cyclic"}), "2x3:cyclic");
+  EXPECT_EQ(machine_of({"--sockets", "3"}), "2x3x1");
+  EXPECT_EQ(machine_of({"--sockets", "2", "--placement", "cyclic"}), "2x3:cyclic/2");
+  EXPECT_EQ(machine_of({"--sockets", "1"}), "2x3");
 }
 
 TEST(Plan, TellsProgramsTheSame) {

@@ -62,12 +62,17 @@ const Mistake kMistakes[] = {
     {"plan alltoall --algorithm sa --nodes 3 --ppn 4 --placement diagonal --bytes 8",
      "--placement=diagonal: not one of block, cyclic"},
     {"plan alltoall --algorithm sa --machine 3x4 --ppn 4",
-     "--machine=3x4: says it all; not together with --nodes, --ppn or --placement"},
+     "--machine=3x4: says it all; not together with --nodes, --ppn, --sockets or "
+     "--placement"},
+    {"plan alltoall --algorithm sa --nodes 3 --ppn 4 --sockets 5 --bytes 8",
+     "--sockets=5: not a whole number from 1 to 4"},
     {"plan alltoall --algorithm sa --machine 65x64 --bytes 8",
      "--machine=65x64: has 4160 ranks, at most 4096 are allowed"},
     {"plan alltoall --algorithm sa --machine 3y4",
-     "machine '3y4': not NODESxRANKS (3x4), NODESxRANKS:cyclic, ranks a node joined by + (1+3+4), "
-     "or the node of each rank (0,1,0,1) without gaps, of at most 1048576 ranks"},
+     "machine '3y4': not NODESxRANKS (3x4), NODESxRANKS:cyclic, NODESxSOCKETSxRANKS (3x2x4), ranks "
+     "a node joined by + (1+3+4), or the node of each rank (0,1,0,1) without gaps, of at most "
+     "1048576 ranks; behind any of these the sockets of a node: /2 (in blocks), /2:cyclic, or "
+     "/0,0,1,1 (of each rank)"},
     {"plan alltoall --algorithm sa --machine 3x4", "--bytes, the size of a block, is missing"},
     {"plan alltoall --algorithm sa --machine 3x4 --bytes 5q",
      "--bytes=5q: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},

@@ -69,7 +69,8 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
             "algorithm 'leader:inside=staged': inside=staged: not one of sequential, binomial, "
             "binary");
   EXPECT_EQ(error(Collective::gather, "leader:leaders=0"),
-            "algorithm 'leader:leaders=0': leaders=0: not a whole number from 1 to 2147483647");
+            "algorithm 'leader:leaders=0': leaders=0: not a whole number from 1 to 2147483647, all "
+            "or sockets");
   EXPECT_EQ(error(Collective::gather, "chain:segment=1,segment=2"),
             "algorithm 'chain:segment=1,segment=2': parameter 'segment' is there twice");
   EXPECT_EQ(error(Collective::gather, "chain:segment"),

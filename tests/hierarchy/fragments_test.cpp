@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/error.hpp"
 #include "hierarchy/groups.hpp"
 #include "hierarchy/moves.hpp"
 #include "tests/hierarchy/any_machine.hpp"
@@ -32,6 +33,33 @@ RC_GTEST_PROP(Groups, CoverEveryNodeEvenly, ()) {
     RC_ASSERT(count[node] == std::min(leaders, static_cast<int>(ranks.size())));
   }
   RC_ASSERT(covered == by_node);
+}
+
+RC_GTEST_PROP(Groups, BySocketAreTheDomains, ()) {
+  const Machine machine = any_machine();
+  const auto made = groups(machine, kSocketLeaders);
+  RC_ASSERT(static_cast<int>(made.size()) == machine.domains());
+  for (int domain = 0; domain < machine.domains(); ++domain) {
+    const Group& group = made[domain];
+    RC_ASSERT(std::ranges::equal(group.ranks, machine.ranks_in(domain)));
+    RC_ASSERT(group.node == machine.node_of(group.leader()));
+  }
+}
+
+TEST(Groups, AreAskedForByNumberOrByName) {
+  for (const int leaders : {1, 2, 1000, kAllLeaders, kSocketLeaders}) {
+    EXPECT_EQ(parse_leaders("leaders", leaders_text(leaders)), leaders);
+  }
+  for (const char* bad : {"", "0", "-1", "some", "2147483648"}) {
+    try {
+      parse_leaders("leaders", bad);
+      FAIL() << bad;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "leaders=" + std::string(bad) +
+                    ": not a whole number from 1 to 2147483647, all or sockets");
+    }
+  }
 }
 
 RC_GTEST_PROP(Peers, BeginAfterTheRankAndLeaveItOut, ()) {

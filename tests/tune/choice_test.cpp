@@ -33,7 +33,9 @@ RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   }
   for (const auto name : names.schemes) {
     const auto algorithm = parse_algorithm(problem.collective, name);
-    RC_ASSERT(has(name) == (machine.widest() > 1 && may_run(algorithm, problem, facts)));
+    const bool makes_a_difference =
+        machine.widest() > 1 && (name != "two-step" || machine.has_domains());
+    RC_ASSERT(has(name) == (makes_a_difference && may_run(algorithm, problem, facts)));
   }
 }
 
@@ -49,6 +51,24 @@ RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
   problem.collective = plan::Collective::alltoallv;
   RC_ASSERT(!candidates(problem, facts).empty());
   RC_ASSERT(std::ranges::none_of(candidates(problem, facts), passes_on));
+}
+
+TEST(Candidates, BySocketsAreForMachinesThatHaveSome) {
+  const auto has = [](plan::Collective collective, const char* text, std::string_view name) {
+    const auto machine = hierarchy::Machine::parse(text);
+    const plan::Problem problem{collective, machine.ranks(), 64, 64};
+    const auto list = candidates(problem, Facts{machine});
+    return std::ranges::find(list, name, &Algorithm::name) != list.end();
+  };
+  for (const plan::Collective collective : plan::all_collectives()) {
+    if (collective == plan::Collective::alltoallv) continue;
+    const bool leads = collective != plan::Collective::barrier;
+    EXPECT_FALSE(has(collective, "2x8", "leader:leaders=sockets")) << to_string(collective);
+    EXPECT_EQ(has(collective, "2x2x4", "leader:leaders=sockets"), leads) << to_string(collective);
+  }
+  EXPECT_FALSE(has(plan::Collective::alltoall, "2x8", "two-step"));
+  EXPECT_TRUE(has(plan::Collective::alltoall, "2x2x4", "two-step"));
+  EXPECT_TRUE(has(plan::Collective::alltoall, "2x2x4", "two-step:between=bruck"));
 }
 
 RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
