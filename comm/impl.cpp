@@ -18,15 +18,25 @@ using hierarchy::Machine;
 
 namespace {
 
+struct Waiting {
+  bool crowded = false;
+  std::string why;  // for the report
+};
+
 /// The ranks of this host, as far as this communicator knows them, against its cores.
-bool is_crowded(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
-                std::span<const std::string> masks) {
-  if (settings.crowded_given) return settings.crowded;
+Waiting waiting_of(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
+                   std::span<const std::string> masks) {
+  if (settings.crowded_given) {
+    return {settings.crowded, fmt::format("{} (WEFT_WAIT)", settings.crowded ? "sleep" : "spin")};
+  }
   std::vector<std::string> here;
   for (std::size_t other = 0; other < hosts.size(); ++other) {
     if (hosts[other] == hosts[static_cast<std::size_t>(rank)]) here.push_back(masks[other]);
   }
-  return static_cast<int>(here.size()) > hierarchy::usable_cores(here);
+  const hierarchy::Cores cores = hierarchy::cores_of(here);
+  const bool crowded = static_cast<int>(here.size()) > cores.usable;
+  return {crowded, fmt::format("{} ({} rank{} on {})", crowded ? "sleep" : "spin", here.size(),
+                               here.size() == 1 ? "" : "s", describe(cores))};
 }
 
 std::vector<int> places_on_node_of(const Machine& machine, int rank) {
@@ -61,7 +71,8 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   });
   const auto hosts = bootstrap_->allgather(host);
   const auto masks = bootstrap_->allgather(hierarchy::affinity_mask());
-  const bool crowded = is_crowded(settings_, hosts, rank_, masks);
+  const auto [is_crowded, why_so] = waiting_of(settings_, hosts, rank_, masks);
+  statistics_.waiting = why_so;
   together([&] {
     if (!options.node_of_rank.empty()) {
       machine_ = Machine(options.node_of_rank);
@@ -74,7 +85,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     place_of_rank_ = places_on_node_of(machine_, rank_);
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank_));
     if (neighbours.size() > 1) {
-      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, crowded);
+      node_ = std::make_unique<engine::Node>(place_of_rank_[rank_], neighbours, is_crowded);
     }
   });
   const auto handles = bootstrap_->allgather(node_ ? node_->handle() : std::string());
@@ -105,7 +116,7 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
-      rank_, node_.get(), crowded, *links_,
+      rank_, node_.get(), is_crowded, *links_,
       engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
