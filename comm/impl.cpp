@@ -237,6 +237,10 @@ Statistics Communicator::Impl::statistics() const {
           "process_vm_readv was refused for some buffers of peers: their owners copied them");
     }
   }
+  if (engine::heap::overlaid) {
+    result.notes.emplace_back(
+        "the program has mapped memory over its shared heap: peers take the next view");
+  }
   if (engine::heap::refused() != 0) {
     result.notes.push_back(
         fmt::format("the shared heap of {} bytes was full: other memory was used",
