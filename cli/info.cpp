@@ -46,6 +46,7 @@ struct Info {
   std::string registration_error;  // why none is kept for later calls
   std::string host;
   int cores = 0;
+  std::string waiting;
   std::string topology;
   std::vector<engine::ViewReport> views;
   std::vector<SoftPath> soft_paths;
@@ -113,7 +114,12 @@ Info gather() {
   }
   info.registration_error = why_no_memory_watch();
   info.host = hierarchy::host_identity();
-  info.cores = hierarchy::usable_cores();
+  const hierarchy::Cores cores = hierarchy::cores_of(std::vector{hierarchy::affinity_mask()});
+  info.cores = cores.usable;
+  const std::string wait = env::text("WEFT_WAIT").value_or("auto");
+  info.waiting = wait == "auto" ? fmt::format("spin while {} have no more ranks, else sleep",
+                                              hierarchy::describe(cores))
+                                : fmt::format("{} (WEFT_WAIT)", wait);
   info.topology = hierarchy::describe_topology();
   info.views = engine::report_views();
   const auto cma = std::ranges::find(info.views, "cma", &engine::ViewReport::name);
@@ -189,6 +195,7 @@ std::string to_text(const Info& info) {
   text += "\ntopology\n";
   line(text, "hardware", info.topology);
   line(text, "usable here", counted(static_cast<std::uint64_t>(info.cores), "core"));
+  line(text, "ranks that wait", info.waiting);
   line(text, "host identity", info.host);
   text += "\nviews of a peer's buffers on the node, best first\n";
   for (const auto& view : info.views) {
@@ -260,8 +267,10 @@ Json to_json(const Info& info) {
   if (!info.device_error.empty()) json["rails_error"] = info.device_error;
   json["registrations"] = {{"kept", info.registration_error.empty()},
                            {"why", info.registration_error}};
-  json["topology"] = {
-      {"hardware", info.topology}, {"usable_cores", info.cores}, {"host_identity", info.host}};
+  json["topology"] = {{"hardware", info.topology},
+                      {"usable_cores", info.cores},
+                      {"waiting", info.waiting},
+                      {"host_identity", info.host}};
   json["views"] = Json::array();
   for (const auto& view : info.views) {
     json["views"].push_back({{"name", view.name}, {"works", view.works}, {"why", view.why}});

@@ -19,15 +19,25 @@ using hierarchy::Machine;
 
 namespace {
 
+struct Waiting {
+  bool crowded = false;
+  std::string why;  // for the report
+};
+
 /// The ranks of this host, as far as this communicator knows them, against its cores.
-bool is_crowded(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
-                std::span<const std::string> masks) {
-  if (settings.crowded_given) return settings.crowded;
+Waiting waiting_of(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
+                   std::span<const std::string> masks) {
+  if (settings.crowded_given) {
+    return {settings.crowded, fmt::format("{} (WEFT_WAIT)", settings.crowded ? "sleep" : "spin")};
+  }
   std::vector<std::string> here;
   for (std::size_t other = 0; other < hosts.size(); ++other) {
     if (hosts[other] == hosts[static_cast<std::size_t>(rank)]) here.push_back(masks[other]);
   }
-  return static_cast<int>(here.size()) > hierarchy::usable_cores(here);
+  const hierarchy::Cores cores = hierarchy::cores_of(here);
+  const bool crowded = static_cast<int>(here.size()) > cores.usable;
+  return {crowded, fmt::format("{} ({} rank{} on {})", crowded ? "sleep" : "spin", here.size(),
+                               here.size() == 1 ? "" : "s", describe(cores))};
 }
 
 std::vector<int> places_on_node_of(const Machine& machine, int rank) {
@@ -77,7 +87,9 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     sockets.push_back(mask.substr(0, end));
     mask.erase(0, end + 1);
   }
-  crowded_ = is_crowded(settings_, hosts, rank_, masks);
+  const auto [crowded, why] = waiting_of(settings_, hosts, rank_, masks);
+  crowded_ = crowded;
+  statistics_.waiting = why;
   together([&] {
     machine_ = machine_of(options, hosts, sockets);
     place_of_rank_ = places_on_node_of(machine_, rank_);
@@ -248,6 +260,10 @@ Statistics Communicator::Impl::statistics() const {
       result.notes.emplace_back(
           "process_vm_readv was refused for some buffers of peers: their owners copied them");
     }
+  }
+  if (engine::heap::overlaid) {
+    result.notes.emplace_back(
+        "the program has mapped memory over its shared heap: peers take the next view");
   }
   if (engine::heap::refused() != 0) {
     result.notes.push_back(

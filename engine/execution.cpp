@@ -54,8 +54,7 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
   number_ = number;
   is_run_ = is_run;
   const auto places = static_cast<std::uint64_t>(program.places());
-  past_caches_ =
-      (program.input_bytes() + program.output_bytes()) * places > last_level_cache_bytes();
+  past_caches_ = exceeds_caches(program.input_bytes() + program.output_bytes(), places);
   entered_ = false;
   ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
   left_ = static_cast<std::uint32_t>(program.steps().size());

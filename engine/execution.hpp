@@ -135,7 +135,7 @@ class Execution {
   Node::Found reach(const Operand& operand) noexcept;
   Node::Found reach_all(const Operand& source) noexcept;
   template <class Use>
-  bool combine(Use use) noexcept;
+  bool combine(bool maps, Use use) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;

@@ -53,18 +53,17 @@ Node::Found Execution::reach(const Operand& operand) noexcept {
 
 bool Execution::copy_any(const Step& step) noexcept {
   const bool writes = is_peer_buffer(step.dst);
+  const bool past = past_caches_ && (writes || step.dst.base == kOutputBase);
+  if (!writes && !is_peer_buffer(step.src)) {
+    engine::copy(layout(step.dst, false), layout(step.src, false), past);
+    return true;
+  }
   const Operand& theirs = writes ? step.dst : step.src;
   const Node::Found found = reach(theirs);
   Layout dst = layout(step.dst, false);
   Layout src = layout(step.src, false);
   (writes ? dst : src).base = found.memory;
-  const auto by_hand = [&] {
-    engine::copy(dst, src, past_caches_ && (writes || step.dst.base == kOutputBase));
-  };
-  if (!is_peer_buffer(theirs)) {
-    by_hand();
-    return true;
-  }
+  const auto by_hand = [&] { engine::copy(dst, src, past); };
   bool done = found.memory != nullptr;
   if (done && found.by == View::xpmem) {
     done = home_.node_->attachments().reach(by_hand);
@@ -102,10 +101,10 @@ Node::Found Execution::reach_all(const Operand& source) noexcept {
   return found;
 }
 
-/// Does what reads peers' memory and is not to be done twice.
+/// Does what reads peers' memory, perhaps where xpmem maps it, and is not to be done twice.
 template <class Use>
-bool Execution::combine(Use use) noexcept {
-  if (home_.node_ == nullptr || home_.node_->view() == View::same_process) {
+bool Execution::combine(bool maps, Use use) noexcept {
+  if (!maps) {
     use();
     return true;
   }
@@ -139,23 +138,28 @@ bool Execution::fold(const Step& step) noexcept {
   for (std::size_t view = 0; home_.node_ != nullptr && view < kViews; ++view) {
     home_.node_->count_moved(static_cast<View>(view), bytes[view]);
   }
-  return combine([&] {
+  return combine(bytes[index_of(View::xpmem)] != 0, [&] {
     operation.fold(operation.context, to, fold_sources_.data(), count,
                    step.dst.bytes() / operation.element_bytes);
   });
 }
 
 bool Execution::reduce(const Step& step) noexcept {
+  const Layout dst = layout(step.dst, false);
+  Layout src = layout(step.src, false);
+  if (!is_peer_buffer(step.src)) {
+    return engine::reduce(*buffers_.operation, step.dst_operand, dst, src);
+  }
   Fetch fetch;
   struct Source {
     Execution* execution;
     int place;
   } source{this, 0};
   const Node::Found found = reach_all(step.src);
-  Layout src = layout(step.src, false);
+  src = layout(step.src, false);  // where it lies is known now
   if (found.memory != nullptr) {
     src.base = found.memory;
-    if (is_peer_buffer(step.src)) home_.node_->count_moved(found.by, src.bytes());
+    home_.node_->count_moved(found.by, src.bytes());
   } else {
     // Out of another process: a piece at a time, that stays in the cache on its way.
     source.place = owner_of(step.src);
@@ -173,10 +177,9 @@ bool Execution::reduce(const Step& step) noexcept {
   }
   bool fetched = true;
   const auto all = [&] {
-    fetched =
-        engine::reduce(*buffers_.operation, step.dst_operand, layout(step.dst, false), src, fetch);
+    fetched = engine::reduce(*buffers_.operation, step.dst_operand, dst, src, fetch);
   };
-  return combine(all) && fetched;
+  return combine(found.memory != nullptr && found.by == View::xpmem, all) && fetched;
 }
 
 }  // namespace weft::engine

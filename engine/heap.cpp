@@ -21,6 +21,7 @@ namespace weft::engine::heap {
 
 constinit Range range;
 constinit std::atomic<bool> serving = false;
+constinit std::atomic<bool> overlaid = false;
 
 namespace {
 

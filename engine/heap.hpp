@@ -51,6 +51,17 @@ void* reallocate(void* block, std::size_t bytes) noexcept;
 void deallocate(void* block) noexcept;
 std::size_t usable_bytes(const void* block) noexcept;
 
+/// Whether the program has mapped memory of its own over a part of it: what peers see at these
+/// addresses is not what this process sees there, and they must not look any more.
+extern constinit std::atomic<bool> overlaid;
+/// By whoever sees the program's calls of mmap and its kin.
+inline void note_mapping(const void* begin, std::size_t bytes) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t heap = range.begin.load(std::memory_order_relaxed);
+  const bool meets = at < heap + range.bytes.load(std::memory_order_relaxed) && heap < at + bytes;
+  if (meets) overlaid.store(true, std::memory_order_relaxed);
+}
+
 /// Allocations so far that the heap had no room for, and would have had were it empty.
 std::uint64_t refused() noexcept;
 

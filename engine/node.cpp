@@ -115,7 +115,9 @@ Node::Found Node::find(int place, const verbs::Layout& layout) noexcept {
   if (tried_[place] == View::same_process) return {layout.base, View::same_process};
   const auto address = reinterpret_cast<std::uint64_t>(layout.base);
   const std::uint64_t bytes = (layout.count - 1) * layout.stride + layout.block_bytes;
-  if (std::byte* found = heaps_[place].find(address, bytes)) return {found, View::shared_heap};
+  if (page(place).heap_overlaid.load(std::memory_order_relaxed) == 0) {
+    if (std::byte* found = heaps_[place].find(address, bytes)) return {found, View::shared_heap};
+  }
   if (!attachments_.is_connected(place)) return {};
   return {attachments_.find(place, address, bytes), View::xpmem};
 }

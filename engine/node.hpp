@@ -14,6 +14,7 @@
 #include "base/file.hpp"
 #include "engine/attachments.hpp"
 #include "engine/errand.hpp"
+#include "engine/heap.hpp"
 #include "engine/letters.hpp"
 #include "engine/peer_heap.hpp"
 #include "engine/segment.hpp"
@@ -120,6 +121,9 @@ class Node {
     Buffers& mine = page(place_).buffers[execution & 1];
     mine.input = reinterpret_cast<std::uint64_t>(input);
     mine.output = reinterpret_cast<std::uint64_t>(output);
+    if (heap::overlaid.load(std::memory_order_relaxed)) {
+      page(place_).heap_overlaid.store(1, std::memory_order_relaxed);
+    }
   }
   std::uint64_t input_of(int place, std::uint64_t execution) const noexcept {
     return page(place).buffers[execution & 1].input;
@@ -173,6 +177,7 @@ class Node {
     alignas(64) std::atomic<std::uint64_t> completed{0};
     alignas(64) std::atomic<std::uint64_t> entered{0};
     std::array<Buffers, 2> buffers;  // of executions of even and of odd number
+    std::atomic<std::uint32_t> heap_overlaid{0};
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word to be read by probe_view(), and where it is
     std::uint64_t probe_address = 0;

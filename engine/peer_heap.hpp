@@ -23,7 +23,8 @@ class PeerHeap {
 
   explicit operator bool() const noexcept { return local_ != 0; }
   /// Where this process finds `bytes` that lie at `address` of the other; null when they do not lie
-  /// in its heap. That the other has mapped something else over a part of it is not seen.
+  /// in its heap. Whether the other has mapped something else over a part of it, it has to say
+  /// itself (heap::overlaid).
   std::byte* find(std::uint64_t address, std::uint64_t bytes) const noexcept {
     const std::uint64_t offset = address - begin_;
     if (offset >= bytes_ || bytes > bytes_ - offset) return nullptr;

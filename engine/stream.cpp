@@ -1,5 +1,7 @@
 #include "engine/stream.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -15,6 +17,15 @@ namespace weft::engine {
 
 namespace {
 
+/// What the C library knows, mostly of the processor itself: sysfs may be hidden in a container.
+std::uint64_t ask_library() {
+  long most = 0;
+  for (const int name : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE}) {
+    most = std::max(most, ::sysconf(name));
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
 std::uint64_t read_cache_bytes() {
   std::uint64_t most = 0;
   for (int index = 0; index < 8; ++index) {
@@ -28,6 +39,7 @@ std::uint64_t read_cache_bytes() {
       continue;
     }
   }
+  if (most == 0) most = ask_library();
   constexpr std::uint64_t kGuess = 32 << 20;
   return most != 0 ? most : kGuess;
 }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <mutex>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -60,8 +61,8 @@ int call(Command command, void* argument) noexcept {
 
 }  // namespace
 
-void set_calls(const Calls& other) noexcept {
-  calls = other;
+Calls set_calls(const Calls& other) noexcept {
+  return std::exchange(calls, other);
 }
 
 std::int64_t own_segment(std::string& why) {

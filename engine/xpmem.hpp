@@ -69,8 +69,9 @@ struct Calls {
   int (*open)() noexcept;
   int (*ioctl)(int descriptor, Command command, void* argument) noexcept;
 };
-/// For tests: these in place of the system's, before anything else is used.
-void set_calls(const Calls& calls) noexcept;
+/// For tests: these in place of the system's, for processes that have not opened the device yet.
+/// Returns those before.
+Calls set_calls(const Calls& calls) noexcept;
 
 /// By which others of this user get at all memory of this process: made when first asked for, and
 /// once in a process. 0 with `why` in one line when there is no such device, or it refuses.

@@ -100,12 +100,24 @@ int usable_cores() {
 }
 
 int usable_cores(std::span<const std::string> masks) {
+  return cores_of(masks).usable;
+}
+
+Cores cores_of(std::span<const std::string> masks) {
   std::string all;
   for (const std::string& mask : masks) {
     all.resize(std::max(all.size(), mask.size()));
     for (std::size_t i = 0; i < mask.size(); ++i) all[i] = static_cast<char>(all[i] | mask[i]);
   }
-  return within_quota(count(all));
+  const int bound = count(all);
+  return {bound, within_quota(bound)};
+}
+
+std::string describe(const Cores& cores) {
+  if (cores.bound <= cores.usable) {
+    return fmt::format("{} core{}", cores.usable, cores.usable == 1 ? "" : "s");
+  }
+  return fmt::format("{} of {} cores (cgroup quota)", cores.usable, cores.bound);
 }
 
 Machine machine_from(std::span<const std::string> identities) {

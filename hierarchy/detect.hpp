@@ -23,6 +23,15 @@ std::string affinity_mask();
 /// of its own.
 int usable_cores(std::span<const std::string> masks);
 
+/// The same, and what the cgroup's CPU quota has to do with it.
+struct Cores {
+  int bound = 0;   // by the masks; 0: the kernel does not say
+  int usable = 1;  // of these, by the quota
+};
+Cores cores_of(std::span<const std::string> masks);
+/// "2 cores", "2 of 16 cores (cgroup quota)".
+std::string describe(const Cores& cores);
+
 /// By hwloc, for the thread as it is bound now; -1 where it is bound to more than one or unknown.
 struct Binding {
   int package = -1;

@@ -82,7 +82,8 @@ class LeaderReduce {
     for (int part = 0; part < cut_.parts(); ++part) {
       if (cut_.part(part).bytes > 0 && leader(nodes_.own(), part) == self_) lead(part);
     }
-    for (int part = 0; part < cut_.parts(); ++part) {
+    for (int i = 0; i < cut_.parts(); ++i) {
+      const int part = (first_taken() + i) % cut_.parts();
       if (cut_.part(part).bytes > 0 && takes_results()) take(part);
     }
     if (!is_allreduce()) vectors_.close(leaders_);
@@ -100,6 +101,14 @@ class LeaderReduce {
     const auto places = static_cast<int>(ranks.size());
     const int first = !is_allreduce() && node == root_node_ ? root_place_ : 0;
     return ranks[static_cast<std::size_t>((first + part * places / cut_.parts()) % places)];
+  }
+
+  /// Ranks begin with their own part, so that no two take from the same leader at the same time.
+  /// Always the first part of its leader: signals of one leader are in the order of its parts.
+  int first_taken() const {
+    const auto places = static_cast<int>(nodes_.own_ranks().size());
+    if (!is_allreduce()) return 0;
+    return (nodes_.place() * cut_.parts() + places - 1) / places % cut_.parts();
   }
 
   Slice output(const Block& block) const {

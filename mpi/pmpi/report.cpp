@@ -71,6 +71,7 @@ void Tally::add(const Statistics& statistics) {
   if (!statistics.device.empty()) devices_.insert(statistics.device);
   if (!statistics.profile.empty()) profiles_.insert(statistics.profile);
   if (!statistics.view.empty()) views_.insert(statistics.view);
+  waiting_.insert(statistics.waiting);
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
   connections_ += statistics.connections;
   reconnections_ += statistics.reconnections;
@@ -88,6 +89,7 @@ std::string Tally::serialize() const {
   json result = {{"devices", devices_},
                  {"profiles", profiles_},
                  {"views", views_},
+                 {"waiting", waiting_},
                  {"notes", notes_},
                  {"connections", connections_},
                  {"reconnections", reconnections_},
@@ -166,7 +168,7 @@ void merge_rank(json& all, const json& one) {
     json* same = find_or_add(all["passed"], entry, {"collective", "why"});
     if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
   }
-  for (const char* key : {"devices", "profiles", "views", "notes"})
+  for (const char* key : {"devices", "profiles", "views", "waiting", "notes"})
     merge_list(all[key], one.at(key));
   for (const char* key : {"heap_bytes", "xpmem_bytes", "cma_bytes"}) add_up(all, one, key);
   for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
@@ -199,13 +201,15 @@ std::string table(const json& all) {
                         entry["calls"].get<std::uint64_t>(), entry["why"].get<std::string>());
   }
   text += fmt::format(
-      "  device: {}; algorithms chosen by {}; inside a node: {}; most on one rank: {} connections, "
+      "  device: {}; algorithms chosen by {}; inside a node: {}; waiting: {}; most on one rank: {} "
+      "connections, "
       "{} reconnections, {} "
       "bytes staged, {} "
       "bytes registered, {} buffers registered and {} found so\n",
       all["devices"].empty() ? "none needed" : joined(all["devices"]),
       all["profiles"].empty() ? "fixed rules" : joined(all["profiles"]),
       all["views"].empty() ? "nothing" : joined(all["views"]),
+      all["waiting"].empty() ? "never" : joined(all["waiting"]),
       all["connections"].get<std::uint64_t>(), all["reconnections"].get<std::uint64_t>(),
       all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),
       all["registrations"].get<std::uint64_t>(), all["registration_hits"].get<std::uint64_t>());

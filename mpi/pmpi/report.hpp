@@ -60,7 +60,7 @@ class Tally {
   std::array<std::array<std::atomic<std::uint64_t>, kPassedReasons>, kCollectives> passed_ = {};
   mutable std::mutex mutex_;
   std::vector<Statistics::Entry> entries_;
-  std::set<std::string> devices_, profiles_, views_, notes_;
+  std::set<std::string> devices_, profiles_, views_, waiting_, notes_;
   std::uint64_t connections_ = 0, reconnections_ = 0, stage_bytes_ = 0, channel_bytes_ = 0;
   std::uint64_t registrations_ = 0, registration_hits_ = 0;
   std::uint64_t heap_bytes_ = 0, xpmem_bytes_ = 0, cma_bytes_ = 0;

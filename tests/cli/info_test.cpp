@@ -42,6 +42,16 @@ TEST(Info, ShowsTheMachine) {
   EXPECT_TRUE(named(told.at("views"), "staged").at("works").get<bool>());
   const auto& cma = named(told.at("views"), "cma");
   EXPECT_NE(cma.at("works").get<bool>(), !cma.at("why").get<std::string>().empty());
+  const auto& xpmem = named(told.at("views"), "xpmem");
+  EXPECT_EQ(xpmem.at("works").get<bool>(), xpmem.at("why").get<std::string>().empty());
+  if (!std::filesystem::exists("/dev/xpmem")) EXPECT_EQ(xpmem.at("why"), "no /dev/xpmem");
+}
+
+TEST(Info, ShowsHowRanksWait) {
+  const std::string waiting = info().at("topology").at("waiting");
+  EXPECT_NE(waiting.find(std::to_string(hierarchy::usable_cores())), waiting.npos) << waiting;
+  const auto told = info({.environment = {{"WEFT_WAIT", "sleep"}}});
+  EXPECT_EQ(told.at("topology").at("waiting"), "sleep (WEFT_WAIT)");
 }
 
 TEST(Info, ShowsTheSoftwareDevice) {

@@ -65,7 +65,13 @@ bool has_note(const Statistics& statistics) {
   });
 }
 
-class RefusedInMidRun : public testing::TestWithParam<const char*> {};
+struct Case {
+  const char* name;
+  const char* wait;
+  const char* alltoall;
+};
+
+class RefusedInMidRun : public testing::TestWithParam<Case> {};
 
 TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
   const auto body = [](int rank) -> std::string {
@@ -80,13 +86,21 @@ TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
     }
     return has_note(comm.statistics()) == (rank != 1) ? "right" : "a note is wrong";
   };
-  for (const auto& end : test::run_processes(kRanks, {{"WEFT_WAIT", GetParam()}}, body)) {
+  const auto [name, wait, alltoall] = GetParam();
+  for (const auto& end : test::run_processes(
+           kRanks, {{"WEFT_VIEW", "cma"}, {"WEFT_WAIT", wait}, {"WEFT_ALLTOALL", alltoall}},
+           body)) {
     EXPECT_EQ(end.said.find("right"), 0u) << end.said;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Views, RefusedInMidRun, testing::Values("spin", "sleep"),
-                         [](const auto& one) { return std::string(one.param); });
+// By reading peers' buffers, and by messages that are put into place.
+INSTANTIATE_TEST_SUITE_P(Views, RefusedInMidRun,
+                         testing::Values(Case{"spin", "spin", "sa:direct=1"},
+                                         Case{"sleep", "sleep", "sa:direct=1"},
+                                         Case{"messages_spin", "spin", "isend"},
+                                         Case{"messages_sleep", "sleep", "isend"}),
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace weft

@@ -67,7 +67,7 @@ struct Case {
 class ByXpmem : public testing::TestWithParam<Case> {};
 
 TEST_P(ByXpmem, MovesEveryByteWhereItLies) {
-  FakeXpmem::install();
+  const FakeXpmem device;
   const auto body = [](int) -> std::string {
     const XpmemBuffer buffer(Words::kAll * sizeof(int));
     const Words words({reinterpret_cast<int*>(buffer.data()), Words::kAll});
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Xpmem, ByXpmem,
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Xpmem, LeavesPagesThatItDoesNotGetToTheNextView) {
-  FakeXpmem::install();
+  const FakeXpmem device;
   const auto body = [](int rank) -> std::string {
     // Two have memory that the stand-in cannot map, as the module cannot map some devices'.
     const XpmemBuffer buffer(Words::kAll * sizeof(int));
@@ -126,7 +126,7 @@ TEST(Xpmem, LeavesPagesThatItDoesNotGetToTheNextView) {
 }
 
 TEST(Xpmem, GoesToTheNextViewWithoutTheDevice) {
-  FakeXpmem::install();
+  const FakeXpmem device;
   FakeXpmem::refuse(ENOENT);
   const auto body = [](int) -> std::string {
     std::vector<int> memory(Words::kAll);
@@ -144,7 +144,7 @@ TEST(Xpmem, GoesToTheNextViewWithoutTheDevice) {
 }
 
 TEST(Xpmem, SaysOneErrorWhenAPeerIsKilled) {
-  FakeXpmem::install();
+  const FakeXpmem device;
   const auto body = [](int rank) -> std::string {
     XpmemBuffer buffer(Words::kAll * sizeof(int));
     const Words words({reinterpret_cast<int*>(buffer.data()), Words::kAll});

@@ -27,7 +27,6 @@ constexpr std::uint64_t kPage = 4096;
 class AttachmentsTest : public testing::Test {
  protected:
   void SetUp() override {
-    FakeXpmem::install();
     std::string why;
     segment_ = xpmem::own_segment(why);
     ASSERT_NE(segment_, 0) << why;
@@ -39,6 +38,7 @@ class AttachmentsTest : public testing::Test {
     EXPECT_EQ(FakeXpmem::broken_rule(), "");
   }
 
+  FakeXpmem device_;
   std::int64_t segment_ = 0;
 };
 

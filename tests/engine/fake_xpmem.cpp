@@ -15,7 +15,6 @@
 #include <mutex>
 
 #include "base/error.hpp"
-#include "engine/xpmem.hpp"
 
 namespace weft::test {
 
@@ -150,8 +149,10 @@ int call_device(int /*descriptor*/, xpmem::Command command, void* argument) noex
 
 }  // namespace
 
-void FakeXpmem::install() {
-  xpmem::set_calls({&open_device, &call_device});
+FakeXpmem::FakeXpmem() : before_(xpmem::set_calls({&open_device, &call_device})) {}
+
+FakeXpmem::~FakeXpmem() {
+  xpmem::set_calls(before_);
 }
 
 int FakeXpmem::attached() {

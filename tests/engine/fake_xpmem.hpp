@@ -8,13 +8,17 @@
 #include <string>
 
 #include "base/file.hpp"
+#include "engine/xpmem.hpp"
 
 namespace weft::test {
 
-/// From now on xpmem is this, for this process and its children.
+/// While it lives xpmem is this, for this process and its children.
 class FakeXpmem {
  public:
-  static void install();
+  FakeXpmem();
+  FakeXpmem(const FakeXpmem&) = delete;
+  FakeXpmem& operator=(const FakeXpmem&) = delete;
+  ~FakeXpmem();
 
   /// Of this process.
   static int attached();  ///< mapped now
@@ -25,6 +29,9 @@ class FakeXpmem {
   static void refuse(int error);
   /// Attaching more than so many bytes fails.
   static void set_most_bytes(std::uint64_t bytes);
+
+ private:
+  engine::xpmem::Calls before_;
 };
 
 /// Memory that the stand-in can map to others: sparse, zero at the beginning.

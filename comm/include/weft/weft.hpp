@@ -122,6 +122,7 @@ struct Statistics {
   /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by the
   /// next), "xpmem", "cma", "staged".
   std::string view;
+  std::string waiting;             // how ranks wait, and why: "sleep (8 ranks on 2 cores)"
   std::vector<std::string> notes;  // slower paths that were taken, and why
 };
 
