@@ -87,9 +87,9 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
     sockets.push_back(mask.substr(0, end));
     mask.erase(0, end + 1);
   }
-  const auto [crowded, why] = waiting_of(settings_, hosts, rank_, masks);
-  crowded_ = crowded;
-  statistics_.waiting = why;
+  const Waiting waiting = waiting_of(settings_, hosts, rank_, masks);
+  crowded_ = waiting.crowded;
+  statistics_.waiting = waiting.why;
   together([&] {
     machine_ = machine_of(options, hosts, sockets);
     place_of_rank_ = places_on_node_of(machine_, rank_);
