@@ -44,7 +44,9 @@ TEST(Info, ShowsTheMachine) {
   EXPECT_NE(cma.at("works").get<bool>(), !cma.at("why").get<std::string>().empty());
   const auto& xpmem = named(told.at("views"), "xpmem");
   EXPECT_EQ(xpmem.at("works").get<bool>(), xpmem.at("why").get<std::string>().empty());
-  if (!std::filesystem::exists("/dev/xpmem")) EXPECT_EQ(xpmem.at("why"), "no /dev/xpmem");
+  if (!std::filesystem::exists("/dev/xpmem")) {
+    EXPECT_EQ(xpmem.at("why"), "no /dev/xpmem");
+  }
 }
 
 TEST(Info, ShowsHowRanksWait) {

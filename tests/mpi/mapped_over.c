@@ -1,5 +1,6 @@
 /* Alltoalls and allreduces between buffers of malloc over which the program maps memory of its own
  * in the middle of the run, by mmap and by mremap: what counts is what the program sees there. */
+#define _GNU_SOURCE  // mremap
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
