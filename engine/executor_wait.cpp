@@ -88,7 +88,8 @@ bool Executor::look_around() noexcept {
 }
 
 /// Whoever knows of a rank that has not come says so at once. The others wait half as long again
-/// for word of it: what they wait for may itself only wait.
+/// for word of it, and twice as long where they wait for neighbours only, who have come: what they
+/// wait for may itself only wait.
 bool Executor::time_out(std::int64_t now) noexcept {
   const auto say = [this](std::string_view what) {
     fail(fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000, what));
@@ -100,7 +101,8 @@ bool Executor::time_out(std::int64_t now) noexcept {
     return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
                            node_->rank_at(place), awaited, rank_));
   }
-  return now - idle_since_ns_ <= timeout_ns_ + timeout_ns_ / 2 || say(where());
+  const std::int64_t more_ns = remote_active() != 0 ? timeout_ns_ / 2 : timeout_ns_;
+  return now - idle_since_ns_ <= timeout_ns_ + more_ns || say(where());
 }
 
 bool Executor::look_after_peers(std::int64_t now) noexcept {

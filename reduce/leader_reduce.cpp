@@ -107,7 +107,7 @@ class LeaderReduce {
   /// Always the first part of its leader: signals of one leader are in the order of its parts.
   int first_taken() const {
     const auto places = static_cast<int>(nodes_.own_ranks().size());
-    if (!is_allreduce()) return 0;
+    if (!is_allreduce() || sockets_.are_asked_for()) return 0;
     return (nodes_.place() * cut_.parts() + places - 1) / places % cut_.parts();
   }
 

@@ -143,7 +143,7 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
        "WEFT_EAGER=lots: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
       {"WEFT_ALLTOALL", "magic",
        "WEFT_ALLTOALL=magic: algorithm 'magic': not one of isend, bruck, pairwise-xor, "
-       "pairwise-ring, fat-tree, sa, rd, leader"},
+       "pairwise-ring, fat-tree, sa, rd, leader, two-step"},
   };
   for (const auto& [name, value, line] : kWrong) {
     const Ended ended = run_tool({"info", "--json"}, {.environment = {{name, value}}});

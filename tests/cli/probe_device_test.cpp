@@ -26,7 +26,7 @@ std::vector<pid_t> busy_children(pid_t process, std::size_t count) {
   std::vector<pid_t> children;
   for (pid_t child = 0; list >> child;) {
     const std::string maps = text_of("/proc/" + std::to_string(child) + "/maps");
-    if (maps.find("weft-probe") != maps.npos) children.push_back(child);
+    if (maps.find("weft-connection") != maps.npos) children.push_back(child);
   }
   if (children.size() != count) children.clear();
   return children;

@@ -46,11 +46,12 @@ const Mistake kMistakes[] = {
      "--operation=sum: not one of commutative, ordered, exact"},
     {"check broadcast --machine 3x4 --root 12", "--root=12: not a whole number from 0 to 11"},
     {"plan alltoall",
-     "--algorithm (isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, leader) is "
+     "--algorithm (isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, leader, two-step) "
+     "is "
      "missing"},
     {"plan alltoall --algorithm magic",
      "algorithm 'magic': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, "
-     "leader"},
+     "leader, two-step"},
     {"plan alltoall --algorithm sa", "--machine M, or --nodes N with --ppn P, is missing"},
     {"plan alltoall --algorithm sa --nodes 3",
      "--machine M, or --nodes N with --ppn P, is missing"},
