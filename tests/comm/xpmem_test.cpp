@@ -104,9 +104,6 @@ INSTANTIATE_TEST_SUITE_P(Xpmem, ByXpmem,
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Xpmem, LeavesPagesThatItDoesNotGetToTheNextView) {
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the stand-in for the device frees memory in the handler of the fault";
-#endif
   const FakeXpmem device;
   const auto body = [](int rank) -> std::string {
     // Two have memory that the stand-in cannot map, as the module cannot map some devices'.

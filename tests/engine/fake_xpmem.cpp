@@ -26,10 +26,12 @@ constexpr std::uint64_t kPage = 4096;
 
 struct State {
   std::mutex mutex;
-  pid_t process = 0;                            // that has opened the device
-  std::int64_t granted = 0;                     // the last access
-  std::map<std::int64_t, pid_t> owner;          // by access
-  std::map<std::uint64_t, std::size_t> mapped;  // bytes by address
+  pid_t process = 0;                    // that has opened the device
+  std::int64_t granted = 0;             // the last access
+  std::map<std::int64_t, pid_t> owner;  // by access
+  // Bytes by address; 0: no more. Detaching is done by a signal's handler, too, where nothing may
+  // be freed.
+  std::map<std::uint64_t, std::size_t> mapped;
   int attaches = 0;
   int refusal = 0;
   std::uint64_t most_bytes = UINT64_MAX;
@@ -103,9 +105,11 @@ int attach(xpmem::Attach& wanted) {
 
 int detach(std::uint64_t address) {
   const auto found = state().mapped.find(address);
-  if (found == state().mapped.end()) return break_rule("detach of what is not attached");
+  if (found == state().mapped.end() || found->second == 0) {
+    return break_rule("detach of what is not attached");
+  }
   ::munmap(reinterpret_cast<void*>(address), found->second);
-  state().mapped.erase(found);
+  found->second = 0;
   return 0;
 }
 
@@ -156,7 +160,8 @@ FakeXpmem::~FakeXpmem() {
 }
 
 int FakeXpmem::attached() {
-  return static_cast<int>(state().mapped.size());
+  return static_cast<int>(
+      std::ranges::count_if(state().mapped, [](const auto& piece) { return piece.second != 0; }));
 }
 
 int FakeXpmem::attaches() {
