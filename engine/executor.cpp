@@ -29,6 +29,9 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
       counts_(node == nullptr ? 1 : node->places()),
       completed_(counts_.size()) {
   spare_.push_back(std::make_unique<Execution>(*this));
+  // The first call that has to wait allocates no more than the others.
+  under_way_.reserve(2);
+  done_.reserve(2);
   if (node_ == nullptr) return;
   node_->set_by_owner([this](int place, const verbs::Layout& ours, const verbs::Layout& theirs,
                              bool writes) { return move_by_owner(place, ours, theirs, writes); });
