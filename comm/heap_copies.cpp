@@ -1,8 +1,8 @@
 #include "comm/heap_copies.hpp"
 
-#include <cstring>
 #include <utility>
 
+#include "base/copy_bytes.hpp"
 #include "engine/heap.hpp"
 
 namespace weft::comm {
@@ -28,14 +28,14 @@ bool HeapCopies::take(const Task& task, std::uint64_t input_bytes, std::uint64_t
   if (input_bytes != 0 && (task.in_place || !heap::contains(task.input))) {
     std::byte* input = input_.reserve(input_bytes);
     if (input == nullptr) return false;
-    std::memcpy(input, task.input, input_bytes);
+    copy_bytes(input, task.input, input_bytes);
     seen_.input = input;
     seen_.in_place = false;
   }
   if (output_bytes != 0 && !heap::contains(task.output)) {
     std::byte* output = output_.reserve(output_bytes);
     if (output == nullptr) return false;
-    std::memcpy(output, task.output, output_bytes);
+    copy_bytes(output, task.output, output_bytes);
     seen_.output = output;
     wanted_at_ = task.output;
     bytes_ = output_bytes;
@@ -44,7 +44,7 @@ bool HeapCopies::take(const Task& task, std::uint64_t input_bytes, std::uint64_t
 }
 
 void HeapCopies::put_back() noexcept {
-  if (wanted_at_ != nullptr) std::memcpy(wanted_at_, seen_.output, bytes_);
+  if (wanted_at_ != nullptr) copy_bytes(wanted_at_, seen_.output, bytes_);
   wanted_at_ = nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "engine/stream.hpp"
 
 namespace weft::engine {
@@ -44,7 +45,7 @@ void copy_equal_blocks(const Layout& dst, const Layout& src, std::uint64_t block
       return copy_blocks<64>(dst.base, dst.stride, src.base, src.stride, count);
     default:
       for (std::uint64_t i = 0; i < count; ++i) {
-        std::memcpy(dst.base + i * dst.stride, src.base + i * src.stride, block);
+        copy_bytes(dst.base + i * dst.stride, src.base + i * src.stride, block);
       }
   }
 }
@@ -57,7 +58,7 @@ void copy(const Layout& dst, const Layout& src, bool past_caches) noexcept {
     return;
   if (dst.block_bytes == src.block_bytes) {
     if (dst.count == 1 && !past_caches) {
-      std::memcpy(dst.base, src.base, dst.block_bytes);
+      copy_bytes(dst.base, src.base, dst.block_bytes);
     } else {
       copy_equal_blocks(dst, src, dst.block_bytes, dst.count, past_caches);
     }

@@ -5,7 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "base/copy_bytes.hpp"
 
 namespace weft::engine {
 
@@ -42,7 +43,7 @@ struct Errand {
   bool serve() noexcept {
     if (state.load(std::memory_order_acquire) != kAsked) return false;
     auto* buffer = reinterpret_cast<std::byte*>(address);
-    std::memcpy(writes ? buffer : memory.data(), writes ? memory.data() : buffer, bytes);
+    copy_bytes(writes ? buffer : memory.data(), writes ? memory.data() : buffer, bytes);
     state.store(kDone, std::memory_order_release);
     return true;
   }

@@ -1,7 +1,8 @@
 #include "engine/kernel.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/copy_bytes.hpp"
 
 namespace weft::engine {
 
@@ -17,7 +18,7 @@ constexpr std::size_t kStrip_bytes = 4096;
 void fold_in_strips(Strip strip, std::size_t element_bytes, std::byte* dst,
                     const std::byte* const* sources, std::size_t count, std::size_t elements) {
   if (count == 1) {
-    if (dst != sources[0] && elements > 0) std::memcpy(dst, sources[0], elements * element_bytes);
+    if (dst != sources[0] && elements > 0) copy_bytes(dst, sources[0], elements * element_bytes);
     return;
   }
   if (count <= kAtOnce) return strip(dst, sources, count, elements);

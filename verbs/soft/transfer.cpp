@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/copy_bytes.hpp"
 #include "base/log.hpp"
 #include "verbs/soft/settings.hpp"
 
@@ -75,12 +76,21 @@ void release_tail(std::byte* to, const std::byte* from, std::size_t bytes) noexc
   }
 }
 
+/// Loopback allows regions that overlap.
+void move_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (to < from + bytes && from < to + bytes) {
+    std::memmove(to, from, bytes);
+  } else {
+    copy_bytes(to, from, bytes);
+  }
+}
+
 void put_direct(Cursor& from, std::byte* to, std::size_t length, bool ordered) noexcept {
   const std::size_t tail =
       ordered ? tail_bytes(reinterpret_cast<std::uintptr_t>(to) + length, length) : 0;
   Window window;
   for (const iovec& piece : from.take(length - tail, window)) {
-    std::memmove(to, piece.iov_base, piece.iov_len);
+    move_bytes(to, static_cast<const std::byte*>(piece.iov_base), piece.iov_len);
     to += piece.iov_len;
   }
   std::array<std::byte, 8> word{};
@@ -95,7 +105,7 @@ void put_direct(Cursor& from, std::byte* to, std::size_t length, bool ordered) n
 void get_direct(Cursor& to, const std::byte* from, std::size_t length) noexcept {
   Window window;
   for (const iovec& piece : to.take(length, window)) {
-    std::memmove(piece.iov_base, from, piece.iov_len);
+    move_bytes(static_cast<std::byte*>(piece.iov_base), from, piece.iov_len);
     from += piece.iov_len;
   }
 }
