@@ -54,9 +54,18 @@ void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
   }
 }
 
+std::uint64_t Executor::scratch_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Scratch& scratch : scratch_) bytes += scratch.memory.size();
+  for (const Scratch& scratch : outgrown_) bytes += scratch.memory.size();
+  return bytes;
+}
+
 Prepared Executor::prepare(Program program) {
   Prepared prepared{std::move(program), {}, {}, {}, false, 0, 0};
   const Program& made = prepared.program;
+  prepared.ranks.reserve(made.peers().size());
+  prepared.channels.reserve(made.peers().size());
   for (const int peer : made.peers()) {
     prepared.ranks.push_back(peer);
     prepared.channels.push_back(links_.channel(peer));

@@ -57,6 +57,9 @@ class Executor {
   /// The stages that programs may use; from the next execution on. Nothing is under way.
   void set_stages(Stages* stages) { stages_ = stages; }
 
+  /// Memory that executions have as scratch, of both that may be under way.
+  std::uint64_t scratch_bytes() const noexcept;
+
   /// Makes a program ready: channels to all of its peers must exist. Grows what executions need.
   Prepared prepare(Program program);
 

@@ -1,6 +1,8 @@
 #include "engine/folds.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 namespace weft::engine {
 
@@ -14,14 +16,30 @@ namespace {
 // Below, the results are in the nearest cache all the time.
 constexpr std::uint64_t kLeastBytes = 4 << 10;
 
-/// For each op, those that follow it, ascending.
-std::vector<std::vector<OpId>> followers(const Plan& plan) {
-  std::vector<std::vector<OpId>> found(plan.ops().size());
-  for (OpId id = 0; id < found.size(); ++id) {
-    for (const OpId before : plan.after(id)) found[before].push_back(id);
+/// For each op, those that follow it.
+class Followers {
+ public:
+  explicit Followers(const Plan& plan) : begin_(plan.ops().size() + 2) {
+    const auto count = static_cast<OpId>(plan.ops().size());
+    for (OpId id = 0; id < count; ++id) {
+      for (const OpId before : plan.after(id)) ++begin_[before + 2];
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    followers_.resize(begin_.back());
+    for (OpId id = 0; id < count; ++id) {
+      for (const OpId before : plan.after(id)) followers_[begin_[before + 1]++] = id;
+    }
   }
-  return found;
-}
+
+  /// Ascending.
+  std::span<const OpId> operator[](OpId id) const {
+    return std::span(followers_).subspan(begin_[id], begin_[id + 1] - begin_[id]);
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_;  // by op, and one more
+  std::vector<OpId> followers_;
+};
 
 bool is_one_piece(const Op& op) {
   return op.dst.count == 1 && op.src.count == 1 && op.dst.bytes() >= kLeastBytes;
@@ -34,8 +52,7 @@ bool continues(const Op& op, const Op& first) {
 
 class Finder {
  public:
-  explicit Finder(const Plan& plan)
-      : plan_(plan), followers_(followers(plan)), taken_(plan.ops().size()) {}
+  explicit Finder(const Plan& plan) : plan_(plan), followers_(plan), taken_(plan.ops().size()) {}
 
   std::vector<Fold> find() {
     std::vector<Fold> folds;
@@ -56,10 +73,11 @@ class Finder {
     Fold fold = {first};
     while (true) {
       const OpId last = fold.back();
-      const auto next = std::ranges::find_if(followers_[last], [&](OpId id) {
+      const auto behind = followers_[last];
+      const auto next = std::ranges::find_if(behind, [&](OpId id) {
         return !taken_[id] && continues(plan_.ops()[id], plan_.ops()[first]);
       });
-      if (next == followers_[last].end() || !may_wait(fold, *next)) return fold;
+      if (next == behind.end() || !may_wait(fold, *next)) return fold;
       fold.push_back(*next);
     }
   }
@@ -74,13 +92,15 @@ class Finder {
   }
 
   const Plan& plan_;
-  const std::vector<std::vector<OpId>> followers_;
+  const Followers followers_;
   std::vector<bool> taken_;
 };
 
 }  // namespace
 
 std::vector<Fold> find_folds(const Plan& plan) {
+  const auto reduces = [](const Op& op) { return op.kind == OpKind::reduce; };
+  if (std::ranges::none_of(plan.ops(), reduces)) return {};
   return Finder(plan).find();
 }
 

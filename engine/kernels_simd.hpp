@@ -10,7 +10,13 @@
 
 // Of sets that differ little for reductions the one that more processors have; and AES is asked
 // for by none.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// Instrumented, each set takes minutes to compile, and all are the same source.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#endif
 #define HWY_DISABLE_PCLMUL_AES
 
 namespace weft::engine {

@@ -163,4 +163,27 @@ std::vector<LetterOp> find_letters(std::span<const Plan> plans, int place) {
   return letters;
 }
 
+std::vector<LetterOp> letters_of_slots(const Plan& plan, std::span<const int> place_of_rank) {
+  using Part = LetterOp::Part;
+  std::vector<LetterOp> letters;
+  const auto place_of = [&](OpId id) { return place_of_rank[plan.ops()[id].peer]; };
+  for (OpId id = 0; id < plan.ops().size(); ++id) {
+    const Op& op = plan.ops()[id];
+    if (op.kind == OpKind::signal && plan.after(id).size() == 1) {
+      const OpId writer = plan.after(id).front();
+      const Op& copy = plan.ops()[writer];
+      if (copy.src.bytes() > kLetterBytes) continue;
+      letters.push_back({writer, Part::drop, 0, 0, copy.dst});
+      letters.push_back({id, Part::send, place_of(id), 1, copy.src});
+    } else if (op.kind == OpKind::copy && op.src.space == Space::stage) {
+      if (op.src.bytes() > kLetterBytes) continue;
+      const auto wait = std::ranges::find_if(
+          plan.after(id), [&](OpId before) { return plan.ops()[before].kind == OpKind::wait; });
+      letters.push_back({*wait, Part::wait, place_of(*wait), 1, op.src});
+      letters.push_back({id, Part::read, place_of(*wait), 1, op.src});
+    }
+  }
+  return letters;
+}
+
 }  // namespace weft::engine

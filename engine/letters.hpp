@@ -32,12 +32,19 @@ struct LetterOp {
   Part part = Part::send;
   int place = 0;              ///< of the other rank; not of Part::drop
   std::uint32_t ordinal = 0;  ///< from 1: of this execution's letters between the two
-  plan::Slice bytes;          ///< of the sender's stage; Part::send: where it takes them
+  plan::Slice bytes;          ///< of the sender's stage; Part::send: where it takes them, of the
+                              ///< rank's input, output or stage
 };
 
 /// The letters of the rank at `place`, by op id. `plans[p]` is the plan of the rank at place p of
 /// its node. A signal takes along what the only op that reads the signaller's stage right after
 /// the matching wait reads, if nothing but what comes before the signal ever writes there.
 std::vector<LetterOp> find_letters(std::span<const plan::Plan> plans, int place);
+
+/// The letters of a rank by its own plan alone, where blocks lie in slots
+/// (hierarchy::InsideNode): one copy there, one signal behind it, one wait and one copy from there
+/// for each pair that has such a block. Both ends know its size and so find the same.
+/// `place_of_rank[r]` is the place of rank r on this node.
+std::vector<LetterOp> letters_of_slots(const plan::Plan& plan, std::span<const int> place_of_rank);
 
 }  // namespace weft::engine

@@ -103,6 +103,15 @@ std::uint64_t Links::connections() const {
   return pairs;
 }
 
+std::uint64_t Links::connection_bytes() const {
+  std::uint64_t bytes = 0;
+  for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
+    if (ends_[peer].wire == nullptr || is_local(static_cast<int>(peer))) continue;
+    bytes += static_cast<const verbs::RcWire&>(*ends_[peer].wire).held_bytes();
+  }
+  return bytes;
+}
+
 std::vector<int> Links::missing(std::span<const int> peers) const {
   std::vector<int> result;
   for (const int peer : peers) {
@@ -135,7 +144,6 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
     auto wire = std::make_unique<verbs::RcWire>(open());
     addresses.push_back(with_limit(rendezvous_bytes_, wire->address()));
     ends_[peer].wire = std::move(wire);
-    ++wires_;
   }
   return addresses;
 }

@@ -62,7 +62,7 @@ class Links {
   /// Queue pairs of reliable connections, on all rails, and the registered memory that the
   /// connections hold.
   std::uint64_t connections() const;
-  std::uint64_t connection_bytes() const { return wires_ * verbs::RcWire::memory_bytes(); }
+  std::uint64_t connection_bytes() const;
 
  private:
   struct End {
@@ -77,8 +77,7 @@ class Links {
   verbs::RegistrationLimits limits_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::RegistrationCache> registrations_;
-  std::vector<End> ends_;    // by rank
-  std::uint64_t wires_ = 0;  // that are reliable connections
+  std::vector<End> ends_;  // by rank
   bool abandoned_ = false;
   Segment offered_;  // inboxes of the shared-memory channels of the offer under way
 };

@@ -21,23 +21,26 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
       output_bytes_(plan.output_bytes()),
       stage_bytes_(plan.stage_bytes()),
       scratch_bytes_(plan.scratch_bytes()) {
+  std::vector<std::uint32_t> number(static_cast<std::size_t>(plan.ranks()), kNone);  // in peers_
   for (const plan::Op& op : plan.ops()) {
-    if (op.kind == OpKind::send || op.kind == OpKind::recv) peers_.push_back(op.peer);
+    if (op.kind == OpKind::send || op.kind == OpKind::recv) number[op.peer] = 0;
   }
-  std::ranges::sort(peers_);
-  peers_.erase(std::ranges::unique(peers_).begin(), peers_.end());
-
+  for (int rank = 0; rank < plan.ranks(); ++rank) {
+    if (number[rank] == kNone) continue;
+    number[rank] = static_cast<std::uint32_t>(peers_.size());
+    peers_.push_back(rank);
+  }
   std::vector<bool> heard(places);
+  steps_.reserve(plan.ops().size());
   for (const plan::Op& op : plan.ops()) {
-    Step step;
+    Step& step = steps_.emplace_back();
     step.kind = op.kind;
     step.dst_operand = op.dst_operand;
     const int place = op.peer < 0 ? -1 : place_of_rank[op.peer];
     switch (op.kind) {
       case OpKind::send:
       case OpKind::recv:
-        step.peer =
-            static_cast<std::uint32_t>(std::ranges::lower_bound(peers_, op.peer) - peers_.begin());
+        step.peer = number[op.peer];
         step.ordinal = transfers_++;
         if (op.kind == OpKind::recv && place >= 0) heard[place] = true;
         break;
@@ -59,7 +62,6 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
     }
     if (!op.dst.empty()) step.dst = resolve(plan, op.dst, place_of_rank);
     if (!op.src.empty()) step.src = resolve(plan, op.src, place_of_rank);
-    steps_.push_back(step);
   }
   put_in_letters(letters, place_of_rank, plan.rank());
   for (Step& step : steps_) step.small = is_small_copy(step);
@@ -125,8 +127,8 @@ void Program::put_in_letters(std::span<const LetterOp> letters, std::span<const 
       case LetterOp::Part::send:
         step.letter = true;
         step.ordinal = letter.ordinal;
-        step.src = {bytes.space == Space::input ? 0 : stage_base(own_place), bytes.offset,
-                    bytes.block_bytes, bytes.count, bytes.stride};
+        step.src = {base_of_own(bytes.space, own_place), bytes.offset, bytes.block_bytes,
+                    bytes.count, bytes.stride};
         ++counts.letters_out;
         break;
       case LetterOp::Part::wait:
@@ -152,6 +154,20 @@ void Program::put_in_letters(std::span<const LetterOp> letters, std::span<const 
   }
 }
 
+std::uint32_t Program::base_of_own(Space space, int own_place) const {
+  switch (space) {
+    case Space::input:
+      return 0;
+    case Space::output:
+      return 1;
+    case Space::scratch:
+      return 2;
+    case Space::stage:
+      break;
+  }
+  return stage_base(own_place);
+}
+
 Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
                          std::span<const int> place_of_rank) {
   Operand operand{0, slice.offset, slice.block_bytes, slice.count, slice.stride};
@@ -160,21 +176,12 @@ Operand Program::resolve(const plan::Plan& plan, const plan::Slice& slice,
   if (place < 0 || (slice.space == Space::scratch && !own)) {
     throw_usage("plan of rank {}: {} is out of its reach", plan.rank(), to_string(slice));
   }
-  switch (slice.space) {
-    case Space::input:
-      operand.base = own ? 0 : input_base(place);
-      uses_peer_buffers_ |= !own;
-      break;
-    case Space::output:
-      operand.base = own ? 1 : output_base(place);
-      uses_peer_buffers_ |= !own;
-      break;
-    case Space::scratch:
-      operand.base = 2;
-      break;
-    case Space::stage:
-      operand.base = stage_base(place);
-      break;
+  const bool is_buffer = slice.space == Space::input || slice.space == Space::output;
+  if (own || !is_buffer) {
+    operand.base = base_of_own(slice.space, place);
+  } else {
+    operand.base = slice.space == Space::input ? input_base(place) : output_base(place);
+    uses_peer_buffers_ = true;
   }
   return operand;
 }
@@ -183,31 +190,30 @@ void Program::add_successors(const plan::Plan& plan) {
   const auto count = static_cast<std::uint32_t>(steps_.size());
   pending_.resize(count);
   // What follows a step of a fold from outside follows its last one.
-  std::vector<std::uint32_t> done_by(count);
+  std::vector<std::uint32_t> done_by(folds_.empty() ? 0 : count);
   std::iota(done_by.begin(), done_by.end(), 0u);
   for (const Fold& fold : folds_) {
     for (const std::uint32_t id : fold) done_by[id] = fold.back();
   }
-  const auto behind = [&](std::uint32_t before, std::uint32_t id) {
-    return done_by[before] == done_by[id] ? before : done_by[before];
+  const auto for_each_edge = [&](auto found) {
+    for (std::uint32_t id = 0; id < count; ++id) {
+      for (const plan::OpId before : plan.after(id)) {
+        const bool inside = done_by.empty() || done_by[before] == done_by[id];
+        found(inside ? before : done_by[before], id);
+      }
+    }
   };
-  std::vector<std::uint32_t> out(count + 1);
-  for (std::uint32_t id = 0; id < count; ++id) {
-    pending_[id] = static_cast<std::uint32_t>(plan.after(id).size());
-    for (const plan::OpId before : plan.after(id)) ++out[behind(before, id)];
-  }
+  std::vector<std::uint32_t> end(count);
+  for_each_edge([&](std::uint32_t before, std::uint32_t) { ++end[before]; });
   std::uint32_t begin = 0;
   for (std::uint32_t id = 0; id < count; ++id) {
+    pending_[id] = static_cast<std::uint32_t>(plan.after(id).size());
     steps_[id].first_successor = begin;
+    begin += std::exchange(end[id], begin);
     steps_[id].end_successor = begin;
-    begin += out[id];
   }
   successors_.resize(begin);
-  for (std::uint32_t id = 0; id < count; ++id) {
-    for (const plan::OpId before : plan.after(id)) {
-      successors_[steps_[behind(before, id)].end_successor++] = id;
-    }
-  }
+  for_each_edge([&](std::uint32_t before, std::uint32_t id) { successors_[end[before]++] = id; });
 }
 
 /// Among sends, recvs and signals to one peer. Waits need none: each knows which signal it is for.

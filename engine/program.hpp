@@ -136,6 +136,8 @@ class Program {
   std::uint32_t bases() const { return output_base(places_); }
 
  private:
+  /// Of what is the rank's own, or the stage of a neighbour: `place` says whose that is.
+  std::uint32_t base_of_own(plan::Space space, int place) const;
   Operand resolve(const plan::Plan& plan, const plan::Slice& slice,
                   std::span<const int> place_of_rank);
   void put_in_letters(std::span<const LetterOp> letters, std::span<const int> place_of_rank,

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
+#include "base/copy_bytes.hpp"
 namespace weft::engine {
 
 using verbs::Layout;
@@ -13,7 +13,7 @@ using verbs::Status;
 ShmWire::ShmWire(Node& node, int place, Segment mine, std::size_t my_offset, Segment theirs,
                  std::size_t their_offset) noexcept
     : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
-  inbox_ = mine_.data() + my_offset;
+  watch(mine_.data() + my_offset);
   outbox_ = theirs_.data() + their_offset;
 }
 
@@ -49,7 +49,7 @@ Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, con
 bool ShmWire::put_by_hand(const Layout& theirs, const std::byte* local) noexcept {
   const Node::Found found = node_.find(place_, theirs);
   if (found.memory == nullptr) return false;
-  const auto copy = [&] { std::memcpy(found.memory, local, theirs.block_bytes); };
+  const auto copy = [&] { copy_bytes(found.memory, local, theirs.block_bytes); };
   if (found.by != View::xpmem) {
     copy();
   } else if (!node_.attachments().reach(copy)) {

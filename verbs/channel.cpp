@@ -5,27 +5,8 @@
 
 namespace weft::verbs {
 
-namespace {
-
-static_assert(sizeof(Trailer) == 16 && sizeof(ClearToSend) == 72);
-static_assert(kSlotBytes % 64 == 0 && sizeof(Mailbox) % 64 == 0);
-
-}  // namespace
-
-std::uint64_t windows_finished(std::byte* inbox) noexcept {
-  return load_acquire(reinterpret_cast<Mailbox*>(inbox + kMailboxOffset)->finished);
-}
-
-bool said_goodbye(std::byte* inbox) noexcept {
-  return load_acquire(reinterpret_cast<Mailbox*>(inbox + kMailboxOffset)->closed) != 0;
-}
-
 Channel::Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept
     : wire_(wire), rendezvous_bytes_(rendezvous_bytes) {}
-
-Mailbox& Channel::mailbox() const noexcept {
-  return *reinterpret_cast<Mailbox*>(wire_.inbox() + kMailboxOffset);
-}
 
 void Channel::enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept {
   transfer.moved = 0;
@@ -110,7 +91,7 @@ Status Channel::close() noexcept {
 }
 
 const char* Channel::peer_abort() const noexcept {
-  const Mailbox& box = mailbox();
+  const Mailbox& box = wire_.mailbox();
   return load_acquire(box.aborted) != 0 ? box.abort_text.data() : nullptr;
 }
 

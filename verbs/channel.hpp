@@ -31,64 +31,14 @@
 //   written again only while its window is open; until then its copy in the outbox is the last.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "verbs/inbox.hpp"
 #include "verbs/layout.hpp"
 #include "verbs/wire.hpp"
 
 namespace weft::verbs {
-
-inline constexpr std::size_t kSlots = 8;
-inline constexpr std::size_t kSlotBytes = 1920;
-
-/// The last 16 bytes of a slot. The final 8 are one store.
-struct Trailer {
-  std::uint32_t credit = 0;    // slots of the opposite direction consumed so far; rides along
-  std::uint32_t message = 0;   // number of the message that the payload belongs to
-  std::uint32_t bytes = 0;     // of payload in this slot
-  std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
-};
-
-inline constexpr std::size_t kPayloadBytes = kSlotBytes - sizeof(Trailer);
-
-/// A window: where the next bytes of a large message go.
-struct ClearToSend {
-  std::uint64_t address = 0;
-  std::uint64_t block_bytes = 0;
-  std::uint64_t count = 0;
-  std::uint64_t stride = 0;
-  std::uint64_t message = 0;  // its number
-  std::uint64_t total = 0;    // bytes of the message
-  RemoteKeys keys{};
-  std::uint64_t window = 0;  // number of the window, from 1; last to arrive
-};
-
-/// What the peer writes beside the ring. Each on a cache line of its own.
-struct Mailbox {
-  alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
-  alignas(64) std::uint64_t finished = 0;  // number of the last window that is filled
-  alignas(64) ClearToSend clear_to_send;
-  alignas(64) std::array<char, 176> abort_text{};
-  std::uint64_t aborted = 0;
-  std::uint64_t closed = 0;  // the peer will send nothing more
-};
-
-inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
-inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
-
-/// A word of an inbox, with all that was written before it.
-template <class Word>
-Word load_acquire(const Word& word) noexcept {
-  return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
-}
-
-/// Of the windows that the owner of this inbox has opened, the last that it was told is filled.
-std::uint64_t windows_finished(std::byte* inbox) noexcept;
-/// Whether the other end has said that it will send nothing more.
-bool said_goodbye(std::byte* inbox) noexcept;
 
 /// One message under way. Owned by the caller, in place until `done`.
 struct Transfer {
@@ -133,7 +83,7 @@ class Channel {
 
   /// Says goodbye. A connection may go once both ends have.
   Status close() noexcept;
-  bool is_closed_by_peer() const noexcept { return said_goodbye(wire_.inbox()); }
+  bool is_closed_by_peer() const noexcept { return said_goodbye(wire_.mailbox()); }
 
  private:
   struct Queue {
@@ -143,7 +93,6 @@ class Channel {
   static void enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept;
   static void pop(Queue& queue) noexcept;
 
-  Mailbox& mailbox() const noexcept;
   void take_credit(std::uint32_t consumed) noexcept;
   Status progress_send() noexcept;
   Status progress_recv() noexcept;

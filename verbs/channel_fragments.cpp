@@ -1,5 +1,6 @@
 // The channel's small messages: fragments through the ring, and the credit for its slots.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -43,7 +44,7 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
     if (slots_sent_ == slots_granted_) {
-      take_credit(static_cast<std::uint32_t>(load_acquire(mailbox().credit)));
+      take_credit(static_cast<std::uint32_t>(load_acquire(wire_.mailbox().credit)));
       if (slots_sent_ == slots_granted_) return Status::again;
     }
     const std::uint64_t moved = transfer.moved;
@@ -69,11 +70,11 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
 Status Channel::recv_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
-    const std::byte* slot = wire_.inbox() + slots_consumed_ % kSlots * kSlotBytes;
-    const std::byte* end = slot + kPayloadBytes;
-    const auto& last = *reinterpret_cast<const std::uint64_t*>(end + 8);
-    const auto [bytes, sequence] = std::bit_cast<std::array<std::uint32_t, 2>>(load_acquire(last));
+    const std::size_t slot = slots_consumed_ % kSlots;
+    const auto [bytes, sequence] =
+        std::bit_cast<std::array<std::uint32_t, 2>>(load_acquire(wire_.slot_end(slot)));
     if (sequence != slots_consumed_ + 1) return Status::again;
+    const std::byte* end = wire_.inbox() + slot * kSlotBytes + kPayloadBytes;
     Trailer trailer;
     std::memcpy(&trailer, end, sizeof trailer);
     if (trailer.message != static_cast<std::uint32_t>(transfer.message) ||

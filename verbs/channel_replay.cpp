@@ -85,7 +85,7 @@ Status Channel::replay_word(std::size_t word) noexcept {
     case 0:
       return tell_credit();
     case 1:
-      if (windows_finished(wire_.inbox()) >= windows_opened_) return Status::ok;
+      if (windows_finished(wire_.mailbox()) >= windows_opened_) return Status::ok;
       return wire_.commit(clear, sizeof(ClearToSend), windows_opened_);
     case 2:
       return wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, windows_filled_);

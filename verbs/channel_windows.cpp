@@ -27,7 +27,7 @@ Status Channel::send_straight(Transfer& transfer) noexcept {
 }
 
 Status Channel::fill_window(Transfer& transfer) noexcept {
-  const ClearToSend& clear = mailbox().clear_to_send;
+  const ClearToSend& clear = wire_.mailbox().clear_to_send;
   if (load_acquire(clear.window) != windows_filled_ + 1) return Status::again;
   const std::uint64_t total = transfer.layout.bytes();
   const std::uint64_t bytes = clear.block_bytes * clear.count;
@@ -100,7 +100,7 @@ Status Channel::recv_straight(Transfer& transfer) noexcept {
       const Status status = open_window(transfer);
       if (status != Status::ok) return status;
     }
-    if (windows_finished(wire_.inbox()) < windows_opened_) return Status::again;
+    if (windows_finished(wire_.mailbox()) < windows_opened_) return Status::again;
     if (!bounces(transfer)) return Status::ok;
     const std::uint64_t bytes = std::min(total - transfer.moved, std::uint64_t{Wire::kBounceBytes});
     copy_in(transfer.layout, transfer.moved, wire_.bounce_in()->memory, bytes);

@@ -14,8 +14,8 @@ constexpr std::uint32_t kKey = 0x11776674;  // the upper half of keys is privile
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 16;
 constexpr std::size_t kRouteHeader = 40;  // before each datagram that arrives
-constexpr std::size_t kSlotBytes = 128;
-static_assert(kRouteHeader + sizeof(Notice) <= kSlotBytes);
+constexpr std::size_t kDatagramBytes = 128;
+static_assert(kRouteHeader + sizeof(Notice) <= kDatagramBytes);
 
 /// Work requests of an earlier life of the queue pair are not taken for those of this one.
 constexpr std::uint64_t request(std::uint64_t life, std::size_t slot) noexcept {
@@ -26,7 +26,7 @@ constexpr std::uint64_t request(std::uint64_t life, std::size_t slot) noexcept {
 
 ControlPath::ControlPath(const Library& library, const Port& port)
     : library_(library), port_(port) {
-  const std::size_t bytes = (kReceives + kSends) * kSlotBytes;
+  const std::size_t bytes = (kReceives + kSends) * kDatagramBytes;
   const File file = make_memory_file("weft-control", bytes);
   memory_ = Mapping(file.get(), bytes);
   region_ = library.reg_mr(port.domain, memory_.data(), bytes, IBV_ACCESS_LOCAL_WRITE);
@@ -53,7 +53,7 @@ void ControlPath::close() noexcept {
 }
 
 std::byte* ControlPath::slot(std::size_t number) const noexcept {
-  return memory_.data() + number * kSlotBytes;
+  return memory_.data() + number * kDatagramBytes;
 }
 
 /// Brings the queue pair up, from whatever state it is in. Returns the call that failed, or null.
@@ -80,7 +80,7 @@ const char* ControlPath::start() noexcept {
 }
 
 bool ControlPath::post_receive(std::size_t number) noexcept {
-  ibv_sge piece{reinterpret_cast<std::uint64_t>(slot(number)), kSlotBytes, region_->lkey};
+  ibv_sge piece{reinterpret_cast<std::uint64_t>(slot(number)), kDatagramBytes, region_->lkey};
   ibv_recv_wr wanted{};
   wanted.wr_id = request(life_, number);
   wanted.sg_list = &piece;

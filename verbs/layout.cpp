@@ -1,7 +1,8 @@
 #include "verbs/layout.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/copy_bytes.hpp"
 
 namespace weft::verbs {
 
@@ -25,7 +26,7 @@ void for_each_run(const Layout& layout, std::uint64_t from, std::uint64_t bytes,
 
 void copy_out(const Layout& layout, std::uint64_t from, std::byte* to, std::size_t bytes) noexcept {
   for_each_run(layout, from, bytes, [&](const std::byte* memory, std::uint64_t run) {
-    std::memcpy(to, memory, run);
+    copy_bytes(to, memory, run);
     to += run;
   });
 }
@@ -33,7 +34,7 @@ void copy_out(const Layout& layout, std::uint64_t from, std::byte* to, std::size
 void copy_in(const Layout& layout, std::uint64_t to, const std::byte* from,
              std::size_t bytes) noexcept {
   for_each_run(layout, to, bytes, [&](std::byte* memory, std::uint64_t run) {
-    std::memcpy(memory, from, run);
+    copy_bytes(memory, from, run);
     from += run;
   });
 }

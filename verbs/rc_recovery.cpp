@@ -87,7 +87,7 @@ void RcWire::broke(RcLane& lane, ibv_wc_status status) noexcept {
 void RcWire::broke(RcLane& lane, const char* what, bool mendable) noexcept {
   const auto heard = [](const auto& one) { return one->has_control(); };
   if (!mendable || !std::ranges::any_of(lanes_, heard)) return give_up(what);
-  if (peer_gone_ || said_goodbye(inbox_)) return give_up(what);
+  if (peer_gone_ || said_goodbye(mailbox())) return give_up(what);
   trouble_ = what;
   if (lanes_.size() > 1 && lane.brought_nothing() && ++lane.breaks == kLaneBreaks) {
     log::warn("{}: not used any more by this connection: {}", lane.rail().name(), what);
@@ -104,7 +104,7 @@ void RcWire::cut_off(std::uint32_t epoch) noexcept {
   }
   if (!any_lane_left()) return give_up("no queue pair of it is of use any more");
   const Seen before = seen_;
-  seen_ = {windows_finished(inbox_), consumed_};
+  seen_ = {windows_finished(mailbox()), consumed_};
   const bool fruitful = seen_.windows != before.windows || seen_.slots != before.slots;
   fruitless_ = fruitful ? 0 : fruitless_ + 1;
   if (fruitless_ > kFruitless) return give_up("it breaks again and again");

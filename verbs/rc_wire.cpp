@@ -27,7 +27,7 @@ static_assert(kInboxBytes / 8 < 1 << 16);
 }  // namespace
 
 std::size_t RcWire::memory_bytes() {
-  return 2 * kInboxBytes;
+  return round_up(2 * kInboxBytes, kAlignment);
 }
 
 RcWire::RcWire(Endpoint& endpoint)
@@ -42,11 +42,10 @@ RcWire::RcWire(Endpoint& endpoint)
   }
   // Shared memory, so that the software device can write it by plain stores; to hardware it is
   // memory like any other.
-  const std::size_t bytes = round_up(memory_bytes() + (immediate_ ? kInboxBytes : 0), kAlignment);
-  const File file = make_memory_file("weft-connection", bytes);
-  memory_ = Mapping(file.get(), bytes);
+  const File file = make_memory_file("weft-connection", memory_bytes());
+  memory_ = Mapping(file.get(), memory_bytes());
+  immediate_ ? listen(memory_.data(), heard_) : watch(memory_.data());
   outbox_ = memory_.data() + kInboxBytes;
-  inbox_ = immediate_ ? outbox_ + kInboxBytes : memory_.data();
   registration_ = endpoint.register_memory(memory_.data(), memory_.size());
   for (const auto& lane : lanes_) {
     if (const char* refused = lane->reset(0, immediate_)) {
@@ -71,7 +70,7 @@ std::string RcWire::address() const {
     RcAddress one = lane->address();
     one.key = endpoint_.region(registration_.rkey()).rkeys[lane->number()];
     one.immediate = immediate_ ? 1 : 0;
-    one.inbox = reinterpret_cast<std::uint64_t>(memory_.data());
+    one.inbox = reinterpret_cast<std::uint64_t>(inbox_);
     text.append(reinterpret_cast<const char*>(&one), sizeof one);
   }
   return text;
@@ -98,15 +97,12 @@ void RcWire::connect(std::string_view peer_address) {
   }
 }
 
-/// Hands on what a completion says is there, and only that: the rest of what the peer writes may be
-/// on its way.
+/// A completion says what is there, and only that: the rest of what the peer writes may be on its
+/// way.
 void RcWire::arrive(RcLane& lane, std::uint32_t immediate) noexcept {
   const std::size_t offset = std::size_t{immediate >> 16} * 8;
   const std::size_t bytes = std::size_t{immediate & 0xffff} * 8;
-  if (bytes < 8 || offset + bytes > kInboxBytes) {
-    return give_up("the peer wrote past the inbox");
-  }
-  std::memcpy(inbox_ + offset, memory_.data() + offset, bytes);
+  if (!heard_.hear(inbox_, offset, bytes)) return give_up("the peer wrote past the inbox");
   if (!lane.post_receive()) broke(lane, "ibv_post_recv failed", true);
 }
 

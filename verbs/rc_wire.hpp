@@ -75,8 +75,10 @@ class RcWire final : public Wire {
   /// It was broken and its channel has not taken up the new connection yet.
   bool is_troubled() const noexcept { return phase_ != Phase::running; }
 
-  /// Registered memory that one connection holds.
+  /// Registered memory that a connection has from the beginning: what it allocates.
   static std::size_t memory_bytes();
+  /// That and the bounce memory, where that was needed.
+  std::size_t held_bytes() const noexcept { return memory_.size() + bounce_memory_.size(); }
 
  private:
   /// How far a broken connection has come. `resumable_` is set in the last step before running.
@@ -104,7 +106,7 @@ class RcWire final : public Wire {
   void ask_for_life(std::int64_t now) noexcept;
 
   Endpoint& endpoint_;
-  Mapping memory_;  // what the peer writes, outbox, and the inbox where that is not the first
+  Mapping memory_;  // inbox, outbox
   Registration registration_;
   Mapping bounce_memory_;  // out, then in; made when first needed
   Registration bounce_registration_;
@@ -113,6 +115,7 @@ class RcWire final : public Wire {
   std::vector<std::size_t> order_;  // of the lanes, the nearest first
   std::size_t commits_ = 0;         // the lane that they take
   bool immediate_ = false;          // commits come with a completion each
+  Heard heard_;                     // of the inbox, then
 
   Phase phase_ = Phase::running;
   bool limping_ = false;

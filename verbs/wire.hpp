@@ -2,9 +2,10 @@
 // (rc_wire.hpp) and, inside a node, by shared memory (engine/shm_wire.hpp).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "verbs/inbox.hpp"
 
 namespace weft::verbs {
 
@@ -13,11 +14,6 @@ enum class Status : std::uint8_t {
   again,   ///< No room now; nothing was done. Try again after progress.
   failed,  ///< The connection is of no more use; Wire::failure() says why.
 };
-
-/// Rails that one connection can have.
-inline constexpr std::size_t kMaxRails = 4;
-/// What a peer needs to write registered memory: a key for each rail.
-using RemoteKeys = std::array<std::uint32_t, kMaxRails>;
 
 /// What an end has had of the other before a connection broke: none of it is to be sent again.
 struct Seen {
@@ -36,6 +32,11 @@ class Wire {
   /// Inbox and outbox: kInboxBytes each, zero at the beginning, aligned to 64.
   std::byte* inbox() const noexcept { return inbox_; }
   std::byte* outbox() const noexcept { return outbox_; }
+  /// Of the inbox, what is there for sure: the last 8 bytes of a slot, and the mailbox.
+  const std::uint64_t& slot_end(std::size_t slot) const noexcept {
+    return *reinterpret_cast<const std::uint64_t*>(slot_ends_ + slot * slot_end_step_);
+  }
+  const Mailbox& mailbox() const noexcept { return *mailbox_; }
 
   /// Makes the bytes [offset, offset + bytes) of the outbox appear in the peer's inbox, where their
   /// last 8 become `last` no earlier than all others are there. `bytes` is a multiple of 8; the
@@ -93,7 +94,25 @@ class Wire {
   virtual const char* failure() const noexcept = 0;
 
  protected:
+  /// The inbox may be looked at whenever there could be something new.
+  void watch(std::byte* inbox) noexcept {
+    inbox_ = inbox;
+    slot_ends_ = inbox + kSlotBytes - sizeof(std::uint64_t);
+    slot_end_step_ = kSlotBytes;
+    mailbox_ = reinterpret_cast<const Mailbox*>(inbox + kMailboxOffset);
+  }
+  /// What is new in it is heard.
+  void listen(std::byte* inbox, const Heard& heard) noexcept {
+    inbox_ = inbox;
+    slot_ends_ = reinterpret_cast<const std::byte*>(heard.ends.data());
+    slot_end_step_ = sizeof(std::uint64_t);
+    mailbox_ = &heard.mailbox;
+  }
+
   std::byte* inbox_ = nullptr;
+  const std::byte* slot_ends_ = nullptr;
+  std::size_t slot_end_step_ = 0;
+  const Mailbox* mailbox_ = nullptr;
   std::byte* outbox_ = nullptr;
   std::uint64_t puts_ = 0;
   std::uint64_t puts_done_ = 0;
