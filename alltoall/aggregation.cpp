@@ -95,9 +95,8 @@ class Aggregation {
         gathering_.add_vacated(lane[from].senders, ops);
       };
     }
-    for (const auto& ops : step_between(parameters_).emit(builder_, exchange, parameters_)) {
-      if (post.distributes) arrived.insert(arrived.end(), ops.begin(), ops.end());
-    }
+    const Arrived come = step_between(parameters_).emit(builder_, exchange, parameters_);
+    if (post.distributes) arrived.insert(arrived.end(), come.begin(), come.end());
   }
 
   /// The size of a block between two other ranks, for steps that pass it on.

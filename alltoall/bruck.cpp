@@ -55,14 +55,14 @@ class Bruck {
         exchange_(exchange),
         radix_(std::min(radix, std::max(exchange.size(), 2))),
         message_(exchange.members.size(), kSource),
-        slice_(exchange.members.size()),
-        arrived_(exchange.members.size()) {
+        slice_(exchange.members.size()) {
     for (int position = 1; position < exchange.size(); ++position) order_.push_back(position);
   }
 
   Arrived run() && {
     for (std::int64_t weight = 1; weight < exchange_.size(); weight *= radix_) round(weight);
-    copy_own_block(builder_, exchange_, arrived_);
+    Arrived own = Transfers(builder_, exchange_).finish();
+    arrived_.insert(arrived_.end(), own.begin(), own.end());
     return std::move(arrived_);
   }
 
@@ -178,8 +178,11 @@ class Bruck {
         order_.push_back(position);
       } else if (sizes[i] > 0) {
         const int origin = origin_of(position, passed);
-        builder_.scatter(exchange_.target_of(origin), block,
-                         After(received, exchange_.vacated_for(origin)), arrived_[origin]);
+        std::vector<Slice> targets;
+        std::vector<OpId> vacated;
+        exchange_.target(origin, targets);
+        if (exchange_.vacated) exchange_.vacated(origin, vacated);
+        builder_.scatter(targets, block, After(received, vacated), arrived_);
       }
     }
   }
@@ -200,10 +203,7 @@ class Bruck {
     }
     targets = plan::coalesce(targets);
     if (targets.size() != 1) return false;
-    const OpId received = builder_.recv(peer, targets.front(), vacated);
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      if (sizes[i] > 0) arrived_[origin_of(positions[i], passed)].push_back(received);
-    }
+    arrived_.push_back(builder_.recv(peer, targets.front(), vacated));
     return true;
   }
 

@@ -32,29 +32,9 @@ struct Exchange {
   std::function<void(int from, std::vector<plan::OpId>& ops)> vacated = {};
 
   int size() const { return static_cast<int>(members.size()); }
-  std::vector<plan::Slice> source_of(int to) const {
-    std::vector<plan::Slice> slices;
-    source(to, slices);
-    return slices;
-  }
-  std::vector<plan::Slice> target_of(int from) const {
-    std::vector<plan::Slice> slices;
-    target(from, slices);
-    return slices;
-  }
-  std::vector<plan::OpId> ready_for(int to) const {
-    std::vector<plan::OpId> ops;
-    if (ready) ready(to, ops);
-    return ops;
-  }
-  std::vector<plan::OpId> vacated_for(int from) const {
-    std::vector<plan::OpId> ops;
-    if (vacated) vacated(from, ops);
-    return ops;
-  }
 };
 
-/// For each member, the ops after which its block has arrived in target(from).
-using Arrived = std::vector<std::vector<plan::OpId>>;
+/// The ops after which all blocks have arrived in their targets.
+using Arrived = std::vector<plan::OpId>;
 
 }  // namespace weft::alltoall

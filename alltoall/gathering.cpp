@@ -173,17 +173,23 @@ void Gathering::add_passed(const Post& post, const Relay& relay) {
 void Gathering::make_ready(const Line& line, std::span<const OpId> copies) {
   const auto post = static_cast<std::size_t>(line.post - layout_.posts().data());
   if (ready_of_.size() <= post) ready_of_.resize(layout_.posts().size());
-  if (ready_of_[post].empty()) ready_of_[post].resize(line.post->lane->size());
-  auto& ops = ready_of_[post][line.message];
-  ops.insert(ops.end(), copies.begin(), copies.end());
+  if (ready_of_[post].empty()) ready_of_[post].resize(line.post->lane->size(), kEnd);
+  std::uint32_t& first = ready_of_[post][line.message];
+  for (const OpId copy : copies) {
+    ready_ops_.push_back({copy, first});
+    first = static_cast<std::uint32_t>(ready_ops_.size() - 1);
+  }
 }
 
 void Gathering::add_ready(const Post& post, int to, std::vector<OpId>& ops) const {
-  ops.insert(ops.end(), ready_.begin(), ready_.end());
   const auto number = static_cast<std::size_t>(&post - layout_.posts().data());
-  if (number >= ready_of_.size() || ready_of_[number].empty()) return;
-  const auto& own = ready_of_[number][static_cast<std::size_t>(to)];
-  ops.insert(ops.end(), own.begin(), own.end());
+  if (number < ready_of_.size() && !ready_of_[number].empty()) {
+    for (auto at = ready_of_[number][static_cast<std::size_t>(to)]; at != kEnd;
+         at = ready_ops_[at].next) {
+      ops.push_back(ready_ops_[at].op);
+    }
+  }
+  ops.insert(ops.end(), ready_.begin(), ready_.end());
 }
 
 void Gathering::add_vacated(std::span<const int> sources, std::vector<OpId>& ops) const {

@@ -54,7 +54,14 @@ class Gathering {
   std::vector<Line> lines_;           // likewise
   std::vector<plan::OpId> ready_;     // what every message follows
   std::vector<plan::OpId> relayed_;   // what passing on follows
-  std::vector<std::vector<std::vector<plan::OpId>>> ready_of_;  // by post and message: the rest
+  /// What one message follows beside that: a list for each.
+  struct Ready {
+    plan::OpId op;
+    std::uint32_t next;  // in ready_ops_
+  };
+  static constexpr std::uint32_t kEnd = UINT32_MAX;
+  std::vector<std::vector<std::uint32_t>> ready_of_;  // by post and message: the list's first
+  std::vector<Ready> ready_ops_;
   std::vector<std::vector<plan::OpId>> copied_out_;  // in place, by rank: what copied its block
 };
 

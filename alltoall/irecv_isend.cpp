@@ -30,26 +30,24 @@
 
 namespace weft::alltoall {
 
+using plan::After;
 using plan::kNoOp;
 using plan::OpId;
 
 Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange,
                     const Parameters& parameters) {
-  Arrived arrived(exchange.members.size());
+  Transfers transfers(builder, exchange);
   const auto window = static_cast<std::size_t>(parameters.window);
   std::vector<std::array<OpId, 2>> steps;  // those with a message, where there is a window
   for (int step = 1; step < exchange.size(); ++step) {
     std::array<OpId, 2> before = {kNoOp, kNoOp};
     if (window > 0 && steps.size() >= window) before = steps[steps.size() - window];
-    const int from = around(exchange, exchange.self, -step);
-    const OpId received =
-        receive_block(builder, exchange, from, arrived[from], {before[0], before[1]});
-    const OpId sent = send_block(builder, exchange, around(exchange, exchange.self, step),
-                                 {before[0], before[1]});
+    const After behind(before);
+    const OpId received = transfers.receive(around(exchange, exchange.self, -step), behind);
+    const OpId sent = transfers.send(around(exchange, exchange.self, step), behind);
     if (window > 0 && (received != kNoOp || sent != kNoOp)) steps.push_back({received, sent});
   }
-  copy_own_block(builder, exchange, arrived);
-  return arrived;
+  return std::move(transfers).finish();
 }
 
 }  // namespace weft::alltoall

@@ -128,6 +128,12 @@ std::optional<std::string> Algorithm::refusal(plan::Collective collective) const
       name(), flat_step().name);
 }
 
+bool Algorithm::needs_own_rows_only(const hierarchy::Machine& machine) const {
+  if (flat_ != nullptr) return true;
+  return machine.nodes() == 1 && !parameters_.direct &&
+         parameters_.aggregate != Parameters::kEverything;
+}
+
 std::optional<Memory> Algorithm::memory_bound(const hierarchy::Machine& machine, int rank) const {
   if (flat_step().forwards) return std::nullopt;
   if (flat_ != nullptr) return Memory{0, kSwapScratchBytes};

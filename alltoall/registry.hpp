@@ -102,6 +102,10 @@ class Algorithm {
     return refusal(problem.collective);
   }
 
+  /// Whether the plan of a rank in an alltoallv follows from its own rows alone, not from those of
+  /// its neighbours: where blocks go straight, and where they lie in slots (hierarchy::InsideNode).
+  bool needs_own_rows_only(const hierarchy::Machine& machine) const;
+
   /// What no plan of `rank` exceeds, whatever the counts of an alltoallv, in place or not: that of
   /// blocks of `aggregate` bytes that all need packing. Nothing where there is no such bound: in
   /// schemes without `aggregate`, and where blocks are passed on.

@@ -39,7 +39,9 @@
 // Blocks of any size: the same sums over the sizes, with no message, copy or signal where there is
 // no byte. Blocks above `aggregate` are not in them: each is a message of its own straight from
 // rank to rank, inside a node too unless direct. So stage and scratch are at most those of equal
-// blocks of `aggregate` bytes, whatever the sizes (Algorithm::memory_bound).
+// blocks of `aggregate` bytes, whatever the sizes (Algorithm::memory_bound). On a machine of one
+// node stages are as large as that, so that a plan needs to know its own rank's blocks only
+// (hierarchy::InsideNode).
 //
 // In place: a rank alone on its node aggregates too; nothing is direct; the own block is not
 // copied; scratch for what is swapped at most kSwapScratchBytes more.

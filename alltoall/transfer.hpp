@@ -1,6 +1,9 @@
 // One block of an exchange, sent or received where it lies.
 #pragma once
 
+#include <array>
+#include <utility>
+
 #include "alltoall/exchange.hpp"
 
 namespace weft::alltoall {
@@ -11,36 +14,45 @@ inline int around(const Exchange& exchange, int from, int distance) {
   return ((from + distance) % n + n) % n;
 }
 
-/// Sends this member's block for member `to`, once it is ready and the ops in `after` are complete.
-/// A block that is not one slice is packed into scratch first. kNoOp when it has no byte.
-plan::OpId send_block(plan::Builder& builder, const Exchange& exchange, int to,
-                      plan::After after = {});
-
-/// Receives the block of member `from`, unpacked from scratch when its target is not one slice.
-/// Returns the recv (kNoOp when there is no byte); `arrived` gets the ops after which the block is
-/// in its target.
-plan::OpId receive_block(plan::Builder& builder, const Exchange& exchange, int from,
-                         std::vector<plan::OpId>& arrived, plan::After after = {});
-
-/// Copies this member's block for itself.
-void copy_own_block(plan::Builder& builder, const Exchange& exchange, Arrived& arrived);
-
-/// Runs a list of exchanges with one partner at a time: each starts when the one before is done.
-class Chain {
+/// The blocks of one exchange, sent and received one by one.
+class Transfers {
  public:
-  Chain(plan::Builder& builder, const Exchange& exchange)
-      : builder_(builder), exchange_(exchange), arrived_(exchange.members.size()) {}
+  /// The arguments must live longer.
+  Transfers(plan::Builder& builder, const Exchange& exchange)
+      : builder_(builder), exchange_(exchange) {}
 
-  /// Below 0: no partner.
-  void step(int to, int from);
-  /// What has arrived, this member's own block included.
+  /// Sends this member's block for member `to`, once it is ready and the ops in `after` are
+  /// complete. A block that is not one slice is packed into scratch first. kNoOp when it has no
+  /// byte.
+  plan::OpId send(int to, plan::After after = {});
+  /// Receives the block of member `from`, unpacked from scratch when its target is not one slice.
+  /// Returns the recv (kNoOp when there is no byte).
+  plan::OpId receive(int from, plan::After after = {});
+  /// Copies this member's block for itself. The end: what has arrived.
   Arrived finish() &&;
 
  private:
   plan::Builder& builder_;
   const Exchange& exchange_;
   Arrived arrived_;
-  std::vector<plan::OpId> previous_;
+  // Of the block at hand.
+  std::vector<plan::Slice> slices_;
+  std::vector<plan::OpId> ops_;
+  std::vector<plan::OpId> copies_;
+};
+
+/// Runs a list of exchanges with one partner at a time: each starts when the one before is done.
+class Chain {
+ public:
+  Chain(plan::Builder& builder, const Exchange& exchange) : transfers_(builder, exchange) {}
+
+  /// Below 0: no partner.
+  void step(int to, int from);
+  Arrived finish() && { return std::move(transfers_).finish(); }
+
+ private:
+  Transfers transfers_;
+  std::array<plan::OpId, 2> previous_ = {plan::kNoOp, plan::kNoOp};
 };
 
 }  // namespace weft::alltoall

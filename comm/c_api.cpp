@@ -1,4 +1,6 @@
 // The C API: the C++ one with codes for exceptions.
+#include "comm/c_api.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -6,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "comm/c_api.hpp"
 
 using weft::comm::guarded;
 

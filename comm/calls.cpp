@@ -67,7 +67,8 @@ std::size_t Communicator::Impl::ProblemHash::operator()(const Problem& problem) 
   mix(problem.block_bytes);
   mix(problem.stride);
   mix(static_cast<std::uint64_t>(problem.root));
-  mix(problem.element_bytes * 4 + problem.commutative * 2 + problem.associative);
+  mix(problem.element_bytes * 8 + problem.commutative * 4 + problem.associative * 2 +
+      problem.in_place);
   for (const plan::Block& block : problem.layout) {
     mix(block.offset);
     mix(block.bytes);
@@ -137,7 +138,7 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
   auto made = std::make_shared<Call>();
   Call& call = *made;
   call.problem = problem;
-  call.input_bytes = problem.input_bytes(rank_);
+  call.input_bytes = problem.in_place ? problem.output_bytes(rank_) : problem.input_bytes(rank_);
   const tune::Algorithm algorithm = agree_on_algorithm(problem);
   Cut cut = this->cut(algorithm, problem);
   call.slice_bytes = cut.slice_bytes;
@@ -176,9 +177,8 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
 /// its ranks, so that they find the same.
 std::vector<engine::LetterOp> Communicator::Impl::letters_of(const tune::Algorithm& algorithm,
                                                              const Problem& problem) {
-  if (node_ == nullptr || problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes) {
-    return {};
-  }
+  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes;
+  if (node_ == nullptr || none || problem.in_place) return {};
   std::vector<plan::Plan> plans;
   for (const int neighbour : machine_.ranks_on(machine_.node_of(rank_))) {
     plans.push_back(algorithm.plan(problem, machine_, neighbour));
@@ -188,10 +188,12 @@ std::vector<engine::LetterOp> Communicator::Impl::letters_of(const tune::Algorit
 
 /// A program of this rank alone. What goes wrong here the others learn from the executor.
 engine::Prepared Communicator::Impl::made_ready(const plan::Plan& plan,
-                                                std::span<const engine::LetterOp> letters) {
+                                                std::span<const engine::LetterOp> letters,
+                                                std::span<const int> place_of_rank) {
+  if (place_of_rank.empty()) place_of_rank = place_of_rank_;
   try {
     return executor_->prepare(
-        engine::Program(plan, place_of_rank_, machine_.ranks_on_node_of(rank_), letters));
+        engine::Program(plan, place_of_rank, machine_.ranks_on_node_of(rank_), letters));
   } catch (const std::exception& error) {
     give_up(error.what());
   }

@@ -11,6 +11,7 @@
 #include "comm/selection.hpp"
 #include "comm/together.hpp"
 #include "tune/candidates.hpp"
+#include "tune/deterministic.hpp"
 #include "tune/profile_choice.hpp"
 
 namespace weft {
@@ -93,6 +94,13 @@ tune::Facts Communicator::Impl::facts_for(const Problem& problem) const {
   return {machine_, sees, settings_.deterministic};
 }
 
+std::optional<tune::Algorithm> Communicator::Impl::known_to_all(const Problem& problem) const {
+  if (auto algorithm = asked_for(problem)) return algorithm;
+  if (auto only = tune::deterministic_algorithm(problem, facts_for(problem))) return only;
+  if (chooser_ == nullptr) return comm::choose(problem, facts_for(problem));
+  return std::nullopt;
+}
+
 std::optional<tune::Algorithm> Communicator::Impl::asked_for(const Problem& problem) const {
   const auto may = [&](std::string_view name) -> std::optional<tune::Algorithm> {
     auto algorithm = tune::parse_algorithm(problem.collective, name);
@@ -109,17 +117,13 @@ std::optional<tune::Algorithm> Communicator::Impl::asked_for(const Problem& prob
 }
 
 tune::Algorithm Communicator::Impl::algorithm_for(const Problem& problem) const {
-  if (auto algorithm = asked_for(problem)) return *algorithm;
-  if (chooser_ != nullptr) {
-    if (auto algorithm = chooser_->choose(problem)) return *algorithm;
-  }
+  if (auto algorithm = known_to_all(problem)) return *algorithm;
+  if (auto algorithm = chooser_->choose(problem)) return *algorithm;
   return comm::choose(problem, facts_for(problem));
 }
 
 tune::Algorithm Communicator::Impl::agree_on_algorithm(const Problem& problem) {
-  // What all ranks find alike and at once needs no agreement.
-  if (auto algorithm = asked_for(problem)) return *algorithm;
-  if (chooser_ == nullptr) return comm::choose(problem, facts_for(problem));
+  if (auto algorithm = known_to_all(problem)) return *algorithm;
   const auto all = together([&] {
     std::string text = rank_ == 0 ? algorithm_for(problem).name : std::string();
     return (text += '\0') += comm::describe(problem);

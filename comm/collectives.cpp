@@ -56,7 +56,10 @@ void set_layout(Problem& problem, std::span<const Part> parts) {
   for (const Part& part : parts) problem.layout.push_back({part.offset, part.bytes});
 }
 
-Task alltoall_task(const Communicator& comm, const void* input, void* output, std::size_t bytes) {
+/// In place, what is small is copied aside, which is faster; of what is large no rank needs a copy,
+/// as all do it in place.
+Task alltoall_task(const Communicator& comm, const void* input, void* output, std::size_t bytes,
+                   std::uint64_t most_aside) {
   const std::byte* in = bytes_of(input);
   const std::byte* out = bytes_of(output);
   const std::size_t all = bytes * static_cast<std::size_t>(comm.size());
@@ -64,8 +67,10 @@ Task alltoall_task(const Communicator& comm, const void* input, void* output, st
     throw_usage("alltoall of {} blocks of {} bytes: input and output overlap and are not the same",
                 comm.size(), bytes);
   }
-  Task task{.input = in, .output = bytes_of(output), .in_place = in == out};
+  Task task{.input = in, .output = bytes_of(output)};
   describe(task.problem, Collective::alltoall, comm.size(), bytes);
+  task.in_place = in == out && all <= most_aside;
+  task.problem.in_place = in == out && all > most_aside;
   return task;
 }
 
@@ -75,13 +80,12 @@ Task alltoallv_task(const Communicator& comm, const void* input, std::span<const
   Task task{.input = bytes_of(input), .output = bytes_of(output)};
   describe(task.problem, Collective::alltoallv, comm.size(), 0);
   task.problem.in_place = sends.empty();
-  const auto& sent = task.problem.in_place ? receives : sends;
-  if (sent.size() != ranks || receives.size() != ranks) {
+  if ((!sends.empty() && sends.size() != ranks) || receives.size() != ranks) {
     throw_usage("alltoallv of {} ranks with {} parts to send and {} to receive: they must be equal",
                 ranks, sends.size(), receives.size());
   }
-  for (const Part& part : sent) task.rows.push_back({part.offset, part.bytes});
-  for (const Part& part : receives) task.rows.push_back({part.offset, part.bytes});
+  task.sends = sends;
+  task.receives = receives;
   return task;
 }
 
@@ -154,10 +158,11 @@ Request Communicator::barrier_init() {
 }
 
 void Communicator::alltoall(const void* input, void* output, std::size_t block_bytes) {
-  impl_->run(alltoall_task(*this, input, output, block_bytes));
+  impl_->run(alltoall_task(*this, input, output, block_bytes, impl_->most_aside()));
 }
 Request Communicator::alltoall_init(const void* input, void* output, std::size_t block_bytes) {
-  return Request(impl_->request(alltoall_task(*this, input, output, block_bytes)));
+  return Request(
+      impl_->request(alltoall_task(*this, input, output, block_bytes, impl_->most_aside())));
 }
 
 void Communicator::alltoallv(const void* input, std::span<const Part> sends, void* output,

@@ -7,6 +7,7 @@ namespace weft::comm {
 std::string describe(const plan::Problem& problem) {
   std::string text =
       fmt::format("{} of {} bytes", to_string(problem.collective), problem.block_bytes);
+  if (problem.in_place) text += " in place";
   if (is_rooted(problem.collective)) text += fmt::format(" with root {}", problem.root);
   if (is_reduction(problem.collective)) {
     text += fmt::format(" in elements of {}{}", problem.element_bytes,

@@ -190,7 +190,7 @@ void Communicator::Impl::make_stages(std::size_t half_bytes) {
                                               machine_.ranks_on_node_of(rank_), half_bytes);
     handle = stages->handle();
   });
-  const auto handles = bootstrap_->allgather(handle);
+  const auto handles = allgather(handle);
   together([&] { stages->attach(of_neighbours(handles)); });
   // No neighbour still reads the old ones: all have come here since their last execution.
   executor_->set_stages(stages.get());
@@ -204,7 +204,7 @@ void Communicator::Impl::connect(std::span<const int> peers) {
   const std::vector<int> missing = links_->missing(peers);
   std::vector<std::string> offers(missing.size());
   together([&] { offers = links_->offer(missing); });
-  const auto addresses = bootstrap_->exchange(missing, offers);
+  const auto addresses = exchange(missing, offers);
   together([&] { links_->accept(missing, addresses); });
   note_connections();
 }
@@ -222,7 +222,7 @@ void Communicator::Impl::connect_pairs(const plan::Plan& plan) {
     error = thrown.what();
     std::ranges::fill(offers, "!" + error);
   }
-  auto addresses = bootstrap_->exchange(missing, offers);
+  auto addresses = exchange(missing, offers);
   if (!error.empty()) give_up(error);
   for (std::size_t i = 0; i < missing.size(); ++i) {
     const bool is_address = addresses[i].starts_with('+');
@@ -235,7 +235,6 @@ void Communicator::Impl::connect_pairs(const plan::Plan& plan) {
 
 void Communicator::Impl::note_connections() {
   statistics_.connections = links_->connections();
-  statistics_.channel_bytes = links_->connection_bytes();
   if (links_->endpoint() != nullptr) statistics_.device = links_->endpoint()->describe();
 }
 
@@ -252,6 +251,9 @@ Statistics Communicator::Impl::statistics() const {
     result.entries[i].seconds = stopwatch_.seconds(ticks_[i]);
   }
   result.reconnections = links_->reconnections();
+  result.channel_bytes = links_->connection_bytes();
+  result.scratch_bytes = executor_->scratch_bytes();
+  result.aside_bytes = aside_.capacity();
   if (node_) {
     result.heap_bytes = node_->moved_bytes(engine::View::shared_heap);
     result.xpmem_bytes = node_->moved_bytes(engine::View::xpmem);

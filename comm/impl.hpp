@@ -8,17 +8,20 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "comm/heap_copies.hpp"
+#include "comm/meeting.hpp"
 #include "comm/progress_thread.hpp"
 #include "comm/settings.hpp"
 #include "comm/stopwatch.hpp"
 #include "comm/task.hpp"
 #include "comm/vector_exchange.hpp"
 #include "engine/executor.hpp"
+#include "hierarchy/local_blocks.hpp"
 #include "hierarchy/machine.hpp"
 #include "tune/algorithm.hpp"
 #include "tune/chooser.hpp"
@@ -35,6 +38,9 @@ class Communicator::Impl {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return machine_.ranks(); }
   const hierarchy::Machine& machine() const noexcept { return machine_; }
+
+  /// What an alltoall in place may copy aside: half of WEFT_STAGE, the same on every rank.
+  std::uint64_t most_aside() const noexcept { return settings_.stage_bytes / 2; }
 
   /// Runs a collective that all ranks describe alike.
   void run(const comm::Task& task);
@@ -107,6 +113,8 @@ class Communicator::Impl {
   /// On rank 0: says so where the table was made for none of these adapters.
   void doubt_adapter(const tune::DecisionTable& table, std::span<const std::string> names);
   std::optional<tune::Algorithm> asked_for(const plan::Problem& problem) const;
+  /// What all ranks find alike and at once: it needs no agreement.
+  std::optional<tune::Algorithm> known_to_all(const plan::Problem& problem) const;
   /// algorithm_for() on rank 0. Collective.
   tune::Algorithm agree_on_algorithm(const plan::Problem& problem);
   /// `described`: what each rank says of its call. UsageError where two differ.
@@ -115,8 +123,10 @@ class Communicator::Impl {
   Cut cut(const tune::Algorithm& algorithm, const plan::Problem& problem);
   std::vector<engine::LetterOp> letters_of(const tune::Algorithm& algorithm,
                                            const plan::Problem& problem);
+  /// `place_of_rank`: of the ranks that the plan names, where these are not the communicator's.
   engine::Prepared made_ready(const plan::Plan& plan,
-                              std::span<const engine::LetterOp> letters = {});
+                              std::span<const engine::LetterOp> letters = {},
+                              std::span<const int> place_of_rank = {});
   std::string why_no_heap() const;
   std::string why_no_xpmem() const;
   engine::View best_view();
@@ -126,6 +136,9 @@ class Communicator::Impl {
   /// Of what all ranks gave, what the ranks of this node gave, by place.
   std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
   void prepare_vector_exchange(const plan::Problem& problem);
+  engine::Prepared make_publishing(std::uint64_t bytes);
+  bool hear_of_node(bool is_new);
+  hierarchy::LocalBlocks known_blocks() const;
   const std::shared_ptr<Call>& vector_call_for(const comm::Task& task);
   /// Collective.
   void connect(std::span<const int> peers);
@@ -145,6 +158,12 @@ class Communicator::Impl {
   /// `work` returned. Collective.
   template <class Work>
   std::vector<std::string> together(Work work);
+  /// The bootstrap's, while what is under way moves on.
+  std::vector<std::string> allgather(std::string_view mine);
+  std::vector<std::string> exchange(std::span<const int> peers, std::span<const std::string> mine);
+  void begin(std::optional<comm::Meeting>& meeting);
+  /// Now and then, however short the waits are: MPI moves only when it is called.
+  void move_host_on(std::uint64_t now);
 
   comm::Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;
@@ -171,6 +190,7 @@ class Communicator::Impl {
   Statistics statistics_;
   comm::Stopwatch stopwatch_;
   std::vector<std::uint64_t> ticks_;  // by entry of the statistics
+  std::uint64_t host_moves_at_ = 0;   // in ticks
   std::string broken_;                // why nothing can be run any more
   bool must_look_ = false;  // before a run: it is broken, or the progress thread may be at work
   bool crowded_ = false;

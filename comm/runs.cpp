@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 
+#include "base/copy_bytes.hpp"
 #include "base/error.hpp"
 #include "comm/impl.hpp"
 
@@ -14,6 +14,9 @@ using plan::Collective;
 using plan::Problem;
 
 namespace {
+
+// A tenth of a millisecond, a few where the counter is slow.
+constexpr std::uint64_t kTicksPerMove = 1 << 18;
 
 /// All ranks know it then: of a scatter or gather whose blocks differ only its root knows.
 bool moves_nothing(const comm::Task& task) {
@@ -31,7 +34,7 @@ const std::byte* Communicator::Impl::input_of(const comm::Task& task, std::uint6
                                               std::vector<std::byte>& aside) {
   if (!task.in_place || bytes == 0) return task.input;
   if (aside.size() < bytes) aside.resize(bytes);
-  std::memcpy(aside.data(), task.input, bytes);
+  copy_bytes(aside.data(), task.input, bytes);
   return aside.data();
 }
 
@@ -91,7 +94,14 @@ void Communicator::Impl::run(const comm::Task& asked) {
   }
   ++entry.calls;
   entry.bytes += call.input_bytes;
-  ticks_[call.entry] += comm::Stopwatch::ticks() - begin;
+  const std::uint64_t end = comm::Stopwatch::ticks();
+  ticks_[call.entry] += end - begin;
+  if (end >= host_moves_at_) move_host_on(end);
+}
+
+void Communicator::Impl::move_host_on(std::uint64_t now) {
+  host_moves_at_ = now + kTicksPerMove;
+  bootstrap_->progress();
 }
 
 /// The way of other calls is not to be longer for a thread that is not there.
@@ -111,6 +121,7 @@ std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& tas
   const auto hold = alone();
   auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}});
   if (!moves_nothing(task)) request->call = call_for(task);
+  request->task.sends = request->task.receives = {};  // they may go now
   return request;
 }
 
@@ -146,6 +157,28 @@ void Communicator::Impl::start_thread() {
   }
 }
 
+void Communicator::Impl::begin(std::optional<comm::Meeting>& meeting) {
+  if (under_way_ == 0) return;
+  try {
+    meeting.emplace(thread_.get(), *executor_, !crowded_);
+  } catch (const std::system_error& refused) {
+    statistics_.notes.push_back(fmt::format("no thread for requests: {}", refused.what()));
+  }
+}
+
+std::vector<std::string> Communicator::Impl::allgather(std::string_view mine) {
+  std::optional<comm::Meeting> meeting;
+  begin(meeting);
+  return bootstrap_->allgather(mine);
+}
+
+std::vector<std::string> Communicator::Impl::exchange(std::span<const int> peers,
+                                                      std::span<const std::string> mine) {
+  std::optional<comm::Meeting> meeting;
+  begin(meeting);
+  return bootstrap_->exchange(peers, mine);
+}
+
 std::unique_lock<comm::ProgressThread> Communicator::Impl::alone() const {
   if (thread_ == nullptr) return {};
   return std::unique_lock(*thread_);
@@ -173,6 +206,7 @@ bool Communicator::Impl::test(Request::Impl& request) {
   if (is_over) forget_started(request);
   require_no_failure();
   if (is_over) request.copies.put_back();
+  if (const auto now = comm::Stopwatch::ticks(); now >= host_moves_at_) move_host_on(now);
   return is_over;
 }
 

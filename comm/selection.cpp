@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "tune/deterministic.hpp"
 
 namespace weft::comm {
 
@@ -57,7 +58,6 @@ class Chooser {
         return reduce_scatter();
       case Collective::scan:
       case Collective::exscan:
-        if (facts_.deterministic) return first_of({"doubling"});
         return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
     }
     throw_usage("no algorithm for {}", to_string(problem_.collective));
@@ -94,18 +94,13 @@ class Chooser {
   }
 
   Algorithm reduce() const {
-    const bool is_short = bytes() <= kShortVector;
-    if (facts_.deterministic) return first_of({is_short ? "binomial" : "halving-doubling", "ring"});
-    if (is_short) return first_of({"leader", "binomial"});
+    if (bytes() <= kShortVector) return first_of({"leader", "binomial"});
     return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",
                      "halving-doubling", "binomial"});
   }
 
   Algorithm allreduce() const {
     const bool is_short = bytes() <= kShortVector;
-    if (facts_.deterministic) {
-      return first_of({is_short ? "recursive-doubling" : "halving-doubling"});
-    }
     if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
       return first_of({"everyone", "leader", "recursive-doubling"});
     }
@@ -121,7 +116,6 @@ class Chooser {
 
   Algorithm reduce_scatter() const {
     const std::string_view flat = problem_.commutative ? "recursive-halving" : "recursive-doubling";
-    if (facts_.deterministic) return first_of({flat, "pairwise"});
     return first_of(
         {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
   }
@@ -151,6 +145,7 @@ class Chooser {
 }  // namespace
 
 Algorithm choose(const Problem& problem, const Facts& facts) {
+  if (auto only = tune::deterministic_algorithm(problem, facts)) return *only;
   return Chooser(problem, facts).choose();
 }
 

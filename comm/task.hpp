@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <span>
 
 #include "base/operation.hpp"
 #include "plan/problem.hpp"
+#include "weft/weft.hpp"
 
 namespace weft::comm {
 
@@ -19,9 +20,10 @@ struct Task {
   bool irregular = false;
   /// The output is where the input is, and algorithms may write there before they have read it.
   bool in_place = false;
-  /// Of an alltoallv: what this rank sends to each, then what it receives from each. In place
-  /// (`problem.in_place`) the former are those of the latter.
-  std::vector<plan::Block> rows = {};
+  /// Of an alltoallv: what this rank sends to each (none in place), and receives from each. Of the
+  /// caller: gone when the call is over.
+  std::span<const Part> sends = {};
+  std::span<const Part> receives = {};
 };
 
 }  // namespace weft::comm

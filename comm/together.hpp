@@ -25,7 +25,7 @@ std::vector<std::string> Communicator::Impl::together(Work work) {
   } catch (const std::exception& error) {
     mine = "e" + std::string(error.what());
   }
-  auto all = bootstrap_->allgather(mine);
+  auto all = allgather(mine);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const char how = all[rank].empty() ? 'e' : all[rank][0];
     if (!all[rank].empty()) all[rank].erase(0, 1);

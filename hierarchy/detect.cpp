@@ -74,15 +74,19 @@ void check_placement(const Machine& real, const Machine& asked, std::string_view
 
 }  // namespace
 
-std::string host_identity() {
-  constexpr const char* boot_path = "/proc/sys/kernel/random/boot_id";
-  constexpr const char* namespace_path = "/proc/self/ns/pid";
-  std::ifstream file(boot_path);
+std::string kernel_identity() {
+  constexpr const char* path = "/proc/sys/kernel/random/boot_id";
+  std::ifstream file(path);
   std::string boot;
-  if (!(file >> boot)) throw SystemError(fmt::format("read({})", boot_path), EIO);
+  if (!(file >> boot)) throw SystemError(fmt::format("read({})", path), EIO);
+  return boot;
+}
+
+std::string host_identity() {
+  constexpr const char* path = "/proc/self/ns/pid";
   struct stat status = {};
-  if (::stat(namespace_path, &status) != 0) throw_errno(fmt::format("stat({})", namespace_path));
-  return fmt::format("{}:{}", boot, status.st_ino);
+  if (::stat(path, &status) != 0) throw_errno(fmt::format("stat({})", path));
+  return fmt::format("{}:{}", kernel_identity(), status.st_ino);
 }
 
 std::string affinity_mask() {

@@ -13,6 +13,9 @@ namespace weft::hierarchy {
 /// boot, same PID namespace. Host names do not decide: containers share or fake them.
 std::string host_identity();
 
+/// Equal for two processes exactly when one kernel runs both: also for containers of one machine.
+std::string kernel_identity();
+
 /// The cores that this process may use at once: the smaller of its affinity mask and its cgroup's
 /// CPU quota (v1 or v2, rounded up), at least 1.
 int usable_cores();

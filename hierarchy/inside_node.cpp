@@ -8,6 +8,21 @@ using plan::OpId;
 using plan::Slice;
 using plan::Space;
 
+namespace {
+
+/// Beside a limit that is a power of two blocks would all begin in the same sets of a cache.
+constexpr std::uint64_t kSkew = 64;
+
+std::uint64_t slot_bytes_of(const LocalBlocks& blocks, const Machine& machine, bool direct,
+                            std::uint64_t limit) {
+  if (machine.nodes() > 1 || direct || blocks.constant_bytes() || limit == InsideNode::kNoLimit) {
+    return 0;
+  }
+  return round_up(limit, plan::kSliceAlignment) + kSkew;
+}
+
+}  // namespace
+
 InsideNode::InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine,
                        bool direct, std::uint64_t limit)
     : builder_(builder),
@@ -15,6 +30,7 @@ InsideNode::InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const 
       machine_(machine),
       direct_(direct && !blocks.in_place()),
       limit_(limit),
+      slot_bytes_(slot_bytes_of(blocks, machine, direct_, limit)),
       self_(builder.rank()),
       peers_(peers_of(machine, builder.rank())) {}
 
@@ -25,6 +41,7 @@ std::uint64_t InsideNode::staged_bytes(int from, int to) const {
 
 std::uint64_t InsideNode::stage_bytes(int owner) const {
   if (direct_) return 0;
+  if (slot_bytes_ > 0) return peers_.size() * slot_bytes_;
   std::uint64_t bytes = 0;
   for (const int peer : machine_.ranks_on(blocks_.node())) bytes += staged_bytes(owner, peer);
   return round_up(bytes, plan::kSliceAlignment);
@@ -49,7 +66,8 @@ std::vector<OpId> InsideNode::pass_on(const Moves& moves) {
 }
 
 void InsideNode::exchange_blocks() {
-  direct_ ? exchange_direct() : exchange_staged();
+  if (direct_) return exchange_direct();
+  slot_bytes_ > 0 ? exchange_in_slots() : exchange_staged();
 }
 
 void InsideNode::exchange_direct() {
@@ -89,6 +107,34 @@ void InsideNode::exchange_staged() {
        staged);
   if (!blocks_.in_place()) {
     builder_.copy(blocks_.target(self_, self_), blocks_.source(self_, self_));
+  }
+}
+
+Slice InsideNode::slot(int from, int to, std::uint64_t bytes) const {
+  const int place = machine_.place_of(to);
+  const auto number =
+      static_cast<std::uint64_t>(place < machine_.place_of(from) ? place : place - 1);
+  return Slice::contiguous(Space::stage, from, number * slot_bytes_, bytes);
+}
+
+/// Of the blocks of others this asks only for what it receives itself.
+void InsideNode::exchange_in_slots() {
+  std::vector<OpId> told(peers_.size(), plan::kNoOp);
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    const Slice source = blocks_.source(self_, peers_[i]);
+    if (source.empty() || leaves(source.bytes())) continue;
+    told[i] =
+        builder_.signal(peers_[i], builder_.copy(slot(self_, peers_[i], source.bytes()), source));
+  }
+  if (!blocks_.in_place()) {
+    builder_.copy(blocks_.target(self_, self_), blocks_.source(self_, self_));
+  }
+  for (std::size_t i = peers_.size(); i-- > 0;) {  // those before this rank turned to it first
+    const Slice target = blocks_.target(self_, peers_[i]);
+    if (target.empty() || leaves(target.bytes())) continue;
+    const OpId come = builder_.wait(peers_[i]);
+    const OpId vacated = blocks_.in_place() ? told[i] : plan::kNoOp;
+    builder_.copy(target, slot(peers_[i], self_, target.bytes()), {come, vacated});
   }
 }
 

@@ -1,6 +1,7 @@
 // What a scheme does among the ranks of one node, as plan fragments.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "hierarchy/local_blocks.hpp"
@@ -15,8 +16,14 @@ namespace weft::hierarchy {
 ///   staged: stage (P - 1) m, copied 2 (P - 1) m + m, signals P - 1
 ///   direct: stage 0, copied P m, signals 2 (P - 1), shared with collect()
 /// Blocks of different sizes: the same with their sizes, and no signal where there is no byte.
+///
+/// Where the node is all there is, and blocks of different sizes have a limit, a staged block lies
+/// in a slot of its own, whatever the others' sizes: stage (P - 1) (limit + 64), the limit rounded
+/// up to 64. Then a rank needs to know its own blocks only.
 class InsideNode {
  public:
+  static constexpr std::uint64_t kNoLimit = UINT64_MAX;
+
   /// The arguments must live longer. `direct`: read peers' inputs where they lie; not in place,
   /// where peers write them. Blocks above `limit` bytes are left out of what is staged: they are
   /// for the caller to send.
@@ -45,7 +52,8 @@ class InsideNode {
   ///
   ///   stage of rank 1 of 4:   | for 0 | for 2 | for 3 |
   ///
-  /// In place each rank has copied all of its own out before it copies others' in.
+  /// In place each rank has copied all of its own out before it copies others' in; in slots, the
+  /// one that lies in the same bytes.
   /// Direct: each rank copies its blocks from the inputs of its peers; no collect() may follow.
   void exchange_blocks();
 
@@ -56,7 +64,10 @@ class InsideNode {
  private:
   void open(const std::function<bool(int from, int to)>& collects);
   void exchange_staged();
+  void exchange_in_slots();
   void exchange_direct();
+  /// In the stage of `from`, what it has for `to`.
+  plan::Slice slot(int from, int to, std::uint64_t bytes) const;
   /// The bytes of a block that are staged.
   std::uint64_t staged_bytes(int from, int to) const;
 
@@ -65,6 +76,7 @@ class InsideNode {
   const Machine& machine_;
   const bool direct_;
   const std::uint64_t limit_;
+  const std::uint64_t slot_bytes_;  // 0: there are no slots
   const int self_;
   const std::vector<int> peers_;
   std::optional<OpenInputs> inputs_;  // once they are needed

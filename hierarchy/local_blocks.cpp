@@ -4,9 +4,6 @@
 
 namespace weft::hierarchy {
 
-using plan::Slice;
-using plan::Space;
-
 LocalBlocks::LocalBlocks(const plan::Problem& problem, const Machine& machine, int node)
     : machine_(&machine), node_(node), in_place_(problem.in_place) {
   if (problem.collective == plan::Collective::alltoall) {
@@ -25,35 +22,42 @@ LocalBlocks::LocalBlocks(const plan::Problem& problem, const Machine& machine, i
     }
     return rows;
   };
-  if (!in_place_) sends_ = rows_of(problem.sends, "sends");
-  receives_ = rows_of(problem.receives, "receives");
-  check();
+  const auto local = machine.ranks_on(node);
+  if (!in_place_) learn(local, rows_of(problem.sends, "sends"), "sends", sends_);
+  learn(local, rows_of(problem.receives, "receives"), "receives", receives_);
 }
 
-LocalBlocks::LocalBlocks(const Machine& machine, int node, Rows sends, Rows receives, bool in_place)
-    : machine_(&machine),
-      node_(node),
-      in_place_(in_place),
-      sends_(std::move(sends)),
-      receives_(std::move(receives)) {
-  check();
+LocalBlocks::LocalBlocks(const Machine& machine, int node, const Rows& sends, const Rows& receives,
+                         bool in_place)
+    : LocalBlocks(machine, node, in_place) {
+  const auto local = machine.ranks_on(node);
+  learn(in_place ? local.first(0) : local, sends, "sends", sends_);
+  learn(local, receives, "receives", receives_);
 }
 
-void LocalBlocks::check() const {
-  const std::size_t width = machine_->ranks_on(node_).size();
-  const auto expect = [&](const Rows& rows, std::size_t count, std::string_view what) {
-    if (rows.size() != count) {
-      throw_usage("alltoallv: {} rows of {} on node {}, expected {}", rows.size(), what, node_,
-                  count);
-    }
-    for (const auto& row : rows) {
-      if (row.size() == static_cast<std::size_t>(ranks())) continue;
+LocalBlocks LocalBlocks::of_rank(const Machine& machine, int rank,
+                                 std::span<const plan::Block> sends,
+                                 std::span<const plan::Block> receives, bool in_place) {
+  LocalBlocks blocks(machine, machine.node_of(rank), in_place);
+  if (!in_place) blocks.learn({&rank, 1}, {sends}, "sends", blocks.sends_);
+  blocks.learn({&rank, 1}, {receives}, "receives", blocks.receives_);
+  return blocks;
+}
+
+void LocalBlocks::learn(std::span<const int> of, const Rows& rows, std::string_view what,
+                        Known& known) const {
+  if (rows.size() != of.size()) {
+    throw_usage("alltoallv: {} rows of {} on node {}, expected {}", rows.size(), what, node_,
+                of.size());
+  }
+  known.resize(static_cast<std::size_t>(ranks()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].size() != known.size()) {
       throw_usage("alltoallv of {} ranks: a row of {} blocks in the {} of node {}", ranks(),
-                  row.size(), what, node_);
+                  rows[i].size(), what, node_);
     }
-  };
-  expect(sends_, in_place_ ? 0 : width, "sends");
-  expect(receives_, width, "receives");
+    known[static_cast<std::size_t>(of[i])] = rows[i].data();
+  }
 }
 
 void LocalBlocks::refuse(int rank) const {
@@ -61,30 +65,22 @@ void LocalBlocks::refuse(int rank) const {
               machine_->node_of(rank), node_);
 }
 
-Slice LocalBlocks::source(int local, int to) const {
-  const plan::Block block = sent(local, to);
-  return Slice::contiguous(in_place_ ? Space::output : Space::input, local, block.offset,
-                           block.bytes);
-}
-
-Slice LocalBlocks::target(int local, int from) const {
-  const plan::Block block = received(local, from);
-  return Slice::contiguous(Space::output, local, block.offset, block.bytes);
+std::uint64_t LocalBlocks::end_of(const Known& known, int local) const {
+  const plan::Block* row = known[static_cast<std::size_t>(local)];
+  if (row == nullptr) refuse(local);
+  return plan::end_of({row, static_cast<std::size_t>(ranks())});
 }
 
 std::uint64_t LocalBlocks::input_bytes(int local) const {
   if (in_place_) return 0;
-  if (constant_bytes_) return output_bytes(local);
-  return plan::end_of(sends_[static_cast<std::size_t>(machine_->place_of(local))]);
+  return constant_bytes_ ? output_bytes(local) : end_of(sends_, local);
 }
 
 std::uint64_t LocalBlocks::output_bytes(int local) const {
-  if (constant_bytes_) {
-    return *constant_bytes_ == 0
-               ? 0
-               : static_cast<std::uint64_t>(ranks() - 1) * stride_ + *constant_bytes_;
-  }
-  return plan::end_of(receives_[static_cast<std::size_t>(machine_->place_of(local))]);
+  if (!constant_bytes_) return end_of(receives_, local);
+  return *constant_bytes_ == 0
+             ? 0
+             : static_cast<std::uint64_t>(ranks() - 1) * stride_ + *constant_bytes_;
 }
 
 }  // namespace weft::hierarchy

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "hierarchy/machine.hpp"
@@ -25,7 +26,11 @@ class LocalBlocks {
   LocalBlocks(const plan::Problem& problem, const Machine& machine, int node);
   /// An alltoallv: what each rank of `node` sends to every rank and receives from every rank, by
   /// place. In place `sends` is empty. The same errors.
-  LocalBlocks(const Machine& machine, int node, Rows sends, Rows receives, bool in_place);
+  LocalBlocks(const Machine& machine, int node, const Rows& sends, const Rows& receives,
+              bool in_place);
+  /// The same where only the rows of `rank` are known: to ask for its neighbours' is an error, too.
+  static LocalBlocks of_rank(const Machine& machine, int rank, std::span<const plan::Block> sends,
+                             std::span<const plan::Block> receives, bool in_place);
 
   int ranks() const { return machine_->ranks(); }
   int node() const { return node_; }
@@ -36,25 +41,42 @@ class LocalBlocks {
   std::uint64_t sent_bytes(int local, int to) const { return sent(local, to).bytes; }
   std::uint64_t received_bytes(int local, int from) const { return received(local, from).bytes; }
   /// Where the block of `local` for `to` lies: in its input, in place in its output.
-  plan::Slice source(int local, int to) const;
+  plan::Slice source(int local, int to) const {
+    const plan::Block block = sent(local, to);
+    return plan::Slice::contiguous(in_place_ ? plan::Space::output : plan::Space::input, local,
+                                   block.offset, block.bytes);
+  }
   /// Where the block of `from` for `local` must end.
-  plan::Slice target(int local, int from) const;
+  plan::Slice target(int local, int from) const {
+    const plan::Block block = received(local, from);
+    return plan::Slice::contiguous(plan::Space::output, local, block.offset, block.bytes);
+  }
 
   std::uint64_t input_bytes(int local) const;
   std::uint64_t output_bytes(int local) const;
 
  private:
-  void check() const;
+  /// By rank, a block for each rank; null where they are not known.
+  using Known = std::vector<const plan::Block*>;
+
+  LocalBlocks(const Machine& machine, int node, bool in_place)
+      : machine_(&machine), node_(node), in_place_(in_place) {}
+  void learn(std::span<const int> ranks, const Rows& rows, std::string_view what,
+             Known& known) const;
   plan::Block sent(int local, int to) const {
     return block(in_place_ ? receives_ : sends_, local, to);
   }
   plan::Block received(int local, int from) const { return block(receives_, local, from); }
-  plan::Block block(const Rows& rows, int local, int other) const {
-    if (machine_->node_of(local) != node_) refuse(local);
-    if (constant_bytes_) return {static_cast<std::uint64_t>(other) * stride_, *constant_bytes_};
-    return rows[static_cast<std::size_t>(machine_->place_of(local))]
-               [static_cast<std::size_t>(other)];
+  plan::Block block(const Known& known, int local, int other) const {
+    if (constant_bytes_) {
+      if (machine_->node_of(local) != node_) refuse(local);
+      return {static_cast<std::uint64_t>(other) * stride_, *constant_bytes_};
+    }
+    const plan::Block* row = known[static_cast<std::size_t>(local)];
+    if (row == nullptr) refuse(local);
+    return row[other];
   }
+  std::uint64_t end_of(const Known& known, int local) const;
   [[noreturn]] void refuse(int rank) const;
 
   const Machine* machine_;
@@ -62,8 +84,8 @@ class LocalBlocks {
   bool in_place_;
   std::optional<std::uint64_t> constant_bytes_;
   std::uint64_t stride_ = 0;
-  Rows sends_;
-  Rows receives_;
+  Known sends_;
+  Known receives_;
 };
 
 }  // namespace weft::hierarchy

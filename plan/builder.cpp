@@ -1,6 +1,7 @@
 #include "plan/builder.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
@@ -87,15 +88,23 @@ void Builder::add_dependencies(OpId id, std::span<const OpId> ids) {
 
 OpId Builder::add(const Op& op, After after) {
   const auto id = checked_cast<OpId>(plan_.ops_.size());
-  unique_.clear();
-  add_dependencies(id, after.ids());
-  add_dependencies(id, after.more());
-  if (unique_.size() > 1) {
-    std::ranges::sort(unique_);
-    unique_.erase(std::ranges::unique(unique_).begin(), unique_.end());
+  std::span<const OpId> before = after.ids();
+  const auto disorder = [](std::span<const OpId> ids) {
+    return std::ranges::adjacent_find(ids, std::ranges::greater_equal()) != ids.end();
+  };
+  // Mostly they come in order, and some plans have very many.
+  if (!after.more().empty() || (!before.empty() && before.back() >= id) || disorder(before)) {
+    unique_.clear();
+    add_dependencies(id, after.ids());
+    add_dependencies(id, after.more());
+    if (disorder(unique_)) {
+      std::ranges::sort(unique_);
+      unique_.erase(std::ranges::unique(unique_).begin(), unique_.end());
+    }
+    before = unique_;
   }
   plan_.ops_.push_back(op);
-  plan_.after_.insert(plan_.after_.end(), unique_.begin(), unique_.end());
+  plan_.after_.insert(plan_.after_.end(), before.begin(), before.end());
   plan_.after_begin_.push_back(checked_cast<std::uint32_t>(plan_.after_.size()));
   return id;
 }

@@ -89,15 +89,18 @@ Slice Slice::strided(Space space, int owner, std::uint64_t offset, std::uint64_t
 
 std::vector<Slice> coalesce(std::span<const Slice> slices) {
   // Blocks that touch become one before distances are looked at: they do not mix.
-  std::vector<Slice> blocks;
+  std::vector<Slice> result;
+  result.reserve(slices.size());
   for (const Slice& slice : slices) {
     if (slice.empty()) continue;
-    if (blocks.empty() || !join(blocks.back(), slice)) blocks.push_back(slice);
+    if (result.empty() || !join(result.back(), slice)) result.push_back(slice);
   }
-  std::vector<Slice> result;
-  for (const Slice& slice : blocks) {
-    if (result.empty() || !extend(result.back(), slice)) result.push_back(slice);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (kept > 0 && extend(result[kept - 1], result[i])) continue;
+    result[kept++] = result[i];
   }
+  result.resize(kept);
   return result;
 }
 

@@ -8,6 +8,7 @@
 #include "alltoall/registry.hpp"
 #include "gather/registry.hpp"
 #include "reduce/registry.hpp"
+#include "tune/deterministic.hpp"
 
 namespace weft::tune {
 
@@ -144,6 +145,7 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 }
 
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
+  if (auto only = deterministic_algorithm(problem, facts)) return {std::move(*only)};
   const Collective collective = problem.collective;
   const Names names = names_of(collective);
   const std::uint64_t bytes = block_bytes(problem);

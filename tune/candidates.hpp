@@ -13,7 +13,8 @@ inline constexpr std::uint64_t kDirectBytes = 16 << 10;
 
 /// The algorithms worth comparing for a problem, all of which may run there: each of the registry
 /// as it is, and some with parameters that the literature or our measurements speak for. Far fewer
-/// than all variants, which differ little from these or lose everywhere.
+/// than all variants, which differ little from these or lose everywhere. One alone for a
+/// deterministic reduction.
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts);
 
 /// Bytes of a lone block or vector, or of a block on average where there are many.

@@ -11,6 +11,11 @@ namespace weft::tune {
 
 namespace {
 
+// Of a candidate's progress: how fine it is told, and how much of it is making plans.
+constexpr int kParts = 100;
+constexpr double kPlanning = 0.3;
+constexpr int kRanksPerLook = 64;
+
 class Comparison {
  public:
   Comparison(const plan::Problem& problem, const Facts& facts, const sim::Hardware& hardware,
@@ -30,9 +35,7 @@ class Comparison {
     std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
     int done = 0;
     for (Entry& entry : entries_) {
-      if (options_.progress) options_.progress(done, static_cast<int>(entries_.size()));
-      ++done;
-      simulate(entry);
+      simulate(entry, done++);
     }
     estimate();
     std::vector<Prediction> predictions;
@@ -47,14 +50,26 @@ class Comparison {
     std::uint64_t ops = 0;
   };
 
-  void simulate(Entry& entry) {
+  /// Of a candidate that `part` of 1 is done of, when `done` are.
+  void tell(int done, double part) const {
+    if (!options_.progress) return;
+    const int total = static_cast<int>(entries_.size()) * kParts;
+    options_.progress(done * kParts + static_cast<int>(part * kParts), total);
+  }
+
+  void simulate(Entry& entry, int done) {
     Prediction& made = entry.prediction;
+    tell(done, 0);
     if (!options_.exhaustive && made.bound_ns >= best_ns_) return;
     if (entry.ops > options_.most_ops - spent_ops_) return;
     spent_ops_ += entry.ops;
     sim::Options how;
     how.breakdown = options_.breakdown;
+    how.progress = [&](std::uint64_t ops, std::uint64_t of) {
+      tell(done, kPlanning + (1 - kPlanning) * static_cast<double>(ops) / static_cast<double>(of));
+    };
     const auto plan_of = [&](int rank) {
+      if (rank % kRanksPerLook == 0) tell(done, kPlanning * rank / facts_.machine.ranks());
       return made.algorithm.plan(problem_, facts_.machine, rank);
     };
     const sim::Result result = sim::simulate(plan_of, facts_.machine, hardware_, how);

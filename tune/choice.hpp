@@ -33,7 +33,7 @@ struct ChoiceOptions {
   /// Also those are simulated whose bound is above the best time found: for people.
   bool exhaustive = false;
   bool breakdown = false;
-  /// Called before each candidate: how many are done, of how many.
+  /// Called now and then: how much is done, of how much.
   std::function<void(int done, int total)> progress = nullptr;
 };
 

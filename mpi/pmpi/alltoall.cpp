@@ -1,5 +1,7 @@
 #include "mpi/pmpi/alltoall.hpp"
 
+#include <cstring>
+
 #include "mpi/pmpi/host.hpp"
 
 namespace weft::pmpi {
@@ -21,9 +23,22 @@ std::optional<Passed> Alltoall::judge(const Context& context) {
 }
 
 void Alltoall::run(const Context& context) {
-  const Blocks& from = send_.is_in_place() ? receive_ : send_;
-  const std::byte* input = from.input(context.layouts(), context.attached.packed_input);
-  std::byte* output = receive_.output(context.attached.packed_output);
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  const std::byte* input = output;
+  if (send_.is_in_place()) {
+    for (int block = 0; receive_.is_packed() && block < context.size(); ++block) {
+      receive_.pack(context.layouts(), block, output);
+    }
+  } else {
+    input = send_.input(context.layouts(), attached.packed_input);
+    // Not MPI's way to say in place, so other ranks may have two buffers.
+    if (input == output) {
+      std::byte* copy = attached.packed_input.reserve(receive_.total_bytes());
+      std::memcpy(copy, input, receive_.total_bytes());
+      input = copy;
+    }
+  }
   context.weft().alltoall(input, output, receive_.bytes(0));
   receive_.deliver(context.layouts(), output);
 }

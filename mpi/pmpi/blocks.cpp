@@ -6,22 +6,35 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
   if (!layout_.valid || counts_.is_null() || displacements_.is_null()) return false;
   parts.resize(static_cast<std::size_t>(blocks_));
   parts_ = &parts;
+  int first = -1;
   for (int block = 0; block < blocks_; ++block) {
-    if (counts_[block] < 0) return false;
-    const auto bytes = static_cast<std::size_t>(counts_[block] * layout_.size_bytes);
+    const MPI_Count count = counts_[block];
+    if (count < 0) return false;
+    const auto bytes = static_cast<std::size_t>(count * layout_.size_bytes);
     parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
     total_bytes_ += bytes;
+    if (first < 0 && bytes != 0) first = block;
   }
+  first_ = first < 0 ? static_cast<std::byte*>(buffer_) : memory(first);
   if (gaps_ && layout_.contiguous) keep_gaps(parts);
   direct_ = layout_.contiguous && (gaps_ || lie_in_a_row());
   return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
 }
 
-void Blocks::keep_gaps(std::vector<Part>& parts) const {
-  const std::byte* first = first_memory();
+/// Offsets as they are in memory. The lowest block is the first then.
+void Blocks::keep_gaps(std::vector<Part>& parts) {
+  const std::byte* first = first_;
   for (int block = 0; block < blocks_; ++block) {
     Part& part = parts[static_cast<std::size_t>(block)];
-    part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(memory(block) - first);
+    std::byte* begin = memory(block);
+    // Below the first this wraps, and is put right with the rest.
+    part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(begin - first);
+    if (part.bytes != 0 && begin < first_) first_ = begin;
+  }
+  if (first_ == first) return;
+  const auto more = static_cast<std::size_t>(first - first_);
+  for (Part& part : parts) {
+    if (part.bytes != 0) part.offset += more;
   }
 }
 
@@ -36,15 +49,6 @@ bool Blocks::lie_in_a_row() const {
 std::byte* Blocks::memory(int block) const {
   const MPI_Count elements = irregular_ ? displacements_[block] : block * count_;
   return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
-}
-
-std::byte* Blocks::first_irregular() const {
-  std::byte* first = nullptr;
-  for (int block = 0; block < blocks_; ++block) {
-    if (bytes(block) == 0) continue;
-    if (first == nullptr || (gaps_ && memory(block) < first)) first = memory(block);
-  }
-  return first == nullptr ? static_cast<std::byte*>(buffer_) : first;
 }
 
 std::size_t Blocks::offset(int block) const {

@@ -4,7 +4,10 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "mpi/pmpi/communicators.hpp"
@@ -18,17 +21,26 @@ class Integers {
  public:
   template <class Integer>
   Integers(const Integer* values)  // NOLINT(google-explicit-constructor)
-      : values_(values), read_([](const void* from, int i) -> MPI_Count {
-          return static_cast<const Integer*>(from)[i];
-        }) {}
+      : values_(values), is_wide_(sizeof(Integer) == sizeof(std::int64_t)) {
+    static_assert(std::is_signed_v<Integer>);
+    static_assert(sizeof(Integer) == sizeof(std::int64_t) || sizeof(Integer) == sizeof(int));
+  }
 
   bool is_null() const { return values_ == nullptr; }
   bool is_same_array(const Integers& other) const { return values_ == other.values_; }
-  MPI_Count operator[](int i) const { return read_(values_, i); }
+  MPI_Count operator[](int i) const {
+    if (!is_wide_) return static_cast<const int*>(values_)[i];
+    // Two types of the binding are as wide as this.
+    std::int64_t value;
+    std::memcpy(&value,
+                static_cast<const std::byte*>(values_) + sizeof value * static_cast<std::size_t>(i),
+                sizeof value);
+    return value;
+  }
 
  private:
   const void* values_;
-  MPI_Count (*read_)(const void*, int);
+  bool is_wide_;
 };
 
 /// Blocks of elements in the program's memory. Weft takes their bytes one after another, in rank
@@ -98,17 +110,14 @@ class Blocks {
 
  private:
   bool look_up_irregular(std::vector<Part>& parts);
-  void keep_gaps(std::vector<Part>& parts) const;
+  void keep_gaps(std::vector<Part>& parts);
   bool lie_in_a_row() const;
   MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
   /// Where a block begins in the program's memory.
   std::byte* memory(int block) const;
   /// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
   /// gaps with the lowest.
-  std::byte* first_memory() const {
-    return irregular_ ? first_irregular() : static_cast<std::byte*>(buffer_);
-  }
-  std::byte* first_irregular() const;
+  std::byte* first_memory() const { return irregular_ ? first_ : static_cast<std::byte*>(buffer_); }
   const std::byte* pack_all(const Layouts& layouts, Buffer& packed) const;
   void unpack_all(const Layouts& layouts, const std::byte* output) const;
 
@@ -122,6 +131,7 @@ class Blocks {
   int blocks_ = 0;
   Layout layout_;
   std::size_t total_bytes_ = 0;
+  std::byte* first_ = nullptr;  // of irregular blocks, where some bytes are: see first_memory()
   const std::vector<Part>* parts_ = nullptr;
   bool direct_ = false;
   bool gaps_ = false;

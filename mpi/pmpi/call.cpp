@@ -9,6 +9,9 @@ namespace {
 // Whether this thread is inside weft already: what MPI calls from there is the host's.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool inside = false;
 
+// What this thread is freeing: callbacks may free others meanwhile.
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
+
 class Inside {
  public:
   Inside() { inside = true; }
@@ -24,6 +27,7 @@ struct Result {
 
 std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
+  if (Freeing::has(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
   if (attached->state == Attached::State::apart) return attached->why;
@@ -45,6 +49,21 @@ std::optional<Passed> attempt(Call& call, World& world, Result& result) {
 }
 
 }  // namespace
+
+Freeing::Freeing(const MPI_Comm* comm)
+    : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_freeing) {
+  last_freeing = this;
+}
+
+Freeing::~Freeing() {
+  last_freeing = outer_;
+}
+
+bool Freeing::has(MPI_Comm comm) {
+  const Freeing* one = last_freeing;
+  while (one != nullptr && one->comm_ != comm) one = one->outer_;
+  return one != nullptr;
+}
 
 std::optional<int> take(Call& call) {
   World* world = World::get();

@@ -47,6 +47,24 @@ class Call {
   MPI_Comm comm_;
 };
 
+/// While this lives the thread is freeing `*comm`, and attribute callbacks of the program may use
+/// it once more. Those calls are the host's: which of the attributes goes first, and so whether
+/// what belongs to weft is still there, may differ from rank to rank.
+class Freeing {
+ public:
+  explicit Freeing(const MPI_Comm* comm);
+  Freeing(const Freeing&) = delete;
+  Freeing& operator=(const Freeing&) = delete;
+  ~Freeing();
+
+  /// Whether this thread is freeing it.
+  static bool has(MPI_Comm comm);
+
+ private:
+  MPI_Comm comm_;
+  const Freeing* outer_;
+};
+
 /// Does the call and returns its MPI error code, its error raised. Nullopt: nothing was done, the
 /// call is the host's.
 std::optional<int> take(Call& call);

@@ -112,15 +112,12 @@ void Communicators::forget(Attached* attached) {
 }
 
 void Communicators::free_all() {
-  while (true) {
-    MPI_Comm comm = MPI_COMM_NULL;
-    {
-      const std::lock_guard lock(mutex_);
-      if (live_.empty()) return;
-      comm = live_.front()->comm;
-    }
-    PMPI_Comm_delete_attr(comm, keyval_);
+  std::vector<MPI_Comm> comms;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Attached* attached : live_) comms.push_back(attached->comm);
   }
+  for (const MPI_Comm comm : comms) PMPI_Comm_delete_attr(comm, keyval_);
 }
 
 std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {

@@ -53,11 +53,25 @@ WEFT_ENTRY int PMPI_Finalize() {
   return host();
 }
 
+WEFT_ENTRY int PMPI_Comm_free(MPI_Comm* comm) {
+  static const auto host = host_function<decltype(PMPI_Comm_free)>("PMPI_Comm_free");
+  const weft::pmpi::Freeing freeing(comm);
+  return host(comm);
+}
+
+WEFT_ENTRY int PMPI_Comm_disconnect(MPI_Comm* comm) {
+  static const auto host = host_function<decltype(PMPI_Comm_disconnect)>("PMPI_Comm_disconnect");
+  const weft::pmpi::Freeing freeing(comm);
+  return host(comm);
+}
+
 extern "C" {
 int MPI_Init(int* argc, char*** argv) WEFT_ALIAS("PMPI_Init");
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided)
     WEFT_ALIAS("PMPI_Init_thread");
 int MPI_Finalize() WEFT_ALIAS("PMPI_Finalize");
+int MPI_Comm_free(MPI_Comm* comm) WEFT_ALIAS("PMPI_Comm_free");
+int MPI_Comm_disconnect(MPI_Comm* comm) WEFT_ALIAS("PMPI_Comm_disconnect");
 }
 
 WEFT_DEFINE(Barrier, (MPI_Comm comm), (comm), weft::pmpi::Barrier(comm))

@@ -15,6 +15,14 @@ inline constexpr bool kRefusesEqualBuffers = false;
 inline constexpr bool kRefusesEqualBuffers = true;
 #endif
 
+/// Whether an alltoallw's datatypes must be good where their count is 0. MPICH does not look at
+/// these: ranks that have nothing for one another may name no datatype.
+#ifdef OPEN_MPI
+inline constexpr bool kLooksAtTypesOfNothing = true;
+#else
+inline constexpr bool kLooksAtTypesOfNothing = false;
+#endif
+
 /// The host's function of that name ("PMPI_Alltoall"), past the one that this add-on defines.
 /// Ends the process with one line when there is none: the call has nowhere to go.
 void* host_symbol(const char* name);

@@ -33,6 +33,8 @@ std::string_view reason(Passed passed) {
       return "too many communicators at once";
     case Passed::setup_failed:
       return "setup failed";
+    case Passed::being_freed:
+      return "a communicator that is being freed";
   }
   return "";
 }

@@ -27,8 +27,9 @@ enum class Passed {
   foreign_ranks,
   too_many,
   setup_failed,
+  being_freed,
 };
-inline constexpr std::size_t kPassedReasons = 8;
+inline constexpr std::size_t kPassedReasons = 9;
 std::string_view reason(Passed passed);
 
 /// Where the report goes: nowhere, or as a table or JSON to standard error or a file.

@@ -1,5 +1,7 @@
 #include "mpi/pmpi/typed_blocks.hpp"
 
+#include "mpi/pmpi/host.hpp"
+
 namespace weft::pmpi {
 
 bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts) {
@@ -8,10 +10,13 @@ bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>&
   parts.resize(static_cast<std::size_t>(blocks));
   parts_ = &parts;
   for (int block = 0; block < blocks; ++block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
+    part = {.offset = total_bytes_, .bytes = 0};
+    if (!kLooksAtTypesOfNothing && counts_[block] == 0) continue;
     const Layout layout = layouts.of(types_[block]);
     if (!layout.valid || counts_[block] < 0) return false;
     const auto bytes = static_cast<std::size_t>(counts_[block] * layout.size_bytes);
-    parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
+    part.bytes = bytes;
     total_bytes_ += bytes;
     if (bytes == 0) continue;
     direct_ &= layout.contiguous;

@@ -5,28 +5,13 @@
 #include <bit>
 #include <cmath>
 
-#include "base/cast.hpp"
-#include "plan/cost.hpp"
-#include "tests/alltoall/support.hpp"
+#include "tests/alltoall/cost_support.hpp"
 
 namespace weft::alltoall {
 namespace {
 
 using hierarchy::Machine;
 using plan::CostSheet;
-
-constexpr std::uint64_t kBlock = 24;
-
-std::uint64_t rounded(std::uint64_t bytes) {
-  return round_up(bytes, 64);
-}
-
-CostSheet sheet_of(std::string_view algorithm, const Machine& machine,
-                   std::uint64_t block = kBlock) {
-  const auto problem = plan::Problem::alltoall(machine.ranks(), block);
-  return plan::cost_sheet(machine.node_of_rank(),
-                          plans_of(Algorithm::parse(algorithm), problem, machine));
-}
 
 /// ceil(log_radix n), less the last when none of its blocks has moved before.
 std::uint64_t bruck_rounds(int n, int radix) {
@@ -143,15 +128,6 @@ struct Place {
   std::uint64_t nodes;
   std::uint64_t peers_that_represent;
 };
-
-std::uint64_t represented(const Machine& machine, int rank) {
-  std::uint64_t ranks = 0;
-  for (int other = 0; other < machine.ranks(); ++other) {
-    if (machine.same_node(rank, other)) continue;
-    ranks += machine.place_of(other) % machine.ranks_on_node_of(rank) == machine.place_of(rank);
-  }
-  return ranks;
-}
 
 Place place_of(const Machine& machine, int rank) {
   Place place = {};

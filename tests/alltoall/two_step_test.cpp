@@ -5,36 +5,12 @@
 
 #include <set>
 
-#include "base/cast.hpp"
-#include "plan/cost.hpp"
-#include "tests/alltoall/support.hpp"
+#include "tests/alltoall/cost_support.hpp"
 
 namespace weft::alltoall {
 namespace {
 
 using hierarchy::Machine;
-
-constexpr std::uint64_t kBlock = 24;
-
-std::uint64_t rounded(std::uint64_t bytes) {
-  return round_up(bytes, 64);
-}
-
-plan::CostSheet sheet_of(std::string_view algorithm, const Machine& machine) {
-  const auto problem = plan::Problem::alltoall(machine.ranks(), kBlock);
-  return plan::cost_sheet(machine.node_of_rank(),
-                          plans_of(Algorithm::parse(algorithm), problem, machine));
-}
-
-/// R: the ranks of other nodes that a rank represents.
-std::uint64_t represented(const Machine& machine, int rank) {
-  std::uint64_t ranks = 0;
-  for (int other = 0; other < machine.ranks(); ++other) {
-    if (machine.same_node(rank, other)) continue;
-    ranks += machine.place_of(other) % machine.ranks_on_node_of(rank) == machine.place_of(rank);
-  }
-  return ranks;
-}
 
 int size_of_domain(const Machine& machine, int rank) {
   return static_cast<int>(machine.ranks_in(machine.domain_of(rank)).size());

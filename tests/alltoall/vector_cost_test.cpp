@@ -8,10 +8,8 @@
 #include <set>
 
 #include "alltoall/swap.hpp"
-#include "base/cast.hpp"
-#include "plan/cost.hpp"
+#include "tests/alltoall/cost_support.hpp"
 #include "tests/alltoall/counts.hpp"
-#include "tests/alltoall/support.hpp"
 
 namespace weft::alltoall {
 namespace {
@@ -21,10 +19,6 @@ using plan::Collective;
 using plan::Problem;
 
 constexpr std::uint64_t kNoLimit = UINT64_MAX;
-
-std::uint64_t rounded(std::uint64_t bytes) {
-  return round_up(bytes, 64);
-}
 
 /// One message between nodes: the blocks of `sources` for `targets`.
 struct Wire {
@@ -96,7 +90,9 @@ class Expected {
     }
     for (const auto& [from, to] : hands_) ++ranks_[from].cost.signals;
     std::vector<plan::Cost> result;
+    const bool in_slots = machine_.nodes() == 1 && !direct_ && limit_ != kNoLimit;
     for (Rank& rank : ranks_) {
+      if (in_slots) rank.inside = (ranks_.size() - 1) * (rounded(limit_) + 64);
       rank.cost.stage_bytes = rounded(rank.inside) + rounded(rank.out) + rounded(rank.in);
       result.push_back(rank.cost);
     }

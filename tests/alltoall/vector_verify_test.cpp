@@ -3,6 +3,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <array>
+#include <functional>
+#include <span>
 
 #include "base/error.hpp"
 #include "tests/alltoall/counts.hpp"
@@ -101,11 +103,11 @@ TEST(EveryVariantOfAlltoallv, TakesOneRankThatSendsGigabytes) {
   }
 }
 
-/// What a rank cannot know is spoiled: the counts and places of ranks of other nodes.
-Problem spoiled(Problem problem, const Machine& machine, int node, bool empty) {
+/// What a rank cannot know is spoiled: the counts and places of ranks that are not `known`.
+Problem spoiled(Problem problem, const std::function<bool(int rank)>& known, bool empty) {
   for (auto* rows : {&problem.sends, &problem.receives}) {
     for (std::size_t rank = 0; rank < rows->size(); ++rank) {
-      if (machine.node_of(static_cast<int>(rank)) == node) continue;
+      if (known(static_cast<int>(rank))) continue;
       auto& row = (*rows)[rank];
       if (empty) row.clear();
       for (plan::Block& block : row) block = {block.offset * 7 + 3, block.bytes ^ 0x5a5a};
@@ -121,8 +123,8 @@ RC_GTEST_PROP(Knowledge, APlanDependsOnTheCountsOfItsOwnNodeAlone, ()) {
   const std::string setting = any_aggregate();
   std::vector<std::array<Problem, 2>> unknown;  // by node
   for (int node = 0; node < machine.nodes(); ++node) {
-    unknown.push_back(
-        {spoiled(problem, machine, node, false), spoiled(problem, machine, node, true)});
+    const auto known = [&](int rank) { return machine.node_of(rank) == node; };
+    unknown.push_back({spoiled(problem, known, false), spoiled(problem, known, true)});
   }
   for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
     const Algorithm algorithm = with_aggregate(plain, setting);
@@ -135,6 +137,33 @@ RC_GTEST_PROP(Knowledge, APlanDependsOnTheCountsOfItsOwnNodeAlone, ()) {
   }
 }
 
+RC_GTEST_PROP(Knowledge, APlanThatSaysSoDependsOnItsOwnRowsAlone, ()) {
+  const Machine machine = *rc::gen::arbitrary<bool>().as("one node")
+                              ? Machine::uniform(1, *rc::gen::inRange(1, 9).as("ranks"))
+                              : any_machine(10);
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  const Problem problem = any_alltoallv(machine.ranks(), in_place);
+  const std::string setting = any_aggregate();
+  int found = 0;
+  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+    const Algorithm algorithm = with_aggregate(plain, setting);
+    if (!algorithm.needs_own_rows_only(machine)) continue;
+    ++found;
+    for (int rank = 0; rank < machine.ranks(); ++rank) {
+      const auto known = [rank](int other) { return other == rank; };
+      const Problem others = spoiled(problem, known, false);
+      const auto row = static_cast<std::size_t>(rank);
+      const auto own = LocalBlocks::of_rank(
+          machine, rank, in_place ? std::span<const plan::Block>() : std::span(problem.sends[row]),
+          problem.receives[row], in_place);
+      const auto plan = algorithm.plan(problem, machine, rank);
+      RC_ASSERT(algorithm.plan(others, machine, rank) == plan);
+      RC_ASSERT(algorithm.plan(own, machine, rank) == plan);
+    }
+  }
+  RC_ASSERT(found > 0);
+}
+
 TEST(Knowledge, LocalBlocksTellNothingOfOtherNodes) {
   const Machine machine = Machine::parse("2x2");
   const auto problem = make_alltoallv(
@@ -145,6 +174,10 @@ TEST(Knowledge, LocalBlocksTellNothingOfOtherNodes) {
   EXPECT_THROW(static_cast<void>(blocks.received_bytes(3, 0)), UsageError);
   EXPECT_THROW(static_cast<void>(blocks.source(2, 0)), UsageError);
   EXPECT_THROW(static_cast<void>(blocks.target(2, 0)), UsageError);
+  const auto own = LocalBlocks::of_rank(machine, 1, problem.sends[1], problem.receives[1], false);
+  EXPECT_EQ(own.sent_bytes(1, 3), 8u);
+  EXPECT_THROW(static_cast<void>(own.sent_bytes(0, 1)), UsageError);
+  EXPECT_THROW(static_cast<void>(own.target(0, 1)), UsageError);
 }
 
 TEST(Knowledge, RowsThatAreMissingAreNamed) {
@@ -164,7 +197,8 @@ RC_GTEST_PROP(EveryVariantOfAlltoallv, IsTheAlltoallWhereCountsAreEqual, ()) {
   const Machine machine = any_machine(12);
   const std::uint64_t bytes = *rc::gen::element<std::uint64_t>(1, 8, 100).as("bytes");
   const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
-  const std::string setting = any_aggregate();
+  // Blocks of one size need no slots.
+  const std::string setting = machine.nodes() > 1 ? any_aggregate() : "";
   const auto vector = make_alltoallv(
       machine.ranks(), [bytes](int, int) { return bytes; }, Placing::dense, Placing::dense,
       in_place);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <random>
 #include <tuple>
@@ -257,6 +258,42 @@ TEST(Request, IsRefusedWhileUnderWay) {
   });
   EXPECT_EQ(errors, none(2));
 }
+
+/// The others end what was started, and only then come to a collective that is new to all and in
+/// which the last rank waits for them.
+class FirstCalls : public testing::TestWithParam<std::tuple<const char*, bool>> {};
+
+TEST_P(FirstCalls, LetWhatIsUnderWayEnd) {
+  const auto [machine, thread] = GetParam();
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  std::atomic<bool> has_started{false};
+  const auto errors = run_ranks(ranks, [&, machine = machine, thread = thread](
+                                           int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on(machine, thread));
+    AlltoallJob job(comm, 100'000, false);
+    AllreduceJob first(50, false);
+    first.fill(comm, 2);
+    Request request = job.make(comm);
+    job.fill(comm, 1);
+    const bool is_last = rank == ranks - 1;
+    // What the others ask of it comes after its own start, so the start has not answered it.
+    while (!is_last && !has_started) std::this_thread::yield();
+    request.start();
+    if (is_last) has_started = true;
+    if (!is_last) request.wait();
+    Request another = first.make(comm);
+    request.wait();
+    job.check(comm, 1);
+    another.start();
+    another.wait();
+    first.check(comm, 2);
+  });
+  ASSERT_EQ(errors, none(ranks));
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, FirstCalls,
+                         testing::Combine(testing::Values("1x2", "2x1", "1+2", "0,1,1,0"),
+                                          testing::Bool()));
 
 }  // namespace
 }  // namespace weft

@@ -110,7 +110,9 @@ struct Statistics {
   std::vector<Rail> rails;              // none: none was needed
   std::uint64_t connections = 0;        // queue pairs that exist, on all rails
   std::uint64_t reconnections = 0;      // of queue pairs after errors
-  std::uint64_t stage_bytes = 0;        // shared memory of this rank
+  std::uint64_t stage_bytes = 0;        // shared memory of this rank, for data on its way
+  std::uint64_t scratch_bytes = 0;      // private memory of this rank, for the same
+  std::uint64_t aside_bytes = 0;        // copies of inputs that calls in place overwrite
   std::uint64_t channel_bytes = 0;      // registered memory of the connections
   std::uint64_t registrations = 0;      // of callers' buffers that were made
   std::uint64_t registration_hits = 0;  // calls that found theirs made
@@ -170,7 +172,9 @@ class WEFT_API Communicator {
   std::span<const int> socket_of_rank() const noexcept;
 
   /// Block j of `input` becomes block rank() of rank j's `output`. Both have size() blocks of
-  /// block_bytes; they are the same buffer, or do not overlap. All ranks give the same block_bytes.
+  /// block_bytes; they are the same buffer, on every rank, or do not overlap. All ranks give the
+  /// same block_bytes. In place it takes no more memory than else, but for a copy of blocks that
+  /// are together no larger than half of WEFT_STAGE.
   void alltoall(const void* input, void* output, std::size_t block_bytes);
 
   /// The same for trivially copyable elements; sizes must be equal and divisible by size().

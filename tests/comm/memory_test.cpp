@@ -1,0 +1,262 @@
+// What calls take beside the caller's buffers: as much as the cost sheet says, within the bounds
+// that settings give. Ranks are processes, so that each can look at the memory that it made.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "alltoall/registry.hpp"
+#include "base/cast.hpp"
+#include "base/error_types.hpp"
+#include "engine/letters.hpp"
+#include "plan/cost.hpp"
+#include "tests/comm/processes.hpp"
+#include "verbs/rc_wire.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+namespace {
+
+using hierarchy::Machine;
+using nlohmann::json;
+using plan::Collective;
+
+constexpr std::size_t kPage = 4096;
+constexpr std::array kMachines = {"1x3", "1x4", "2x2", "1+3+2", "0,1,0,1,2", "3x2:cyclic"};
+
+/// The memory that this process has made under this name; empty where there is none. The device has
+/// descriptors of it, too, and of neighbours': they came later.
+std::vector<std::byte> made(const std::string& label) {
+  int first = INT_MAX;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string path = std::filesystem::read_symlink(entry, gone).string();
+    if (gone || !path.starts_with("/memfd:" + label + " ")) continue;
+    first = std::min(first, std::stoi(entry.path().filename()));
+  }
+  struct stat status {};
+  if (first == INT_MAX) return {};
+  if (::fstat(first, &status) != 0) throw Error("fstat");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  if (::pread(first, bytes.data(), bytes.size(), 0) != status.st_size) throw Error("pread");
+  return bytes;
+}
+
+/// One past the last byte that is not 0.
+std::size_t used(std::span<const std::byte> bytes) {
+  const auto last = std::ranges::find_if(bytes.rbegin(), bytes.rend(),
+                                         [](std::byte byte) { return byte != std::byte{0}; });
+  return static_cast<std::size_t>(bytes.rend() - last);
+}
+
+struct Draw {
+  std::string machine;
+  plan::Problem problem;
+  std::string algorithm;
+  std::uint64_t stage_bytes = 0;  // WEFT_STAGE
+  bool in_place = false;          // as the caller asks for it
+
+  std::uint64_t half() const { return stage_bytes / 2; }
+  bool is_vector() const { return problem.collective == Collective::alltoallv; }
+};
+
+/// Blocks of alltoallv: many of none, few of many; in place both ways of a pair are alike.
+void draw_blocks(Draw& draw, std::mt19937& random) {
+  const int ranks = draw.problem.ranks;
+  std::vector<std::vector<std::uint64_t>> sizes(ranks, std::vector<std::uint64_t>(ranks));
+  for (auto& row : sizes) {
+    for (auto& bytes : row) {
+      const auto kind = random() % 8;
+      bytes = kind < 2 ? 0 : kind < 7 ? random() % 3000 : random() % 40000;
+    }
+  }
+  const auto row = [&](int rank, bool sends) {
+    std::vector<plan::Block> blocks;
+    std::uint64_t end = 0;
+    for (int other = 0; other < ranks; ++other) {
+      const bool turn = draw.in_place ? rank < other : !sends;
+      blocks.push_back({end, turn ? sizes[other][rank] : sizes[rank][other]});
+      end += blocks.back().bytes;
+    }
+    return blocks;
+  };
+  draw.problem.in_place = draw.in_place;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (!draw.in_place) draw.problem.sends.push_back(row(rank, true));
+    draw.problem.receives.push_back(row(rank, false));
+  }
+}
+
+Draw any_draw(Collective collective, unsigned seed) {
+  std::mt19937 random(seed);
+  Draw draw;
+  draw.machine = kMachines[random() % kMachines.size()];
+  const int ranks = Machine::parse(draw.machine).ranks();
+  const auto algorithms = alltoall::variants(ranks, collective);
+  draw.algorithm = algorithms[random() % algorithms.size()].name();
+  draw.stage_bytes = random() % 2 == 0 ? 64 << 10 : 2 << 20;
+  draw.in_place = random() % 2 == 0;
+  draw.problem = plan::Problem::alltoall(ranks, 0);
+  draw.problem.collective = collective;
+  if (draw.is_vector()) {
+    draw_blocks(draw, random);
+    return draw;
+  }
+  // What is smaller goes along with signals and not through stages.
+  const std::uint64_t most = random() % 3 == 0 ? 300000 : 3000;
+  draw.problem.block_bytes = draw.problem.stride =
+      engine::kLetterBytes + 1 + random() % (most - engine::kLetterBytes);
+  draw.problem.in_place =
+      draw.in_place && static_cast<std::uint64_t>(ranks) * draw.problem.block_bytes > draw.half();
+  return draw;
+}
+
+std::vector<Part> parts_of(const std::vector<plan::Block>& blocks) {
+  std::vector<Part> parts;
+  for (const plan::Block& block : blocks) parts.push_back({block.offset, block.bytes});
+  return parts;
+}
+
+void call(Communicator& comm, const Draw& draw) {
+  const plan::Problem& problem = draw.problem;
+  std::vector<std::byte> input(problem.input_bytes(comm.rank()), std::byte{0xff});
+  std::vector<std::byte> output(problem.output_bytes(comm.rank()), std::byte{0xff});
+  if (!draw.is_vector()) {
+    const void* in = draw.in_place ? output.data() : input.data();
+    return comm.alltoall(in, output.data(), problem.block_bytes);
+  }
+  const auto receives = parts_of(problem.receives[comm.rank()]);
+  if (draw.in_place) return comm.alltoallv(nullptr, {}, output.data(), receives);
+  comm.alltoallv(input.data(), parts_of(problem.sends[comm.rank()]), output.data(), receives);
+}
+
+/// What a rank has taken for one call, as it says itself and as its memory says.
+std::string take(const Draw& draw) {
+  Communicator comm(tcp_bootstrap());
+  call(comm, draw);
+  const Statistics statistics = comm.statistics();
+  const auto stage = made("weft-stage");
+  const auto scratch = made("weft-scratch");
+  // Executions take the halves in turn, and before a node's first alltoallv there are none, or two:
+  // that there are new counts, and which.
+  const std::size_t half = stage.size() / 2;
+  const bool is_staged = !stage.empty();
+  return json{{"algorithm", statistics.entries.front().algorithm},
+              {"stage", stage.size()},
+              {"stage_said", statistics.stage_bytes},
+              {"stage_used", is_staged ? used(std::span(stage).subspan(half)) : 0},
+              {"scratch", scratch.size()},
+              {"scratch_said", statistics.scratch_bytes},
+              {"scratch_used", used(scratch)},
+              {"aside", statistics.aside_bytes},
+              {"connections", statistics.connections},
+              {"connection_bytes", statistics.channel_bytes}}
+      .dump();
+}
+
+std::string describe(const Draw& draw) {
+  return draw.algorithm + " on " + draw.machine + ", blocks of " +
+         std::to_string(draw.problem.block_bytes) + (draw.in_place ? " in place" : "") +
+         ", WEFT_STAGE=" + std::to_string(draw.stage_bytes);
+}
+
+std::vector<json> run(const Draw& draw) {
+  const std::string variable = draw.is_vector() ? "WEFT_ALLTOALLV" : "WEFT_ALLTOALL";
+  std::vector<json> ranks;
+  for (const auto& ended : test::run_processes(draw.problem.ranks,
+                                               {{"WEFT_NODES", draw.machine},
+                                                {"WEFT_DEVICE", "soft"},
+                                                {"WEFT_STAGE", std::to_string(draw.stage_bytes)},
+                                                {variable, draw.algorithm}},
+                                               [&](int) { return take(draw); })) {
+    auto said = json::parse(ended.said, nullptr, false);
+    EXPECT_FALSE(said.is_discarded()) << describe(draw) << ": " << ended.said;
+    if (said.is_discarded()) return {};
+    ranks.push_back(std::move(said));
+  }
+  return ranks;
+}
+
+plan::CostSheet sheet_of(const Draw& draw, const std::string& algorithm) {
+  const auto machine = Machine::parse(draw.machine);
+  std::vector<plan::Plan> plans;
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    plans.push_back(alltoall::Algorithm::parse(algorithm).plan(draw.problem, machine, rank));
+  }
+  return plan::cost_sheet(machine.node_of_rank(), plans);
+}
+
+/// `in_slots`: blocks lie in slots of the same size whatever theirs is, and small ones are not
+/// there.
+void expect_as_on_the_sheet(const json& rank, const plan::Cost& cost, bool in_slots = false) {
+  EXPECT_EQ(rank["stage_said"], rank["stage"]);
+  EXPECT_LE(rank["stage_used"], cost.stage_bytes);
+  if (!in_slots) {
+    // All of it, up to the gap that makes pieces begin at multiples of 64.
+    EXPECT_GT(rank["stage_used"].get<std::uint64_t>() + plan::kSliceAlignment, cost.stage_bytes);
+  }
+  EXPECT_EQ(rank["scratch"], round_up(cost.scratch_bytes, kPage));
+  EXPECT_EQ(rank["scratch_said"], rank["scratch"]);
+  EXPECT_LE(rank["scratch_used"], cost.scratch_bytes);
+  EXPECT_EQ(rank["connections"], cost.peers);
+  EXPECT_EQ(rank["connection_bytes"], cost.peers * verbs::RcWire::memory_bytes());
+}
+
+TEST(Memory, OfAnAlltoallIsWhatTheCostSheetSays) {
+  int wholes = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const Draw draw = any_draw(Collective::alltoall, seed);
+    SCOPED_TRACE(describe(draw));
+    const auto sheet = sheet_of(draw, draw.algorithm);
+    const auto most_of = [&sheet](auto bytes) {
+      return std::ranges::max(sheet.by_rank, {}, bytes).*bytes;
+    };
+    const std::uint64_t most_stage = most_of(&plan::Cost::stage_bytes);
+    const bool whole = most_stage <= draw.half();
+    wholes += whole ? 1 : 0;
+    const auto ranks = run(draw);
+    const std::uint64_t blocks = draw.problem.output_bytes(0);
+    const std::uint64_t aside = draw.in_place && blocks <= draw.half() ? blocks : 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const json& taken = ranks[rank];
+      EXPECT_EQ(taken["stage"], most_stage == 0 ? 0 : draw.stage_bytes);
+      EXPECT_EQ(taken["aside"], aside);
+      EXPECT_LE(taken["stage_used"], draw.half());
+      if (whole) expect_as_on_the_sheet(taken, sheet.by_rank[rank]);
+    }
+  }
+  EXPECT_GT(wholes, 10);
+  EXPECT_LT(wholes, 40);
+}
+
+TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const Draw draw = any_draw(Collective::alltoallv, seed);
+    SCOPED_TRACE(describe(draw));
+    const auto ranks = run(draw);
+    if (ranks.empty()) continue;
+    const std::string algorithm = ranks.front()["algorithm"];
+    const auto sheet = sheet_of(draw, algorithm);
+    const auto machine = Machine::parse(draw.machine);
+    std::uint64_t half = draw.half();
+    for (int rank = 0; rank < machine.ranks(); ++rank) {
+      const auto bound = alltoall::Algorithm::parse(algorithm).memory_bound(machine, rank);
+      if (bound) half = std::max(half, bound->stage_bytes);
+    }
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      EXPECT_EQ(ranks[rank]["stage"], 2 * round_up(half, kPage));
+      EXPECT_EQ(ranks[rank]["aside"], 0);
+      expect_as_on_the_sheet(ranks[rank], sheet.by_rank[rank], machine.nodes() == 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
