@@ -11,6 +11,7 @@
 #include "cli/counts.hpp"
 #include "cli/plan_files.hpp"
 #include "cli/plan_output.hpp"
+#include "comm/settings.hpp"
 #include "plan/draw.hpp"
 #include "plan/text.hpp"
 
@@ -37,7 +38,7 @@ struct Subject {
   std::optional<hierarchy::Machine> machine;  // always there for plans of an algorithm
   std::vector<plan::Plan> plans;              // ascending by rank
   std::optional<plan::CostSheet> sheet;       // always there for plans of an algorithm
-  std::string bound;                          // a line, where there is a bound of memory
+  std::string memory;                         // lines: what the sheet does not say of it
 };
 
 plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks) {
@@ -89,11 +90,20 @@ void add_bound(Subject& subject, std::string_view algorithm, const hierarchy::Ma
     most.stage_bytes = std::max(most.stage_bytes, bound->stage_bytes);
     most.scratch_bytes = std::max(most.scratch_bytes, bound->scratch_bytes);
   }
-  subject.bound =
+  subject.memory +=
       fmt::format("memory of a rank, whatever the counts: stage at most {}, scratch {}\n",
                   most.stage_bytes, most.scratch_bytes);
   subject.facts["bound"] = {{"stage_bytes", most.stage_bytes},
                             {"scratch_bytes", most.scratch_bytes}};
+}
+
+void add_transport(Subject& subject) {
+  const Transport most = transport_of(*subject.sheet);
+  subject.memory +=
+      fmt::format("connections of a rank: {} at most, a queue pair each on every rail; {} bytes\n",
+                  most.connections, most.memory_bytes);
+  subject.facts["transport"] = {{"connections", most.connections},
+                                {"memory_bytes", most.memory_bytes}};
 }
 
 Subject emit(const Options& options) {
@@ -130,6 +140,12 @@ Subject emit(const Options& options) {
     subject.facts["in_place"] = problem.in_place;
     add_bound(subject, *options.algorithm, machine);
   }
+  if (problem.in_place && collective == plan::Collective::alltoall) {
+    subject.memory += fmt::format(
+        "up to {} bytes of blocks (half of WEFT_STAGE) are copied aside and not done in place\n",
+        comm::Settings().stage_bytes / 2);
+  }
+  add_transport(subject);
   if (is_reduction(collective)) {
     subject.facts["element_bytes"] = problem.element_bytes;
     subject.facts["operation"] = operation_of(problem);
@@ -157,13 +173,14 @@ Subject read(const Options& options) {
   subject.sheet = plan::cost_sheet(subject.machine->node_of_rank(), subject.plans);
   subject.title += " on " + to_string(*subject.machine);
   subject.facts["machine"] = to_string(*subject.machine);
+  add_transport(subject);
   return subject;
 }
 
 std::string picture_of(const Subject& subject) {
   const bool small = subject.machine->ranks() <= kRanksShown;
   std::string text =
-      fmt::format("{}\n\n{}{}", subject.title, to_table(*subject.sheet, small), subject.bound);
+      fmt::format("{}\n\n{}{}", subject.title, to_table(*subject.sheet, small), subject.memory);
   if (small) text += "\n" + plan::draw(subject.machine->node_of_rank(), subject.plans);
   return text;
 }

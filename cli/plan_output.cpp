@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "verbs/rc_wire.hpp"
+
 namespace weft::cli {
 
 Json to_json(const plan::Plan& plan) {
@@ -49,6 +53,15 @@ Json to_json(const plan::CostSheet& sheet) {
   for (const plan::Cost& cost : sheet.by_node) json["by_node"].push_back(to_json(cost));
   for (const plan::Cost& cost : sheet.by_rank) json["by_rank"].push_back(to_json(cost));
   return json;
+}
+
+Transport transport_of(const plan::CostSheet& sheet) {
+  Transport most;
+  for (const plan::Cost& cost : sheet.by_rank) {
+    most.connections = std::max(most.connections, cost.peers);
+  }
+  most.memory_bytes = most.connections * verbs::RcWire::memory_bytes();
+  return most;
 }
 
 std::string describe(const plan::Cost& cost) {

@@ -14,6 +14,13 @@ Json to_json(const plan::Cost& cost);
 /// Rounds, total, by node and by rank.
 Json to_json(const plan::CostSheet& sheet);
 
+/// What the connections of the rank that has the most of them take.
+struct Transport {
+  std::uint64_t connections = 0;   // a queue pair each on every rail
+  std::uint64_t memory_bytes = 0;  // registered
+};
+Transport transport_of(const plan::CostSheet& sheet);
+
 /// One rank's cost in one line.
 std::string describe(const plan::Cost& cost);
 

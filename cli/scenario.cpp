@@ -10,18 +10,27 @@ namespace {
 
 constexpr int kMostSimulatedRanks = 1 << 20;
 
-hierarchy::Machine read_machine(const ScenarioOptions& options) {
-  MachineOptions machine = options.machine;
-  if (options.uneven) {
-    if (machine.given()) {
-      throw_usage(
-          "--uneven={}: says it all; not together with --machine, --nodes, --ppn, --sockets or "
-          "--placement",
-          *options.uneven);
-    }
-    machine.machine = options.uneven;
+/// --nodes and --ppn may be said along, as what they bound.
+hierarchy::Machine read_uneven(const std::string& uneven, const MachineOptions& others) {
+  if (others.machine || others.sockets || others.placement) {
+    throw_usage("--uneven={}: says it all; not together with --machine, --sockets or --placement",
+                uneven);
   }
-  return machine.read(kMostSimulatedRanks);
+  MachineOptions asked;
+  asked.machine = uneven;
+  auto machine = asked.read(kMostSimulatedRanks);
+  const auto expect = [&](std::string_view option, const Text& text, int number) {
+    if (!text || env::parse_integer(option, *text, 1, kMostSimulatedRanks) == number) return;
+    throw_usage("{}={}: --uneven={} has {}", option, *text, uneven, number);
+  };
+  expect("--nodes", others.nodes, machine.nodes());
+  expect("--ppn", others.ppn, machine.widest());
+  return machine;
+}
+
+hierarchy::Machine read_machine(const ScenarioOptions& options) {
+  if (options.uneven) return read_uneven(*options.uneven, options.machine);
+  return options.machine.read(kMostSimulatedRanks);
 }
 
 void check_options(const ScenarioOptions& options, plan::Collective collective) {
@@ -55,7 +64,9 @@ void ScenarioOptions::add_to(CLI::App& command) {
   };
   text("collective", collective, "What to run: alltoall, broadcast, ...", "COLLECTIVE");
   machine.add_to(command);
-  text("--uneven", uneven, "Ranks on each node: 1+3+4 (as --machine)", "A+B+..");
+  text("--uneven", uneven,
+       "Ranks on each node: 1+3+4 (as --machine); --nodes and --ppn, the\nmost, may be said too",
+       "A+B+..");
   text("--nic", nic, "Adapter and nodes: a name in the catalogue, or a file (.json)", "NIC");
   text("--bytes", bytes, "Sizes of a block, joined by commas (K, M, G: powers of 1024)", "B,..");
   text("--root", root, "Root of rooted collectives [0]", "R");

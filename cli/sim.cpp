@@ -1,12 +1,14 @@
 // weft sim: how long algorithms would take on a cluster, in virtual time.
 #include <fstream>
 #include <memory>
+#include <optional>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
 #include "cli/command.hpp"
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "cli/scenario.hpp"
 #include "sim/simulator.hpp"
 
@@ -76,10 +78,16 @@ class Simulations {
   explicit Simulations(const Options& options) : options_(options), scenario_(options.scenario) {}
 
   void run() {
-    for (const std::string& name : read_names(options_, scenario_.collective())) {
+    const auto names = read_names(options_, scenario_.collective());
+    bar_.emplace("simulating", names.size() * scenario_.sizes().size() * kParts);
+    for (const std::string& name : names) {
       const Algorithm algorithm = parse_algorithm(scenario_.collective(), name);
-      for (const std::uint64_t bytes : scenario_.sizes()) run(algorithm, bytes);
+      for (const std::uint64_t bytes : scenario_.sizes()) {
+        run(algorithm, bytes);
+        ++done_;
+      }
     }
+    bar_.reset();
     if (options_.trace) write_trace(*options_.trace);
   }
 
@@ -139,9 +147,20 @@ class Simulations {
                          {}});
       options.trace = &traces_.back();
     }
-    const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
+    options.progress = [&](std::uint64_t ops, std::uint64_t of) {
+      show(kPlanning + (1 - kPlanning) * static_cast<double>(ops) / static_cast<double>(of));
+    };
+    const auto plan_of = [&](int rank) {
+      if (rank % kRanksPerLook == 0) show(kPlanning * rank / machine.ranks());
+      return algorithm.plan(problem, machine, rank);
+    };
     outcomes_.push_back(
         {algorithm.name, bytes, simulate(plan_of, machine, scenario_.profile().hardware, options)});
+  }
+
+  /// That `part` of 1 is done of the simulation under way.
+  void show(double part) {
+    bar_->update(done_ * kParts + static_cast<std::uint64_t>(part * kParts));
   }
 
   void write_trace(const std::string& path) const {
@@ -155,8 +174,15 @@ class Simulations {
     if (!file) throw_errno(fmt::format("write({})", path));
   }
 
+  // Of a simulation's progress: how fine it is shown, and how much of it is making plans.
+  static constexpr std::uint64_t kParts = 1000;
+  static constexpr double kPlanning = 0.3;
+  static constexpr int kRanksPerLook = 64;
+
   const Options& options_;
   Scenario scenario_;
+  std::optional<Progress> bar_;
+  std::uint64_t done_ = 0;  // simulations
   std::vector<Outcome> outcomes_;
   std::vector<plan::Trace> traces_;
 };

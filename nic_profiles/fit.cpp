@@ -36,13 +36,18 @@ class Fitter {
     sends();
     bandwidths();
     rates();
-    latency();
     fit_node(taken_, profile_);
+    latency();
     return std::move(profile_);
   }
 
  private:
   sim::Adapter& adapter() { return profile_.hardware.adapter; }
+  /// Both ends of whatever was measured took turns on one core: their times add up.
+  bool on_one_core() const {
+    const sim::Host& host = profile_.hardware.host;
+    return host.cores == 1 && host.nodes > 1;
+  }
 
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
@@ -58,6 +63,9 @@ class Fitter {
     set(adapter().in_order_placement, said.in_order_placement, "adapter.in_order_placement",
         "what it promises");
     set(profile_.hardware.rails, 1, "rails", "one was probed");
+    const sim::Host& host = taken_.identity.hardware.host;
+    set(profile_.hardware.host.cores, host.cores, "host.cores");
+    set(profile_.hardware.host.nodes, host.nodes, "host.nodes");
   }
 
   void sends() {
@@ -118,7 +126,8 @@ class Fitter {
   }
 
   void rates() {
-    if (taken_.rates.empty()) return;
+    // How ranks share a core shows in streams, and hides what a message costs.
+    if (taken_.rates.empty() || on_one_core()) return;
     int most = 1;
     std::uint64_t small = UINT64_MAX, large = 0;
     for (const StreamTiming& timing : taken_.rates) {
@@ -209,6 +218,7 @@ class Fitter {
     const auto one = time_of(taken_.latency, 1);
     if (!one) return;
     // The start of a transfer is in it where the adapter fetches even this one.
+    if (on_one_core() && pio_) return latency_on_one_core(*one);
     double wait_ns = std::max(0.0, *one - way_ns(1));
     double start_ns = 0;
     const std::uint64_t eager = adapter().eager_bytes;
@@ -225,6 +235,18 @@ class Fitter {
     }
     set(adapter().latency_ns, wait_ns, "adapter.latency_ns", "with the switches");
     if (start_ns > 0) set(adapter().dma_start_ns, start_ns, "adapter.dma_start_ns");
+  }
+
+  /// The sender is done before the receiver is let in, so nothing is waited for.
+  void latency_on_one_core(double one_ns) {
+    const double send_ns = pio_->all ? pio_->stored_ns + 1 / pio_->bytes_per_ns : core_ns(1);
+    const double rest_ns = one_ns - send_ns - profile_.hardware.host.switch_ns;
+    set(adapter().poll_ns, std::max(0.0, rest_ns), "adapter.poll_ns", "what a send leaves to do");
+    if (pio_->all) {
+      set(adapter().post_ns, std::max(0.0, pio_->stored_ns - adapter().poll_ns / 2),
+          "adapter.post_ns");
+    }
+    set(adapter().latency_ns, 0.0, "adapter.latency_ns", "hidden behind the cores");
   }
 
   /// Of the first size that the adapter fetches, below the rendezvous.

@@ -35,8 +35,20 @@ class NodeFitter {
     say_source(taken_, profile_, path, how);
   }
 
+  /// On one core a signal is there at once, and its receiver as soon as it has its turn.
+  void signals() {
+    if (!taken_.signal_ns) return;
+    sim::Host& host = profile_.hardware.host;
+    if (host.cores == 1) {
+      set(host.switch_ns, *taken_.signal_ns, "host.switch_ns", "a signal on one core");
+      set(node_.signal_ns, 0.0, "node.signal_ns", "all of it is the change of ranks");
+    } else {
+      set(node_.signal_ns, *taken_.signal_ns, "node.signal_ns");
+    }
+  }
+
   void signals_and_reductions() {
-    if (taken_.signal_ns) set(node_.signal_ns, *taken_.signal_ns, "node.signal_ns");
+    signals();
     if (taken_.reductions.size() >= 2) {
       const Timing& small = taken_.reductions.front();
       const Timing& large = taken_.reductions.back();

@@ -7,6 +7,7 @@ namespace {
 using sim::Adapter;
 using sim::Fabric;
 using sim::Hardware;
+using sim::Host;
 using sim::Node;
 
 template <auto Member>
@@ -22,6 +23,11 @@ auto& node(Hardware& hardware) {
 template <auto Member>
 auto& fabric(Hardware& hardware) {
   return hardware.fabric.*Member;
+}
+
+template <auto Member>
+auto& host(Hardware& hardware) {
+  return hardware.host.*Member;
 }
 
 // What no adapter passes, so that sums of simulated times stay exact.
@@ -70,6 +76,9 @@ constexpr Number kNumbers[] = {
     {"fabric", "nodes_per_leaf", &fabric<&Fabric::nodes_per_leaf>, 0, 1e6},
     {"fabric", "uplinks_per_leaf", &fabric<&Fabric::uplinks_per_leaf>, 0, 1e6},
     {"fabric", "buffer_bytes", &fabric<&Fabric::buffer_bytes>, 0, kMost_bytes},
+    {"host", "cores", &host<&Host::cores>, 0, 1e6},
+    {"host", "nodes", &host<&Host::nodes>, 1, 1e6},
+    {"host", "switch_ns", &host<&Host::switch_ns>, 0, kMost_ns},
     {"", "rails", [](Hardware& hardware) -> int& { return hardware.rails; }, 1, 64},
 };
 

@@ -50,8 +50,8 @@ class ProbeTarget {
   virtual ~ProbeTarget() = default;
 
   /// The profile's name, description, device and what the device promises of itself: inline_bytes,
-  /// in_order_placement, eager_bytes of the protocol on it. The rest of `hardware` is not looked
-  /// at.
+  /// in_order_placement, eager_bytes of the protocol on it; and its hosts' cores, and whether both
+  /// nodes stand on one. The rest of `hardware` is not looked at.
   virtual Profile identity() const = 0;
   /// For the `source` of numbers: "probed on mlx5_0", "probed on the simulated qle7140".
   virtual std::string source() const = 0;

@@ -154,8 +154,13 @@ Json write_value(const Number& number, const sim::Hardware& hardware) {
   return std::visit(write, number.place);
 }
 
+// May be left out: most adapters' numbers say nothing of who shares cores.
+constexpr std::string_view kOptionalSection = "host";
+
 void read_numbers(const Value& root, Profile& profile) {
-  for (const std::string_view section : {"adapter", "node", "fabric"}) {
+  const bool says_host = root.json.contains(kOptionalSection);
+  for (const std::string_view section : {"adapter", "node", "fabric", "host"}) {
+    if (section == kOptionalSection && !says_host) continue;
     std::vector<std::string_view> keys;
     for (const Number& number : numbers()) {
       if (number.section == section) keys.push_back(number.key);
@@ -163,6 +168,10 @@ void read_numbers(const Value& root, Profile& profile) {
     root.at(section).require_keys(keys);
   }
   for (const Number& number : numbers()) {
+    if (number.section == kOptionalSection && !says_host) {
+      profile.sources[number.path()] = "not said: a core for each rank";
+      continue;
+    }
     const Value section = number.section.empty() ? root : root.at(number.section);
     const Value entry = section.at(number.key);
     entry.require_keys({"value", "source"});
@@ -197,8 +206,8 @@ Profile read_profile(const Value& root) {
   if (schema.json != Profile::kSchema) {
     schema.refuse("this weft reads schema {} only", Profile::kSchema);
   }
-  root.require_keys(
-      {"schema", "name", "description", "class", "device", "adapter", "node", "fabric", "rails"});
+  root.require_keys({"schema", "name", "description", "class", "device", "adapter", "node",
+                     "fabric", "host", "rails"});
   Profile profile;
   profile.name = root.at("name").text();
   profile.adapter = root.at("description").text();

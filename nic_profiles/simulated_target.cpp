@@ -26,6 +26,8 @@ Profile SimulatedTarget::identity() const {
   profile.hardware.adapter.eager_bytes = profile_.hardware.adapter.eager_bytes;
   profile.hardware.adapter.inline_bytes = profile_.hardware.adapter.inline_bytes;
   profile.hardware.adapter.in_order_placement = profile_.hardware.adapter.in_order_placement;
+  profile.hardware.host.cores = profile_.hardware.host.cores;
+  profile.hardware.host.nodes = profile_.hardware.host.nodes;
   return profile;
 }
 

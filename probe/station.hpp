@@ -46,9 +46,9 @@ class Station {
   /// Among the ranks of its node; pairs() or more: it looks on.
   int place() const { return place_; }
   bool is_at(int node, int place) const { return node_number_ == node && place_ == place; }
-  /// Both nodes are on one machine.
+  /// One kernel runs both nodes.
   bool on_one_machine() const { return one_machine_; }
-  /// Ranks on this machine, and the cores that they have.
+  /// Ranks that this kernel runs, and the cores that they have together.
   int ranks_here() const { return ranks_here_; }
   int cores() const { return cores_; }
   bool crowded() const { return ranks_here_ > cores_; }
@@ -105,6 +105,7 @@ class Station {
   static constexpr int kTurnsPerLook = 1024;
 
   void find_place();
+  void count_cores();
   void open_device();
   void connect();
   void move(Connection& connection, std::uint64_t bytes, bool sends);

@@ -75,14 +75,12 @@ void Station::find_place() {
     settings = comm::Settings::from_environment();
     return hierarchy::host_identity();
   });
+  count_cores();
   settings_ = settings.port;
   eager_bytes_ = settings.eager_bytes;
   if (settings.timeout_ns != 0) timeout_ns_ = settings.timeout_ns;
   machine_ = hierarchy::machine_from(hosts);
-  one_machine_ = machine_.nodes() == 1;
-  ranks_here_ = machine_.ranks_on_node_of(bootstrap_.rank());
-  cores_ = hierarchy::usable_cores();
-  if (one_machine_ && machine_.ranks() > 1) {
+  if (machine_.nodes() == 1 && machine_.ranks() > 1) {
     machine_ =
         hierarchy::with_virtual_nodes(machine_, settings.nodes.empty() ? "2" : settings.nodes);
   }
@@ -98,6 +96,18 @@ void Station::find_place() {
   field_bytes_ =
       std::clamp(is_at(0, 0) ? share * static_cast<std::uint64_t>(ranks_here_) : share,
                  kLeastField_bytes, is_at(0, 0) ? kLargestField_bytes : kOthersField_bytes);
+}
+
+void Station::count_cores() {
+  const auto kernels = together(bootstrap_, [] { return hierarchy::kernel_identity(); });
+  auto masks = together(bootstrap_, [] { return hierarchy::affinity_mask(); });
+  const std::string& here = kernels[static_cast<std::size_t>(bootstrap_.rank())];
+  for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+    if (kernels[rank] != here) masks[rank].clear();
+  }
+  cores_ = hierarchy::usable_cores(masks);
+  ranks_here_ = static_cast<int>(std::ranges::count(kernels, here));
+  one_machine_ = ranks_here_ == static_cast<int>(kernels.size());
 }
 
 void Station::open_device() {

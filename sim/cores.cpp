@@ -20,9 +20,30 @@ Index Simulation::pop(OpQueue& queue) {
   return op;
 }
 
+void Simulation::announce(const std::optional<Processors::Turn>& turn) {
+  if (!turn) return;
+  events_.add(turn->at, EventKind::turn, static_cast<std::uint32_t>(turn->core), turn->number);
+}
+
+void Simulation::wait_for_turn(int rank) {
+  Core& core = cores_[rank];
+  if (core.ready.empty() && core.came.empty()) return;
+  if (core.asked_at < 0) core.asked_at = now_;
+  announce(processors_.want(rank, now_));
+}
+
+void Simulation::let_core_go(int rank) {
+  const Core& core = cores_[rank];
+  const auto waiting = core.remote > 0 ? Processors::Waiting::network
+                       : core.left > 0 ? Processors::Waiting::inside
+                                       : Processors::Waiting::over;
+  announce(processors_.let_go(rank, waiting, now_));
+}
+
 /// Ready ops go first. What came is looked after in rounds, each of all that was there at its
 /// beginning, as the executor does.
 void Simulation::run_core(int rank) {
+  if (!processors_.may_run(rank)) return wait_for_turn(rank);
   Core& core = cores_[rank];
   while (!core.busy) {
     if (core.round == 0 && !core.ready.empty()) {
@@ -33,6 +54,7 @@ void Simulation::run_core(int rank) {
       --core.came_count;
       look_after(rank, pop(core.came));
     } else {
+      if (processors_.are_shared()) let_core_go(rank);
       return;
     }
   }
@@ -44,7 +66,9 @@ void Simulation::take_up(Core& core, Index op) {
     // A send that its adapter has done with has the history with which it left the core.
     const bool done = ops_[op].kind == OpKind::send && ops_[op].step == kInjected;
     core.chain = done ? extended(op, op) : chains_[op];
+    if (!done && core.asked_at >= 0) account(core, Cost::contention, now_ - core.asked_at);
   }
+  core.asked_at = -1;
   core.free_at = now_;
   core.current = op;
 }
@@ -83,6 +107,7 @@ void Simulation::begin(int rank, Index index) {
   Op& op = ops_[index];
   take_up(cores_[rank], index);
   op.state |= kStarted;
+  cores_[rank].remote += op.remote;
   switch (op.kind) {
     case OpKind::copy:
       copy(rank, index, program_.side(op, 0), program_.side(op, 1), Rate());
@@ -148,6 +173,8 @@ void Simulation::await_no_more(Core& core, const Op& recv) {
 void Simulation::finish(int rank, Index op) {
   if (ops_[op].kind == OpKind::recv && ops_[op].remote) await_no_more(cores_[rank], ops_[op]);
   ops_[op].state = 0;
+  cores_[rank].remote -= ops_[op].remote;
+  ++finished_;
   --cores_[rank].left;
   for (const Index next : program_.successors(op)) release(rank, next);
 }

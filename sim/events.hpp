@@ -16,13 +16,15 @@ enum class EventKind : std::uint8_t {
   quiet,    ///< a message of a rank no longer keeps the adapter
   landed,   ///< a piece of a message has come to its adapter
   deliver,  ///< something has come for an op
+  turn,     ///< a core that ranks share goes to another
 };
 
 struct Event {
   Time time = 0;
   std::uint64_t order = 0;    // the number of the event, then its kind in 3 bits
   std::uint32_t subject = 0;  // an op, rank or adapter
-  std::uint32_t bytes = 0;    // landed: of the piece; the highest bit says that it is the last
+  std::uint32_t bytes = 0;    // landed: of the piece; the highest bit says that it is the last;
+                              // turn: its number
 
   EventKind kind() const { return static_cast<EventKind>(order & 7); }
 };

@@ -64,6 +64,13 @@ struct Node {
   double reduce_bytes_per_ns = 5;       ///< of one core, of one operand
 };
 
+/// What nodes stand on. A node is a host of its own unless it is a virtual one.
+struct Host {
+  int cores = 0;         ///< for the ranks of all its nodes, in turn; 0: one for each rank
+  int nodes = 1;         ///< that stand on it
+  double switch_ns = 0;  ///< of a core: from one rank's turn to another's
+};
+
 /// A fat tree of two levels with fixed routes, or a crossbar.
 struct Fabric {
   double hop_ns = 0;             ///< a switch
@@ -79,6 +86,7 @@ struct Hardware {
   Adapter adapter;
   Node node;
   Fabric fabric;
+  Host host;
   int rails = 1;  ///< adapters of a node; rank at place p uses rail p modulo rails
 };
 

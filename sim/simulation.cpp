@@ -7,6 +7,10 @@
 
 namespace weft::sim {
 
+namespace {
+constexpr std::uint64_t kEventsPerLook = 1 << 18;  // some 50 ms
+}  // namespace
+
 Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
                        const Hardware& hardware, const Options& options)
     : program_(program),
@@ -15,6 +19,7 @@ Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
       options_(options),
       network_(machine, hardware),
       memory_(program, machine, hardware.adapter, hardware.node.cache_bytes),
+      processors_(machine, hardware.host),
       cores_(static_cast<std::size_t>(machine.ranks())),
       adapters_(static_cast<std::size_t>(network_.adapters())),
       chains_(options.breakdown ? program.op_count() : 0),
@@ -44,10 +49,13 @@ Result Simulation::run() {
     core.busy = true;
     events_.add(0, EventKind::core, static_cast<std::uint32_t>(rank));
   }
-  while (!events_.empty()) {
+  for (std::uint64_t events = 1; !events_.empty(); ++events) {
     const Event event = events_.take();
     now_ = event.time;
     handle(event);
+    if (events % kEventsPerLook == 0 && options_.progress) {
+      options_.progress(finished_, program_.op_count());
+    }
   }
   if (std::ranges::any_of(cores_, [](const Core& core) { return core.left > 0; })) {
     report_deadlock();
@@ -82,6 +90,9 @@ void Simulation::handle(const Event& event) {
       break;
     case EventKind::deliver:
       deliver(event.subject);
+      break;
+    case EventKind::turn:
+      if (const int rank = processors_.begin(number, event.bytes, now_); rank >= 0) run_core(rank);
       break;
   }
 }

@@ -8,6 +8,7 @@
 #include "sim/events.hpp"
 #include "sim/memory.hpp"
 #include "sim/network.hpp"
+#include "sim/processors.hpp"
 #include "sim/program.hpp"
 #include "sim/simulator.hpp"
 
@@ -73,6 +74,7 @@ struct Core {
   Index current = kNone;
   std::uint32_t left = 0;     // ops that are not complete
   std::uint32_t awaited = 0;  // peers on other nodes for which a recv waits
+  std::uint32_t remote = 0;   // messages to and from other nodes that have started
   std::uint32_t sending = 0;  // messages that keep the adapter
   int next_sender = -1;       // in the list of its adapter
   Action action = Action::none;
@@ -84,6 +86,7 @@ struct Core {
   Time store_begin = 0;
   Time store_until = 0;  // no piece is the adapter's before: the gap of the queue pair
   Time action_begin = 0;
+  Time asked_at = -1;       // for its turn on a core that it shares
   Time free_at = 0;         // of the core
   Time sender_free_at = 0;  // of what a single sender can make of the adapter
   Chain chain = {};         // sums to free_at
@@ -106,6 +109,9 @@ class Simulation {
   void push(OpQueue& queue, Index op);
   Index pop(OpQueue& queue);
   void run_core(int rank);
+  void wait_for_turn(int rank);
+  void let_core_go(int rank);
+  void announce(const std::optional<Processors::Turn>& turn);
   void end_action(int rank);
   void begin(int rank, Index op);
   void look_after(int rank, Index op);
@@ -160,8 +166,10 @@ class Simulation {
   const Options& options_;
   Network network_;
   Memory memory_;
+  Processors processors_;
   EventQueue events_;
   Time now_ = 0;
+  std::uint64_t finished_ = 0;  // ops
   std::vector<Core> cores_;
   std::vector<SenderList> adapters_;
   std::vector<Chain> chains_;  // by op, if a breakdown is asked for

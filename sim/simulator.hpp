@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Options {
   std::uint64_t seed = 1;        ///< of the jitter
   bool breakdown = false;        ///< says where the time went
   plan::Trace* trace = nullptr;  ///< gets the spans, if there is one
+  /// Called now and then, if at all: how many ops are done, of how many.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
 
 /// What the time of a collective went into, along the chain of ops and messages that ended last.
@@ -41,7 +44,7 @@ struct Result {
 };
 
 /// Runs the plans of all ranks, which begin at the same time. The same arguments give the same
-/// result on every machine.
+/// result on every machine. Ranks that share cores (Host) have them in turn, as Processors says.
 ///
 /// A rank is one core that does one thing at a time, in the order of engine::Executor: it starts
 /// the ops that are ready, first come first served; when there are none, it looks after what has

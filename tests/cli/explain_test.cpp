@@ -28,7 +28,8 @@ json found_by(const std::string& line) {
 }
 
 TEST(Explain, SaysWhatTheChoiceFinds) {
-  const auto found = found_by("explain alltoall --uneven 1+3+4 --nic qle7140 --bytes 64,4K");
+  const auto found =
+      found_by("explain alltoall --nodes 3 --ppn 4 --uneven 1+3+4 --nic qle7140 --bytes 64,4K");
   EXPECT_EQ(found.at("nic"), "qle7140");
   EXPECT_EQ(found.at("machine"), "1+3+4");
   ASSERT_EQ(found.at("results").size(), 2u);

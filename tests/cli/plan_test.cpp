@@ -7,6 +7,7 @@
 #include "plan/draw.hpp"
 #include "plan/text.hpp"
 #include "tests/cli/run_tool.hpp"
+#include "verbs/rc_wire.hpp"
 
 namespace weft::cli {
 namespace {
@@ -91,6 +92,20 @@ TEST(Plan, SumsUpManyRanksByNode) {
   const std::string out = run_tool(Asked{"sa", "4x16", 8}.arguments()).out;
   EXPECT_EQ(out.find("rank 0"), std::string::npos) << out;
   EXPECT_NE(out.find("node 3"), std::string::npos) << out;
+}
+
+TEST(Plan, SaysWhatConnectionsTake) {
+  const Asked asked{"sa", "64x8", 512};
+  const std::string out = run_tool(asked.arguments()).out;
+  EXPECT_NE(out.find("connections of a rank: 63 at most"), std::string::npos) << out;
+  const auto told = json::parse(run_tool(asked.arguments({"--json"})).out).at("transport");
+  EXPECT_EQ(told.at("connections"), 63);
+  EXPECT_EQ(told.at("memory_bytes"), 63 * verbs::RcWire::memory_bytes());
+  EXPECT_LT(told.at("memory_bytes"), 2'000'000);
+  for (const std::string algorithm : {"rd", "isend"}) {
+    const auto other = json::parse(run_tool(Asked{algorithm, "5x3", 8}.arguments({"--json"})).out);
+    EXPECT_EQ(other.at("transport").at("connections"), algorithm == "rd" ? 4 : 12);
+  }
 }
 
 TEST(Plan, PlacesRanksAsAsked) {

@@ -1,6 +1,8 @@
 #include "tests/cli/run_tool.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +13,9 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace weft::cli {
 
@@ -48,12 +50,15 @@ int closed_pipe() {
 
 void wait_for(pid_t child, const std::function<void(pid_t)>& meanwhile, Ended& ended) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  int status = 0;
-  while (::waitpid(child, &status, WNOHANG) == 0) {
+  const File process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (!process) throw_errno("pidfd_open");
+  pollfd ended_or_not{process.get(), POLLIN, 0};
+  while (::poll(&ended_or_not, 1, meanwhile ? 1 : 1000) == 0) {
     if (std::chrono::steady_clock::now() > deadline) ::kill(child, SIGKILL);
     if (meanwhile) meanwhile(child);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  int status = 0;
+  ::waitpid(child, &status, 0);
   if (WIFEXITED(status)) ended.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
 }

@@ -52,6 +52,17 @@ TEST(Profile, ErrorsNameFilePathValueAndWhatIsAllowed) {
   EXPECT_NE(error_of("{").find("file.json: no JSON: "), std::string::npos);
 }
 
+TEST(Profile, MayLeaveOutWhoSharesCores) {
+  Json json = Json::parse(to_json(load("qle7140")));
+  json.erase("host");
+  const Profile read = parse("text", json.dump());
+  EXPECT_EQ(read.hardware.host.cores, 0);
+  EXPECT_EQ(read.sources.at("host.cores"), "not said: a core for each rank");
+  json = Json::parse(to_json(read));
+  json["host"].erase("nodes");
+  EXPECT_EQ(error_of(json.dump()), "file.json: host.nodes: is missing");
+}
+
 TEST(Profile, RefusesUnknownKeysAndKeysThatAreThereTwice) {
   const std::string unknown =
       error_after([](Json& json) { json["node"]["copy_start"] = json["node"]["copy_start_ns"]; });

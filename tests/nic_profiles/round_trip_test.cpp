@@ -11,7 +11,9 @@
 #include "nic_profiles/fit.hpp"
 #include "nic_profiles/probe.hpp"
 #include "nic_profiles/simulated_target.hpp"
+#include "plan/builder.hpp"
 #include "seen.hpp"
+#include "sim/simulator.hpp"
 
 namespace weft::nic_profiles {
 namespace {
@@ -56,6 +58,47 @@ TEST(RoundTrip, TakesSlowMemoryForNoFaultOfTheAdapter) {
   fed.hardware.node.cached_bytes_per_ns = 0.39;
   fed.hardware.node.memory_bytes_per_ns = 0.3;
   EXPECT_EQ(probed(fed).hardware.adapter.senders.at(8), 1);
+}
+
+/// Every rank sends to all of the other node.
+double exchange_ns(const Profile& profile, int pairs, std::uint64_t bytes) {
+  const auto plan_of_rank = [=](int rank) {
+    plan::Builder builder(rank, 2 * pairs, bytes, bytes * static_cast<std::uint64_t>(pairs));
+    const int first = rank < pairs ? pairs : 0;
+    for (int i = 0; i < pairs; ++i) {
+      const auto at = static_cast<std::uint64_t>(i) * bytes;
+      builder.recv(first + i, plan::Slice::contiguous(plan::Space::output, rank, at, bytes));
+    }
+    for (int i = 0; i < pairs; ++i) {
+      builder.send(first + (rank + i) % pairs,
+                   plan::Slice::contiguous(plan::Space::input, rank, 0, bytes));
+    }
+    return std::move(builder).finish();
+  };
+  return sim::simulate(plan_of_rank, hierarchy::Machine::uniform(2, pairs), profile.hardware)
+      .time_ns;
+}
+
+// There times of both ends add up, so that single numbers cannot be told; what they come to can.
+TEST(RoundTrip, OfNodesOnOneCoreGivesBackWhatExchangesTake) {
+  Profile fed = load("soft-roce");
+  fed.hardware.adapter.latency_ns = 0;
+  fed.hardware.adapter.bytes_per_ns = 0.08;
+  fed.hardware.adapter.both_ways_bytes_per_ns = 0.08;
+  fed.hardware.adapter.pio_bytes_per_ns = 0.07;
+  fed.hardware.node.signal_ns = 0;
+  fed.hardware.host = {1, 2, 3000};
+  const Profile got = probed(fed);
+  EXPECT_EQ(got.hardware.host.cores, 1);
+  EXPECT_EQ(got.hardware.host.nodes, 2);
+  EXPECT_NEAR(got.hardware.host.switch_ns, 3000, 1);
+  for (const int pairs : {1, 4}) {
+    for (const std::uint64_t bytes : {8, 512, 4096, 65536}) {
+      const double fed_ns = exchange_ns(fed, pairs, bytes);
+      EXPECT_NEAR(exchange_ns(got, pairs, bytes), fed_ns, 0.1 * fed_ns)
+          << pairs << " pairs, " << bytes << " bytes";
+    }
+  }
 }
 
 RC_GTEST_PROP(RoundTrip, GivesBackRandomAdapters, ()) {

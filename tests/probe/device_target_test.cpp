@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "hierarchy/detect.hpp"
 #include "nic_profiles/fit.hpp"
 #include "nic_profiles/probe.hpp"
 #include "probe/device_target.hpp"
@@ -41,6 +42,8 @@ TEST_F(Device, GivesTimesThatFitTogether) {
     EXPECT_EQ(found.hardware.adapter.eager_bytes, 8192U);
     EXPECT_TRUE(found.hardware.adapter.in_order_placement);
     EXPECT_EQ(nic_profiles::find(found.device.vendor, found.device.parts.at(0)), "soft");
+    EXPECT_EQ(found.hardware.host.cores, hierarchy::usable_cores());
+    EXPECT_EQ(found.hardware.host.nodes, 2);
   });
   EXPECT_EQ(errors, test::none(4));
 }
