@@ -11,13 +11,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
 #include "verbs/channel.hpp"
 #include "verbs/endpoint.hpp"
 #include "verbs/rc_wire.hpp"
@@ -45,11 +43,9 @@ class End {
       : endpoint_(settings(wanted.devices[static_cast<std::size_t>(self)])),
         wire_(endpoint_),
         channel_(wire_, kRendezvousBytes),
-        file_(make_memory_file("weft-bench", wanted.bytes)),
-        memory_(file_.get(), wanted.bytes),
+        memory_(wanted.bytes, static_cast<std::byte>(self)),
         registration_(endpoint_.register_memory(memory_.data(), wanted.bytes)),
         socket_(socket) {
-    std::memset(memory_.data(), self, wanted.bytes);
     const std::string mine = wire_.address();
     std::string theirs(mine.size(), '\0');
     if (::write(socket_, mine.data(), mine.size()) < 0 ||
@@ -92,7 +88,7 @@ class End {
     if (!device.empty()) settings.ports = {{device, 0}};
     return settings;
   }
-  verbs::Layout layout(std::uint32_t key) const {
+  verbs::Layout layout(std::uint32_t key) {
     return {memory_.data(), memory_.size(), 1, memory_.size(), key};
   }
   /// The core goes to others when it takes long. Linux lets a process that has run less than the
@@ -112,8 +108,9 @@ class End {
   verbs::Endpoint endpoint_;
   verbs::RcWire wire_;
   verbs::Channel channel_;
-  File file_;
-  Mapping memory_;
+  // Ordinary memory, as perftest and applications have: the software device reaches memory that
+  // processes share faster.
+  std::vector<std::byte> memory_;
   verbs::Registration registration_;
   std::vector<verbs::Transfer> transfers_{kUnderWay};
   int socket_;

@@ -5,7 +5,11 @@
    for every other are called back to back; between calls of the others there is a barrier, which
    is not timed (as the OSU benchmarks do). A batch's figure is its time on the slowest rank over
    its calls. Rank 0 prints one line a size: bytes, then the figures of all batches in microseconds.
-   Every answer is checked before and after. Sizes are bytes of a block or vector. */
+   Every answer is checked before and after.
+
+   Sizes are bytes of a block or vector; vectors that are reduced are rounded up to whole numbers of
+   8 bytes. alltoallv has blocks of that size, alltoallv:one lets rank 0 alone send, and
+   alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,38 +17,48 @@
 #include <string.h>
 
 static int rank, ranks;
-static uint64_t *in, *out;
-static int words; /* of a block or vector */
+static unsigned char *in, *out;
+static int bytes; /* of a block or vector */
+static int words; /* of a vector that is reduced */
+
+/* Blocks that a rank sends and receives. All alike but those of alltoallv. */
+static struct Blocks { int *bytes, *at; } sends, receives;
+static enum { kEqual, kOne, kRandom } skew;
+static uint64_t seed;
 
 static uint64_t value(int from, int to, size_t at) {
   return (uint64_t)from * 0x10001 + (uint64_t)to * 0x101 + at;
 }
 
-static uint64_t sum_to(int last, size_t at) {
+static uint64_t sum_to(int last, int to, size_t at) {
   uint64_t sum = 0;
-  for (int from = 0; from <= last; ++from) sum += value(from, 0, at);
+  for (int from = 0; from <= last; ++from) sum += value(from, to, at);
   return sum;
 }
 
 static void do_alltoall(void) {
-  MPI_Alltoall(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, MPI_COMM_WORLD);
+  MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+}
+static void do_alltoallv(void) {
+  MPI_Alltoallv(in, sends.bytes, sends.at, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE,
+                MPI_COMM_WORLD);
 }
 static uint64_t right_alltoall(int block, size_t at) {
   return value(block, rank, at);
 }
 
 static void do_allgather(void) {
-  MPI_Allgather(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, MPI_COMM_WORLD);
+  MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 static void do_gather(void) {
-  MPI_Gather(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  MPI_Gather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_allgather(int block, size_t at) {
   return value(block, 0, at);
 }
 
 static void do_scatter(void) {
-  MPI_Scatter(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  MPI_Scatter(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_scatter(int block, size_t at) {
   (void)block;
@@ -52,7 +66,7 @@ static uint64_t right_scatter(int block, size_t at) {
 }
 
 static void do_bcast(void) {
-  MPI_Bcast(rank == 0 ? in : out, words, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  MPI_Bcast(rank == 0 ? in : out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_bcast(int block, size_t at) {
   (void)block;
@@ -67,7 +81,7 @@ static void do_reduce(void) {
 }
 static uint64_t right_allreduce(int block, size_t at) {
   (void)block;
-  return sum_to(ranks - 1, at);
+  return sum_to(ranks - 1, 0, at);
 }
 
 static void do_reduce_scatter(void) {
@@ -75,9 +89,7 @@ static void do_reduce_scatter(void) {
 }
 static uint64_t right_reduce_scatter(int block, size_t at) {
   (void)block;
-  uint64_t sum = 0;
-  for (int from = 0; from < ranks; ++from) sum += value(from, rank, at);
-  return sum;
+  return sum_to(ranks - 1, rank, at);
 }
 
 static void do_scan(void) {
@@ -85,7 +97,7 @@ static void do_scan(void) {
 }
 static uint64_t right_scan(int block, size_t at) {
   (void)block;
-  return sum_to(rank, at);
+  return sum_to(rank, 0, at);
 }
 
 static void do_barrier(void) {
@@ -97,22 +109,84 @@ enum { kNobody, kRoot, kOthers, kAll };
 static const struct Collective {
   const char* name;
   void (*run)(void);
-  uint64_t (*right)(int block, size_t at);
+  uint64_t (*right)(int block, size_t at); /* an element of the output */
+  int element_bytes;
   int output_blocks; /* 0: one a rank */
   int takes;         /* who has an output */
   int waits_for_all; /* every rank for every other */
 } collectives[] = {
-    {"alltoall", do_alltoall, right_alltoall, 0, kAll, 1},
-    {"allgather", do_allgather, right_allgather, 0, kAll, 1},
-    {"allreduce", do_allreduce, right_allreduce, 1, kAll, 1},
-    {"reduce_scatter", do_reduce_scatter, right_reduce_scatter, 1, kAll, 1},
-    {"barrier", do_barrier, NULL, 1, kNobody, 1},
-    {"broadcast", do_bcast, right_bcast, 1, kOthers, 0},
-    {"scatter", do_scatter, right_scatter, 1, kAll, 0},
-    {"gather", do_gather, right_allgather, 0, kRoot, 0},
-    {"reduce", do_reduce, right_allreduce, 1, kRoot, 0},
-    {"scan", do_scan, right_scan, 1, kAll, 0},
+    {"alltoall", do_alltoall, right_alltoall, 1, 0, kAll, 1},
+    {"alltoallv", do_alltoallv, right_alltoall, 1, 0, kAll, 1},
+    {"allgather", do_allgather, right_allgather, 1, 0, kAll, 1},
+    {"allreduce", do_allreduce, right_allreduce, 8, 1, kAll, 1},
+    {"reduce_scatter", do_reduce_scatter, right_reduce_scatter, 8, 1, kAll, 1},
+    {"barrier", do_barrier, NULL, 1, 1, kNobody, 1},
+    {"broadcast", do_bcast, right_bcast, 1, 1, kOthers, 0},
+    {"scatter", do_scatter, right_scatter, 1, 1, kAll, 0},
+    {"gather", do_gather, right_allgather, 1, 0, kRoot, 0},
+    {"reduce", do_reduce, right_allreduce, 8, 1, kRoot, 0},
+    {"scan", do_scan, right_scan, 8, 1, kAll, 0},
 };
+
+/* The collective that an argument names, and the kind of its counts; null: neither. */
+static const struct Collective* find(const char* text) {
+  const char* colon = strchr(text, ':');
+  const size_t length = colon == NULL ? strlen(text) : (size_t)(colon - text);
+  const struct Collective* found = NULL;
+  for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; ++i) {
+    const char* name = collectives[i].name;
+    if (strlen(name) == length && strncmp(name, text, length) == 0) found = &collectives[i];
+  }
+  if (found == NULL || colon == NULL) return found;
+  if (found->run != do_alltoallv) return NULL;
+  if (strcmp(colon, ":one") == 0) {
+    skew = kOne;
+  } else if (strncmp(colon, ":random=", 8) == 0) {
+    skew = kRandom;
+    seed = strtoull(colon + 8, NULL, 10);
+  } else {
+    return NULL;
+  }
+  return found;
+}
+
+/* Both ends of a pair draw the same. */
+static int pair_bytes(const struct Collective* collective, int from, int to) {
+  if (collective->element_bytes == 8) return words * 8;
+  if (skew == kOne) return from == 0 ? bytes : 0;
+  if (skew != kRandom) return bytes;
+  uint64_t mixed = seed * 0x9e3779b97f4a7c15u + (uint64_t)from * (uint64_t)ranks + (uint64_t)to + 1;
+  for (int i = 0; i < 3; ++i) mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9u;
+  return (int)((mixed >> 16) % (2 * (uint64_t)bytes + 1));
+}
+
+/* Says where blocks lie, and fills the input. */
+static void lay_out(const struct Collective* collective, size_t size) {
+  bytes = (int)size;
+  words = (int)((size + 7) / 8);
+  size_t sent = 0, received = 0;
+  for (int peer = 0; peer < ranks; ++peer) {
+    sends.bytes[peer] = pair_bytes(collective, rank, peer);
+    receives.bytes[peer] = pair_bytes(collective, peer, rank);
+    sends.at[peer] = (int)sent;
+    receives.at[peer] = (int)received;
+    sent += (size_t)sends.bytes[peer];
+    received += (size_t)receives.bytes[peer];
+  }
+  in = malloc(sent + 1);
+  out = calloc(received + 1, 1);
+  for (int peer = 0; peer < ranks; ++peer) {
+    unsigned char* block = in + sends.at[peer];
+    for (int at = 0; at < sends.bytes[peer] / collective->element_bytes; ++at) {
+      const uint64_t element = value(rank, peer, (size_t)at);
+      if (collective->element_bytes == 1) {
+        block[at] = (unsigned char)element;
+      } else {
+        memcpy(block + at * 8, &element, sizeof element);
+      }
+    }
+  }
+}
 
 static void check(const struct Collective* collective) {
   if (collective->takes == kNobody || (collective->takes == kRoot && rank != 0) ||
@@ -121,12 +195,16 @@ static void check(const struct Collective* collective) {
   }
   const int blocks = collective->output_blocks == 0 ? ranks : collective->output_blocks;
   for (int block = 0; block < blocks; ++block) {
-    for (size_t at = 0; at < (size_t)words; ++at) {
-      if (out[(size_t)block * (size_t)words + at] != collective->right(block, at)) {
-        fprintf(stderr, "%s: rank %d: wrong word %zu of block %d, blocks of %d bytes\n",
-                collective->name, rank, at, block, words * 8);
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    const unsigned char* got = out + receives.at[block];
+    for (int at = 0; at < receives.bytes[block] / collective->element_bytes; ++at) {
+      const uint64_t right = collective->right(block, (size_t)at);
+      if (collective->element_bytes == 1 ? got[at] == (unsigned char)right
+                                         : memcmp(got + at * 8, &right, 8) == 0) {
+        continue;
       }
+      fprintf(stderr, "%s: rank %d: wrong element %d of block %d, blocks of %d bytes\n",
+              collective->name, rank, at, block, bytes);
+      MPI_Abort(MPI_COMM_WORLD, 1);
     }
   }
 }
@@ -159,47 +237,44 @@ static int calls_for(const struct Collective* collective, double batch_seconds) 
   }
 }
 
+static void measure(const struct Collective* collective, const char* size, int repeats,
+                    double batch_seconds) {
+  lay_out(collective, strtoull(size, NULL, 10));
+  collective->run();
+  check(collective);
+  const int calls = calls_for(collective, batch_seconds);
+  if (rank == 0) printf("%s", size);
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    double mine = seconds_of(collective, calls) / calls * 1e6, slowest;
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf(" %.3f", slowest);
+  }
+  if (rank == 0) {
+    printf("\n");
+    fflush(stdout);
+  }
+  check(collective);
+  free(in);
+  free(out);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const struct Collective* collective = NULL;
-  for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; ++i) {
-    if (argc > 1 && strcmp(argv[1], collectives[i].name) == 0) collective = &collectives[i];
-  }
-  if (argc < 5 || collective == NULL) {
+  const struct Collective* collective = argc < 5 ? NULL : find(argv[1]);
+  if (collective == NULL) {
     if (rank == 0) fprintf(stderr, "usage: mpi_collective NAME REPEATS MILLISECONDS BYTES...\n");
     MPI_Finalize();
     return 2;
   }
-  const int repeats = atoi(argv[2]);
-  const double batch_seconds = atof(argv[3]) / 1000;
+  int* memory = calloc(4 * (size_t)ranks, sizeof *memory);
+  sends = (struct Blocks){memory, memory + ranks};
+  receives = (struct Blocks){memory + 2 * ranks, memory + 3 * ranks};
   for (int arg = 4; arg < argc; ++arg) {
-    words = (int)((strtoull(argv[arg], NULL, 10) + 7) / 8);
-    const size_t most = (size_t)words * (size_t)ranks;
-    in = malloc(most * sizeof *in + 1);
-    out = malloc(most * sizeof *out + 1);
-    for (size_t i = 0; i < most; ++i) {
-      in[i] = value(rank, (int)(i / (size_t)words), i % (size_t)words);
-    }
-    memset(out, 0, most * sizeof *out);
-    collective->run();
-    check(collective);
-    const int calls = calls_for(collective, batch_seconds);
-    if (rank == 0) printf("%s", argv[arg]);
-    for (int repeat = 0; repeat < repeats; ++repeat) {
-      double mine = seconds_of(collective, calls) / calls * 1e6, slowest;
-      MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-      if (rank == 0) printf(" %.3f", slowest);
-    }
-    if (rank == 0) {
-      printf("\n");
-      fflush(stdout);
-    }
-    check(collective);
-    free(in);
-    free(out);
+    measure(collective, argv[arg], atoi(argv[2]), atof(argv[3]) / 1000);
   }
+  free(memory);
   MPI_Finalize();
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "alltoall/registry.hpp"
+#include "engine/program.hpp"
 #include "nic_profiles/profile.hpp"
 #include "tune/chooser.hpp"
 #include "tune/decision_table.hpp"
@@ -57,16 +58,16 @@ BENCHMARK_CAPTURE(emit, sa_64x8, "sa", "64x8");
 BENCHMARK_CAPTURE(emit, rd_64x8, "rd", "64x8");
 BENCHMARK_CAPTURE(emit, leader_64x8, "leader", "64x8");
 
-// The same for an alltoallv whose counts all differ, and which a call may bring anew each time:
-// from what the node knows to the plan.
-void emit_vector(benchmark::State& state, const char* algorithm, const char* machine_text) {
-  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
-  const auto machine = weft::hierarchy::Machine::parse(machine_text);
-  std::vector<std::vector<weft::plan::Block>> sends;
-  std::vector<std::vector<weft::plan::Block>> receives;
-  for (const bool out : {true, false}) {
+/// An alltoallv on 64 nodes of 8 whose counts all differ, as the first of them knows it.
+struct VectorCall {
+  using Rows = std::vector<std::vector<weft::plan::Block>>;
+
+  VectorCall() : sends(rows(true)), receives(rows(false)) {}
+
+  Rows rows(bool out) const {
+    Rows result;
     for (const int rank : machine.ranks_on(0)) {
-      auto& row = (out ? sends : receives).emplace_back();
+      auto& row = result.emplace_back();
       std::uint64_t offset = 0;
       for (int peer = 0; peer < machine.ranks(); ++peer) {
         const auto pair = static_cast<std::uint64_t>(out ? rank * 512 + peer : peer * 512 + rank);
@@ -74,19 +75,52 @@ void emit_vector(benchmark::State& state, const char* algorithm, const char* mac
         offset += row.back().bytes;
       }
     }
+    return result;
   }
-  const weft::hierarchy::LocalBlocks blocks(machine, 0, {sends.begin(), sends.end()},
-                                            {receives.begin(), receives.end()}, false);
-  for (auto _ : state) benchmark::DoNotOptimize(chosen.plan(blocks, machine, 3));
+
+  weft::plan::Plan plan(const weft::alltoall::Algorithm& algorithm, int rank) const {
+    const weft::hierarchy::LocalBlocks blocks(machine, 0, {sends.begin(), sends.end()},
+                                              {receives.begin(), receives.end()}, false);
+    return algorithm.plan(blocks, machine, rank);
+  }
+
+  weft::hierarchy::Machine machine = weft::hierarchy::Machine::parse("64x8");
+  Rows sends;
+  Rows receives;
+};
+
+// The plan of an alltoallv, which a call may bring anew each time: from what the node knows.
+void emit_vector(benchmark::State& state, const char* algorithm, int rank) {
+  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const VectorCall call;
+  for (auto _ : state) benchmark::DoNotOptimize(call.plan(chosen, rank));
 }
-BENCHMARK_CAPTURE(emit_vector, isend_512, "isend", "64x8");
-BENCHMARK_CAPTURE(emit_vector, fat_tree_512, "fat-tree", "64x8");
-BENCHMARK_CAPTURE(emit_vector, sa_64x8, "sa", "64x8");
-BENCHMARK_CAPTURE(emit_vector, sa_direct_64x8, "sa:direct=1", "64x8");
-BENCHMARK_CAPTURE(emit_vector, sa_2_cores_64x8, "sa:cores=2", "64x8");
-BENCHMARK_CAPTURE(emit_vector, rd_64x8, "rd", "64x8");
-BENCHMARK_CAPTURE(emit_vector, leader_64x8, "leader", "64x8");
-BENCHMARK_CAPTURE(emit_vector, sa_aggregate_64x8, "sa:aggregate=512", "64x8");
+
+// And from there to what the executor runs.
+void ready_vector(benchmark::State& state, const char* algorithm, int rank) {
+  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const VectorCall call;
+  std::vector<int> place_of_rank(static_cast<std::size_t>(call.machine.ranks()), -1);
+  for (const int local : call.machine.ranks_on(0)) {
+    place_of_rank[local] = call.machine.place_of(local);
+  }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(weft::engine::Program(call.plan(chosen, rank), place_of_rank, 8));
+  }
+}
+
+#define WEFT_VECTOR_BENCHMARKS(name, ...)            \
+  BENCHMARK_CAPTURE(emit_vector, name, __VA_ARGS__); \
+  BENCHMARK_CAPTURE(ready_vector, name, __VA_ARGS__)
+WEFT_VECTOR_BENCHMARKS(isend_512, "isend", 3);
+WEFT_VECTOR_BENCHMARKS(fat_tree_512, "fat-tree", 3);
+WEFT_VECTOR_BENCHMARKS(sa_64x8, "sa", 3);
+WEFT_VECTOR_BENCHMARKS(sa_direct_64x8, "sa:direct=1", 3);
+WEFT_VECTOR_BENCHMARKS(sa_2_cores_64x8, "sa:cores=2", 3);
+WEFT_VECTOR_BENCHMARKS(sa_aggregate_64x8, "sa:aggregate=512", 3);
+WEFT_VECTOR_BENCHMARKS(rd_64x8, "rd", 3);
+WEFT_VECTOR_BENCHMARKS(leader_64x8, "leader", 3);
+WEFT_VECTOR_BENCHMARKS(leader_64x8_the_leader, "leader", 0);
 
 // Choosing an algorithm: what a new size costs rank 0, once for each power of two.
 void choose(benchmark::State& state, const char* collective, const char* machine_text) {
