@@ -153,10 +153,29 @@ class Schemes(OnRig):
 
 
 class Preload(OnRig):
+    def addon(self):
+        return subprocess.run([self.program("weft"), "preload"], check=True, text=True,
+                              capture_output=True).stdout.strip()
+
+    def test_random_collectives(self):
+        """Every collective, against sends and receives of the host MPI."""
+        jobs = [shlex.join(["mpi", self.program(f"tests/mpi/mpi_random_{name}_openmpi"), "60", "5"])
+                for name in ("collectives", "alltoallv")]
+        script = " && ".join(f"{job} && echo '---' && cat /run/job/out/report.json" for job in jobs)
+        result = self.run_job(script, [1, 2], {"WEFT_REPORT": "/run/job/out/report.json"},
+                              preload=self.addon())
+        self.assertEqual(result.status, 0)
+        # As `weft plan` names them; those that sent messages to the other guest.
+        crossed = {entry["collective"] for text in result.output.split("---\n")[1:]
+                   for entry in json.JSONDecoder().raw_decode(text)[0]["collectives"]
+                   if entry["messages"] > 0}
+        self.assertGreaterEqual(crossed, {
+            "barrier", "broadcast", "scatter", "gather", "allgather", "alltoall", "alltoallv",
+            "reduce", "allreduce", "reduce_scatter", "scan", "exscan"})
+
     def test_fft3d(self):
         fft3d = shlex.join(["mpi", self.program("examples/fft3d"), "-n", "32", "-i", "3", "--json"])
-        addon = subprocess.run([self.program("weft"), "preload"], check=True, text=True,
-                               capture_output=True).stdout.strip()
+        addon = self.addon()
         # The report is written by rank 0, on the node that runs the script.
         script = (f"RIG_PRELOAD= {fft3d} && echo '---' && {fft3d} && echo '---' && "
                   "cat /run/job/out/report.json")

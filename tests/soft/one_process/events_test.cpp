@@ -1,13 +1,29 @@
 // Completion channels, shared receive queues, datagrams, the extended interfaces.
 #include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
 
 #include "tests/soft/endpoint.hpp"
 
 namespace weft::soft::test {
 namespace {
+
+/// Waits until a thread of this process waits for something itself.
+void wait_until_asleep(pid_t thread) {
+  char state = 'R';
+  while (state != 'S') {
+    std::this_thread::yield();
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string line;
+    std::getline(file, line);
+    state = line.at(line.rfind(')') + 2);
+  }
+}
 
 bool readable(int descriptor, int timeout_ms) {
   pollfd waiting = {.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -68,8 +84,8 @@ TEST(Channel, DestroyingAQueueWaitsForAcknowledgement) {
   ASSERT_EQ(ibv_destroy_qp(a.qp), 0);
   a.qp = nullptr;
   std::atomic<bool> acknowledged{false};
-  std::thread acknowledger([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::thread acknowledger([&, destroyer = ::gettid()] {
+    wait_until_asleep(destroyer);
     acknowledged = true;
     ibv_ack_cq_events(cq, 1);
   });

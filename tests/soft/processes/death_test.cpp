@@ -33,7 +33,7 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
   for (int round = 0; round < 6; ++round) {
     const bool reaped = round % 2 == 0;  // a zombie is as dead
     Role victim(flood);
-    Role survivor([](Line& line) {
+    Role survivor([round](Line& line) {
       Endpoint end(Options{.shared_memory = true, .timeout = 18});
       end.connect(line.exchange(end.address()));
       for (std::uint64_t i = 0; i < 32; ++i) {
@@ -42,6 +42,7 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
       line.send('r');
       bool failed = false;
       int flushed = 0;
+      int received = 0;
       const auto deadline = Clock::now() + std::chrono::seconds(15);
       while (!failed || flushed == 0) {
         ASSERT_LT(Clock::now(), deadline);
@@ -64,6 +65,7 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
           } else {
             ASSERT_EQ(wc.status, IBV_WC_SUCCESS) << ibv_wc_status_str(wc.status);
             ASSERT_EQ(end.post_recv(wc.wr_id, {end.sge(512, 64)}), 0);
+            if (received++ == 500 * round) line.send('k');
           }
         }
       }
@@ -76,7 +78,7 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
     introduce<Address>(victim, survivor);
     survivor.line().receive<char>();
     victim.line().send('g');
-    std::this_thread::sleep_for(std::chrono::milliseconds(3 + 11 * round));
+    survivor.line().receive<char>();  // so many of the victim's messages have come
     victim.kill(reaped);
     survivor.expect_success();
   }
