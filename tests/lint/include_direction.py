@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Which room may include which: finds includes that go against the table.
+"""Which room may include which: finds includes that go against the table, and sources that do not
+include their own header first, which shows that it compiles alone.
 
     include_direction.py [ROOT]
 
-Prints one line for each include that is not allowed. Exits with 1 when there is one, else with 0.
+Prints one line for each include that is not allowed or not in its place. Exits with 1 when there is
+one, else with 0.
 """
 
 import os
@@ -77,6 +79,16 @@ def resolve(root, name, path):
     return None
 
 
+def own_header(root, path):
+    """The header beside a source of a room that has its name, as a path from the root, or None."""
+    header, extension = os.path.splitext(path)
+    header += ".hpp"
+    is_source = extension == ".cpp" and room_of(path) in ROOMS
+    if is_source and os.path.isfile(os.path.join(root, header)):
+        return header
+    return None
+
+
 def is_allowed(path, target):
     """Whether the file at `path` may include the file at `target`."""
     room, other = room_of(path), room_of(target)
@@ -97,10 +109,12 @@ def faults(root):
             continue
         with open(os.path.join(root, path), encoding="utf-8") as file:
             lines = file.readlines()
-        for number, line in enumerate(lines, 1):
-            match = INCLUDE.match(line)
-            if not match:
-                continue
+        includes = [(number, match) for number, line in enumerate(lines, 1)
+                    if (match := INCLUDE.match(line))]
+        own = own_header(root, path)
+        if own and (not includes or resolve(root, includes[0][1][2], path) != own):
+            yield f"{path}: does not include {own} first"
+        for number, match in includes:
             target = resolve(root, match[2], path)
             if target is None and match[1] == '"':
                 yield f'{path}:{number}: "{match[2]}" is no file; includes are named from the root'

@@ -60,6 +60,13 @@ class Planted(unittest.TestCase):
     def assert_fault(self, path, text, line):
         self.assertEqual([fault.split(":")[1] for fault in faults_of(path, text)], [str(line)])
 
+    def test_a_source_includes_its_own_header_first(self):
+        self.assertEqual(faults_of("plan/a.cpp", '// Why.\n#include "plan/a.hpp"\n'), [])
+        self.assertEqual(faults_of("plan/b.cpp", "#include <vector>\n"), [])
+        for text in ["int x;\n", '#include <vector>\n\n#include "plan/a.hpp"\n']:
+            self.assertEqual(faults_of("plan/a.cpp", text),
+                             ["plan/a.cpp: does not include plan/a.hpp first"])
+
     def test_the_line_is_named(self):
         self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <engine/a.hpp>  // why\n", 3)
 
