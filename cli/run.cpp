@@ -1,7 +1,4 @@
 // weft run: starts the ranks of a program that is written to weft's own API.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +11,7 @@
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/launch.hpp"
+#include "comm/tcp_socket.hpp"
 
 namespace weft::cli {
 
@@ -23,21 +21,6 @@ struct Options {
   Text ranks;
   bool one_address_space = false;
 };
-
-/// A port of this machine that nobody listens at now.
-std::string free_root() {
-  const File socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  if (!socket || ::bind(socket.get(), any, length) != 0 ||
-      ::getsockname(socket.get(), any, &length) != 0) {
-    throw_errno("bind(127.0.0.1)");
-  }
-  return fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
-}
 
 /// As a shell finds it.
 std::string find_program(const std::string& name) {
@@ -63,7 +46,7 @@ int run(const Options& options, std::vector<std::string> words) {
       env::parse_integer("-n", required(options.ranks, "run: -n RANKS"), 1, 4096));
   launch.program = find_program(words.front());
   launch.arguments = std::move(words);
-  launch.root = free_root();
+  const File port = comm::reserve_root(launch.root);
   return options.one_address_space ? run_in_one_address_space(launch) : run_processes(launch);
 }
 

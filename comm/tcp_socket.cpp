@@ -1,5 +1,6 @@
 #include "comm/tcp_socket.hpp"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -15,8 +16,19 @@
 namespace weft::comm {
 
 namespace {
+
 constexpr std::uint64_t kMostBytes = 64 << 20;  // of one message; more is not ours
+
+/// One that may be bound where another of this kind is bound that does not listen.
+File reusable_socket() {
+  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!file) throw_errno("socket");
+  const int on = 1;
+  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  return file;
 }
+
+}  // namespace
 
 TcpSocket::TcpSocket(int descriptor, int peer) : file_(descriptor), peer_(peer) {
   const int on = 1;
@@ -90,11 +102,22 @@ sockaddr_in resolve_root(const std::string& root) {
   return address;
 }
 
+File reserve_root(std::string& root) {
+  File file = reusable_socket();
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(file.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    throw_errno("bind(a port of 127.0.0.1)");
+  }
+  root = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
+  return file;
+}
+
 File listen_at(sockaddr_in address, const std::string& what) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  const int on = 1;
-  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  File file = reusable_socket();
   if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(file.get(), SOMAXCONN) != 0) {
     throw_errno(fmt::format("listen({})", what));

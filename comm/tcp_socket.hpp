@@ -36,6 +36,10 @@ class TcpSocket {
 
 /// The IPv4 address of HOST:PORT; UsageError names WEFT_ROOT.
 sockaddr_in resolve_root(const std::string& root);
+/// A port of the loopback for ranks that this process starts; `root` is given what their WEFT_ROOT
+/// is to be. While the file is held rank 0 may listen there, and nobody is given the port by
+/// chance.
+File reserve_root(std::string& root);
 /// SystemError says that it is to be `what`.
 File listen_at(sockaddr_in address, const std::string& what);
 /// -1 when nobody listens there.

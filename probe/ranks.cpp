@@ -1,8 +1,6 @@
 #include "probe/ranks.hpp"
 
-#include <arpa/inet.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "comm/tcp_socket.hpp"
 #include "probe/device_target.hpp"
 
 namespace weft::probe {
@@ -19,25 +18,6 @@ namespace weft::probe {
 namespace {
 
 constexpr int kLook_ms = 5;
-
-/// A port of the loopback, which rank 0 may bind, too, as both allow that. Its number is put into
-/// `number`.
-File reserve_port(int& number) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  const int on = 1;
-  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::getsockname(file.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw_errno("bind(a port of the loopback)");
-  }
-  number = ntohs(address.sin_port);
-  return file;
-}
 
 [[noreturn]] void be_rank(int rank, const std::string& device) {
   std::signal(SIGINT, SIG_IGN);
@@ -56,11 +36,11 @@ File reserve_port(int& number) {
 }  // namespace
 
 ForkedRanks::ForkedRanks(int ranks, const std::string& peer_device) {
-  int port = 0;
-  port_ = reserve_port(port);
+  std::string root;
+  port_ = comm::reserve_root(root);
   ::setenv("WEFT_SIZE", std::to_string(ranks).c_str(), 1);
   ::setenv("WEFT_RANK", "0", 1);
-  ::setenv("WEFT_ROOT", fmt::format("127.0.0.1:{}", port).c_str(), 1);
+  ::setenv("WEFT_ROOT", root.c_str(), 1);
   for (int rank = 1; rank < ranks; ++rank) {
     const pid_t process = ::fork();
     if (process < 0) {

@@ -1,8 +1,6 @@
 #include "processes.hpp"
 
-#include <arpa/inet.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "comm/tcp_socket.hpp"
 
 namespace weft::test {
 
@@ -20,20 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{60};
-
-/// A port of the loopback that nobody uses now.
-std::string free_port() {
-  const File socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw_errno("a port of the loopback");
-  }
-  return std::to_string(ntohs(address.sin_port));
-}
 
 struct Child {
   pid_t process = -1;
@@ -79,7 +64,8 @@ Ended wait_for(const Child& child, Clock::time_point deadline) {
 std::vector<Ended> run_processes(int ranks,
                                  const std::vector<std::pair<std::string, std::string>>& settings,
                                  const std::function<std::string(int rank)>& body) {
-  const std::string root = "127.0.0.1:" + free_port();
+  std::string root;
+  const File port = comm::reserve_root(root);
   std::vector<Child> children;
   for (int rank = 0; rank < ranks; ++rank) {
     std::array<int, 2> ends{};

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "comm/tcp_socket.hpp"
 #include "hierarchy/detect.hpp"
 #include "tests/comm/count_allocations.hpp"
 #include "tests/comm/run_ranks.hpp"
@@ -123,7 +124,8 @@ void stop_system_calls() {
 
 TEST(Quiet, SmallCallsInsideANodeMakeNoSystemCalls) {
   if (hierarchy::usable_cores() < 2) GTEST_SKIP() << "needs a core for each of two ranks";
-  const std::string root = "127.0.0.1:" + std::to_string(20000 + ::getpid() % 20000);
+  std::string root;
+  const File port = comm::reserve_root(root);
   pid_t ranks[2];
   for (int rank = 0; rank < 2; ++rank) {
     ranks[rank] = ::fork();

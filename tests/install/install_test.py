@@ -33,17 +33,15 @@ def clean_environment():
     return {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 def run_ranks(program, ranks, settings):
     """What each rank prints."""
-    root = f"127.0.0.1:{free_port()}"
     processes = []
+    # Held: rank 0 may listen there all the same, and nobody else is given the port.
+    port = socket.socket()
     try:
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind(("127.0.0.1", 0))
+        root = "{}:{}".format(*port.getsockname())
         for rank in range(ranks):
             env = clean_environment() | settings | {
                 "WEFT_RANK": str(rank), "WEFT_SIZE": str(ranks), "WEFT_ROOT": root}
@@ -51,6 +49,7 @@ def run_ranks(program, ranks, settings):
                 [program], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         outputs = [process.communicate(timeout=TIMEOUT_S)[0] for process in processes]
     finally:
+        port.close()
         for process in processes:
             if process.poll() is None:
                 process.kill()
