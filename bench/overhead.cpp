@@ -127,7 +127,8 @@ void choose(benchmark::State& state, const char* collective, const char* machine
   const auto machine = weft::hierarchy::Machine::parse(machine_text);
   auto problem = weft::plan::Problem::alltoall(machine.ranks(), 512);
   problem.collective = weft::plan::parse_collective(collective);
-  const weft::tune::Basis basis{machine, weft::nic_profiles::load("qle7140").hardware, true};
+  const weft::tune::Basis basis{machine, weft::nic_profiles::load("qle7140").hardware,
+                                weft::tune::Direct::calls};
   for (auto _ : state) {
     weft::tune::Chooser chooser(basis);
     benchmark::DoNotOptimize(chooser.choose(problem));

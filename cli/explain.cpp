@@ -19,7 +19,8 @@ namespace {
 struct Options {
   ScenarioOptions scenario;
   Text table;
-  bool direct = false;
+  bool calls = false;
+  bool loads = false;
   bool deterministic = false;
   bool json = false;
 };
@@ -37,12 +38,17 @@ std::string today() {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
+tune::Direct direct_of(const Options& options) {
+  if (options.loads) return tune::Direct::loads;
+  return options.calls ? tune::Direct::calls : tune::Direct::none;
+}
+
 class Explanation {
  public:
   explicit Explanation(const Options& options)
       : options_(options),
         scenario_(options.scenario),
-        facts_{scenario_.machine(), options.direct, options.deterministic} {}
+        facts_{scenario_.machine(), direct_of(options), options.deterministic} {}
 
   void run() {
     const std::vector<std::uint64_t>& sizes = scenario_.sizes();
@@ -176,7 +182,11 @@ void add_explain(CLI::App& tool, Action& action) {
       "explain", "Say which algorithm is chosen, what the others would cost, and why");
   options->scenario.add_to(*command);
   command
-      ->add_flag("--direct", options->direct, "Neighbours' buffers can be read in place, as by CMA")
+      ->add_flag("--direct", options->calls, "Neighbours' buffers can be read in place, as by CMA")
+      ->disable_flag_override();
+  command
+      ->add_flag("--loads", options->loads,
+                 "Neighbours' buffers can be read like one's own, as in a shared heap")
       ->disable_flag_override();
   command
       ->add_flag("--deterministic", options->deterministic,

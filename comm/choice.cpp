@@ -77,21 +77,35 @@ void Communicator::Impl::find_profile() {
     }
   }
   if (profile.empty()) return;
-  tune::Basis basis{machine_, nic_profiles::parse("rank 0's profile", profile).hardware,
-                    view_ != engine::View::staged || only_heaps_, settings_.deterministic};
+  tune::Basis basis{machine_, nic_profiles::parse("rank 0's profile", profile).hardware, direct(),
+                    settings_.deterministic, any_crowded_};
   // How large messages travel is the channel's affair, whatever the profile's MPI did.
   basis.hardware.adapter.eager_bytes = settings_.eager_bytes;
   const std::string text =
-      fmt::format("{} {:d} {:d} {} {}", to_string(machine_), basis.direct_views,
-                  basis.deterministic, settings_.eager_bytes, profile);
+      fmt::format("{} {} {:d} {:d} {} {}", to_string(machine_), static_cast<int>(basis.direct),
+                  basis.deterministic, basis.crowded, settings_.eager_bytes, profile);
   chooser_ = tune::shared_chooser(text, basis);
+}
+
+tune::Direct Communicator::Impl::direct() const {
+  switch (view_) {
+    case engine::View::same_process:
+    case engine::View::shared_heap:
+    case engine::View::xpmem:
+      return tune::Direct::loads;
+    case engine::View::cma:
+      return tune::Direct::calls;
+    case engine::View::staged:
+      break;
+  }
+  return only_heaps_ ? tune::Direct::loads : tune::Direct::none;
 }
 
 tune::Facts Communicator::Impl::facts_for(const Problem& problem) const {
   // An alltoallv's buffers are not copied to where peers see them.
-  const bool sees = view_ != engine::View::staged ||
-                    (only_heaps_ && problem.collective != plan::Collective::alltoallv);
-  return {machine_, sees, settings_.deterministic};
+  const bool sees =
+      view_ != engine::View::staged || problem.collective != plan::Collective::alltoallv;
+  return {machine_, sees ? direct() : tune::Direct::none, settings_.deterministic, any_crowded_};
 }
 
 std::optional<tune::Algorithm> Communicator::Impl::known_to_all(const Problem& problem) const {

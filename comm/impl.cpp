@@ -108,8 +108,12 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   constexpr char kStaged = static_cast<char>(engine::View::staged);
   std::string tried(1, static_cast<char>(node_ ? best_view() : engine::View::same_process));
   const bool sees_heaps = node_ && node_->sees_heaps();
-  const auto views = bootstrap_->allgather(tried + (sees_heaps ? '1' : '0'));
-  for (const std::string& one : views) tried[0] = std::max(tried[0], one[0]);
+  const auto views =
+      bootstrap_->allgather(tried + (sees_heaps ? '1' : '0') + (crowded_ ? '1' : '0'));
+  for (const std::string& one : views) {
+    tried[0] = std::max(tried[0], one[0]);
+    any_crowded_ |= one[2] == '1';
+  }
   view_ = static_cast<engine::View>(tried[0]);
   only_heaps_ = tried[0] == kStaged && std::ranges::all_of(views, [](const std::string& one) {
                   return one[0] != kStaged || one[1] == '1';

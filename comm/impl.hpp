@@ -51,6 +51,7 @@ class Communicator::Impl {
   void wait(Request::Impl& request);
 
   tune::Algorithm algorithm_for(const plan::Problem& problem) const;
+  tune::Direct direct() const;
   tune::Facts facts_for(const plan::Problem& problem) const;
   Statistics statistics() const;
 
@@ -193,7 +194,8 @@ class Communicator::Impl {
   std::uint64_t host_moves_at_ = 0;   // in ticks
   std::string broken_;                // why nothing can be run any more
   bool must_look_ = false;  // before a run: it is broken, or the progress thread may be at work
-  bool crowded_ = false;
+  bool crowded_ = false;      // this host: see Waiting
+  bool any_crowded_ = false;  // some host, as all ranks know alike
   std::size_t under_way_ = 0;                     // requests
   std::unique_ptr<comm::ProgressThread> thread_;  // goes first, as it uses the rest
 };

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "tune/candidates.hpp"
 #include "tune/deterministic.hpp"
 
 namespace weft::comm {
@@ -16,13 +17,12 @@ using tune::Facts;
 
 namespace {
 
-constexpr std::uint64_t kDirectBytes = 16 << 10;  // from here on peers' buffers are read in place
-constexpr std::uint64_t kBruckBytes = 512;        // of what goes to one node
-constexpr std::uint64_t kFlatBytes = 64 << 10;    // from here on aggregation costs too many copies
-constexpr std::uint64_t kShortVector = 512;       // whole vectors are exchanged up to here
-constexpr std::uint64_t kEveryone = 16 << 10;     // of all vectors: everyone reads them up to here
-constexpr std::uint64_t kLongVector = 64 << 10;   // from here on they are cut between leaders
-constexpr std::uint64_t kPipelined = 256 << 10;   // from here on segments follow one another
+constexpr std::uint64_t kBruckBytes = 512;       // of what goes to one node
+constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation costs too many copies
+constexpr std::uint64_t kShortVector = 512;      // whole vectors are exchanged up to here
+constexpr std::uint64_t kEveryone = 16 << 10;    // of all vectors: everyone reads them up to here
+constexpr std::uint64_t kLongVector = 64 << 10;  // from here on they are cut between leaders
+constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. One of the last may run whatever the problem is.
 using Names = std::initializer_list<std::string_view>;
@@ -120,15 +120,9 @@ class Chooser {
         {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
   }
 
-  /// Of a lone block, or of each of many.
-  std::uint64_t bytes() const {
-    if (problem_.layout.empty()) return problem_.block_bytes;
-    std::uint64_t all = 0;
-    for (const plan::Block& block : problem_.layout) all += block.bytes;
-    return all / problem_.layout.size();
-  }
+  std::uint64_t bytes() const { return tune::block_bytes(problem_); }
 
-  bool direct() const { return facts_.direct_views && bytes() >= kDirectBytes; }
+  bool direct() const { return tune::reads_in_place(problem_, facts_); }
 
   Algorithm first_of(Names names) const {
     for (const std::string_view name : names) {

@@ -1,6 +1,7 @@
 // The algorithms of all rooms under one type.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -60,11 +61,19 @@ struct Names {
 };
 Names names_of(plan::Collective collective);
 
+/// How a rank can read a neighbour's buffer where it lies.
+enum class Direct : std::uint8_t {
+  none,
+  calls,  ///< by system calls
+  loads,  ///< as its own, most buffers at least
+};
+
 /// What a choice may depend on: facts that all ranks share.
 struct Facts {
   const hierarchy::Machine& machine;
-  bool direct_views = false;   // local peers' buffers can be read where they lie
+  Direct direct = Direct::none;
   bool deterministic = false;  // reductions group their operands alike on every placement
+  bool crowded = false;        // ranks of some host outnumber its cores
 };
 
 /// Whether an algorithm may solve a problem there.

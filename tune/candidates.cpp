@@ -18,6 +18,9 @@ namespace {
 
 // From here on long data is cut into segments that follow one another.
 constexpr std::uint64_t kPipelined = 64 << 10;
+// From here on neighbours' buffers are read in place, by loads and by system calls.
+constexpr std::uint64_t kLoadedBytes = 2 << 10;
+constexpr std::uint64_t kCalledBytes = 16 << 10;
 
 /// A candidate with parameters, and where it is worth a try.
 struct Extra {
@@ -144,6 +147,14 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
   return blocks == 0 ? problem.block_bytes : all / blocks;
 }
 
+bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
+  if (facts.direct == Direct::none) return false;
+  // In an alltoall every rank waits for all others in any case.
+  const bool waits_anyway = !facts.crowded || is_alltoall(problem.collective);
+  const bool early = facts.direct == Direct::loads && waits_anyway;
+  return block_bytes(problem) >= (early ? kLoadedBytes : kCalledBytes);
+}
+
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
   if (auto only = deterministic_algorithm(problem, facts)) return {std::move(*only)};
   const Collective collective = problem.collective;
@@ -151,11 +162,12 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
   const std::uint64_t bytes = block_bytes(problem);
   // With one rank a node, or one node, there is nothing that a scheme could do for its neighbours.
   const bool flat_machine = facts.machine.widest() == 1;
+  const bool in_place = reads_in_place(problem, facts);
   std::vector<Algorithm> list;
   const auto add = [&](std::string_view text, bool scheme) {
     if (scheme && flat_machine) return;
     std::string whole(text);
-    if (scheme && facts.direct_views && bytes >= kDirectBytes) {
+    if (scheme && in_place) {
       const auto setting = direct_setting(collective, text.substr(0, text.find(':')));
       if (!setting.empty()) whole += (whole.find(':') == whole.npos ? ":" : ",");
       whole += setting;

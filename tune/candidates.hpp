@@ -7,9 +7,11 @@
 
 namespace weft::tune {
 
-/// From here on ranks that can do so read their neighbours' buffers in place: smaller ones are
-/// faster staged, as a read is a system call. Measured (bench/README.md), not simulated.
-inline constexpr std::uint64_t kDirectBytes = 16 << 10;
+/// Whether schemes are to read neighbours' buffers in place for a problem. What is small is faster
+/// staged: a system call takes long, and where ranks share cores one that has staged its block goes
+/// on, while one whose buffer is read waits for its readers. Measured (bench/README.md), not
+/// simulated.
+bool reads_in_place(const plan::Problem& problem, const Facts& facts);
 
 /// The algorithms worth comparing for a problem, all of which may run there: each of the registry
 /// as it is, and some with parameters that the literature or our measurements speak for. Far fewer

@@ -19,10 +19,11 @@ namespace weft::tune {
 struct Basis {
   hierarchy::Machine machine;
   sim::Hardware hardware;
-  bool direct_views = false;
+  Direct direct = Direct::none;
   bool deterministic = false;
+  bool crowded = false;
 
-  Facts facts() const { return {machine, direct_views, deterministic}; }
+  Facts facts() const { return {machine, direct, deterministic, crowded}; }
 };
 
 /// Remembers choices. Safe to use from several threads.

@@ -42,7 +42,7 @@ TEST_P(Visits, NeverMeetAtOneSource) {
     auto problem = plan::Problem::alltoall(ranks, std::uint64_t{64} << 10);
     problem.collective = GetParam();
     problem.element_bytes = 8;
-    const auto algorithm = choose(problem, {machine, true, false});
+    const auto algorithm = choose(problem, {machine, tune::Direct::loads});
     std::vector<std::vector<int>> all;
     for (int rank = 0; rank < ranks; ++rank) {
       all.push_back(visits(algorithm.plan(problem, machine, rank)));

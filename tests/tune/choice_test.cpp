@@ -16,10 +16,14 @@
 namespace weft::tune {
 namespace {
 
+Direct any_direct() {
+  return *rc::gen::element(Direct::none, Direct::calls, Direct::loads);
+}
+
 RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   const auto machine = hierarchy::any_machine(20);
   const plan::Problem problem = any_problem(machine.ranks());
-  const Facts facts{machine, *rc::gen::arbitrary<bool>()};
+  const Facts facts{machine, any_direct()};
   const auto list = candidates(problem, facts);
   const auto has = [&](std::string_view name) {
     return std::ranges::any_of(
@@ -44,19 +48,18 @@ RC_GTEST_PROP(Candidates, OfDeterministicReductionsAreOneByTheProblemAlone, ()) 
   const auto machine = hierarchy::any_machine(20);
   const auto other = hierarchy::Machine::uniform(1, machine.ranks());
   const plan::Problem problem = any_problem(machine.ranks());
-  const auto list = candidates(problem, {machine, *rc::gen::arbitrary<bool>(), true});
+  const auto list = candidates(problem, {machine, any_direct(), true});
   if (!is_reduction(problem.collective) || problem.associative) return;
   RC_ASSERT(list.size() == 1u);
   RC_ASSERT(list.front().groups_alike_everywhere);
-  RC_ASSERT(list.front().name ==
-            candidates(problem, {other, *rc::gen::arbitrary<bool>(), true}).front().name);
+  RC_ASSERT(list.front().name == candidates(problem, {other, any_direct(), true}).front().name);
 }
 
 // A rank does not know the sizes of blocks that it would pass on.
 RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
   const auto machine = hierarchy::any_machine(20);
   plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 8);
-  const Facts facts{machine, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+  const Facts facts{machine, any_direct(), *rc::gen::arbitrary<bool>()};
   const auto passes_on = [](const Algorithm& one) {
     return one.name.find("bruck") != one.name.npos;
   };
@@ -64,6 +67,26 @@ RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
   problem.collective = plan::Collective::alltoallv;
   RC_ASSERT(!candidates(problem, facts).empty());
   RC_ASSERT(std::ranges::none_of(candidates(problem, facts), passes_on));
+}
+
+TEST(Candidates, ReadInPlaceWhatIsNotTooSmallForIt) {
+  const auto machine = hierarchy::Machine::uniform(2, 4);
+  const auto least = [&](plan::Collective collective, Direct direct, bool crowded) {
+    const Facts facts{machine, direct, false, crowded};
+    std::uint64_t bytes = 1;
+    while (bytes < 1 << 30 && !reads_in_place({collective, 8, bytes, bytes}, facts)) bytes *= 2;
+    return bytes;
+  };
+  using plan::Collective;
+  for (const Collective collective : {Collective::alltoall, Collective::broadcast}) {
+    const bool waits_anyway = collective == Collective::alltoall;
+    for (const bool crowded : {false, true}) {
+      EXPECT_EQ(least(collective, Direct::none, crowded), 1u << 30);
+      EXPECT_EQ(least(collective, Direct::calls, crowded), 16u << 10);
+      EXPECT_EQ(least(collective, Direct::loads, crowded),
+                crowded && !waits_anyway ? 16u << 10 : 2u << 10);
+    }
+  }
 }
 
 TEST(Candidates, BySocketsAreForMachinesThatHaveSome) {
@@ -87,7 +110,7 @@ TEST(Candidates, BySocketsAreForMachinesThatHaveSome) {
 RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
   const auto machine = hierarchy::any_machine(20);
   const plan::Problem problem = any_problem(machine.ranks());
-  const Facts facts{machine, *rc::gen::arbitrary<bool>(), false};
+  const Facts facts{machine, any_direct(), false};
   sim::Hardware hardware = (*nic_profiles::any_adapter()).hardware;
   hardware.rails = *rc::gen::inRange(1, 4);
   const auto list = candidates(problem, facts);
@@ -103,7 +126,7 @@ RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
 RC_GTEST_PROP(Choice, LeavesOutOnlyWhatCannotBeBest, ()) {
   const auto machine = hierarchy::any_machine(16);
   const plan::Problem problem = any_problem(machine.ranks());
-  const Facts facts{machine, false, *rc::gen::arbitrary<bool>()};
+  const Facts facts{machine, Direct::none, *rc::gen::arbitrary<bool>()};
   const sim::Hardware hardware = (*nic_profiles::any_adapter()).hardware;
   const auto all = choose(problem, facts, hardware, {.exhaustive = true});
   const auto some = choose(problem, facts, hardware);
