@@ -193,10 +193,10 @@ class Communicator::Impl {
   std::vector<std::uint64_t> ticks_;  // by entry of the statistics
   std::uint64_t host_moves_at_ = 0;   // in ticks
   std::string broken_;                // why nothing can be run any more
-  bool must_look_ = false;  // before a run: it is broken, or the progress thread may be at work
-  bool crowded_ = false;      // this host: see Waiting
-  bool any_crowded_ = false;  // some host, as all ranks know alike
-  std::size_t under_way_ = 0;                     // requests
+  bool must_look_ = false;     // before a run: it is broken, or the progress thread may be at work
+  bool crowded_ = false;       // this host: see Waiting
+  bool any_crowded_ = false;   // some host, as all ranks know alike
+  std::size_t under_way_ = 0;  // requests
   std::unique_ptr<comm::ProgressThread> thread_;  // goes first, as it uses the rest
 };
 

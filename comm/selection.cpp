@@ -94,7 +94,9 @@ class Chooser {
   }
 
   Algorithm reduce() const {
-    if (bytes() <= kShortVector) return first_of({"leader", "binomial"});
+    if (bytes() <= kShortVector || !is_shared_out()) {
+      return first_of({direct() ? "leader:direct=1" : "leader", "binomial"});
+    }
     return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",
                      "halving-doubling", "binomial"});
   }
@@ -104,7 +106,9 @@ class Chooser {
     if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
       return first_of({"everyone", "leader", "recursive-doubling"});
     }
-    if (is_short) return first_of({"leader", "recursive-doubling"});
+    if (is_short || (facts_.crowded && bytes() < kLongVector)) {
+      return first_of({direct() ? "leader:direct=1" : "leader", "recursive-doubling"});
+    }
     if (bytes() < kLongVector || facts_.machine.nodes() == 1) {
       return first_of(
           {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", "halving-doubling"});
@@ -121,6 +125,10 @@ class Chooser {
   }
 
   std::uint64_t bytes() const { return tune::block_bytes(problem_); }
+
+  /// Whether it pays that all ranks of a node take a part of a reduction: each with a core, and the
+  /// parts small beside what has to be brought together.
+  bool is_shared_out() const { return !facts_.crowded && facts_.machine.widest() > 2; }
 
   bool direct() const { return tune::reads_in_place(problem_, facts_); }
 

@@ -149,9 +149,11 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 
 bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
   if (facts.direct == Direct::none) return false;
-  // In an alltoall every rank waits for all others in any case.
-  const bool waits_anyway = !facts.crowded || is_alltoall(problem.collective);
-  const bool early = facts.direct == Direct::loads && waits_anyway;
+  // In these somebody needs the data of all ranks, and so all of them to have had their turn.
+  const bool waits_anyway = is_alltoall(problem.collective) ||
+                            problem.collective == Collective::reduce ||
+                            problem.collective == Collective::allreduce;
+  const bool early = facts.direct == Direct::loads && (waits_anyway || !facts.crowded);
   return block_bytes(problem) >= (early ? kLoadedBytes : kCalledBytes);
 }
 

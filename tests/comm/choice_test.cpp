@@ -39,7 +39,8 @@ std::string chosen(std::size_t bytes, const std::string& collective = "alltoall"
 }
 
 std::string expected(const std::string& adapter, std::size_t bytes) {
-  tune::Basis basis{hierarchy::Machine::uniform(2, 2), nic_profiles::load(adapter).hardware, tune::Direct::calls};
+  tune::Basis basis{hierarchy::Machine::uniform(2, 2), nic_profiles::load(adapter).hardware,
+                    tune::Direct::calls};
   basis.hardware.adapter.eager_bytes = 8 << 10;
   tune::Chooser chooser(basis);
   return chooser.choose(plan::Problem::alltoall(kRanks, bytes))->name;
@@ -81,7 +82,8 @@ TEST(Profile, ThatIsWrongEndsEveryRankAlike) {
 
 TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
   const auto fixed = [](const hierarchy::Machine& machine) {
-    return ": " + comm::choose(plan::Problem::alltoall(kRanks, 64), {machine, tune::Direct::calls}).name;
+    return ": " +
+           comm::choose(plan::Problem::alltoall(kRanks, 64), {machine, tune::Direct::calls}).name;
   };
   const auto body = [](int) { return chosen(64); };
   expect_all({{"WEFT_NODES", "1"}, {"WEFT_PROFILE", "qle7140"}}, body,

@@ -78,8 +78,9 @@ TEST(Candidates, ReadInPlaceWhatIsNotTooSmallForIt) {
     return bytes;
   };
   using plan::Collective;
-  for (const Collective collective : {Collective::alltoall, Collective::broadcast}) {
-    const bool waits_anyway = collective == Collective::alltoall;
+  for (const Collective collective :
+       {Collective::alltoall, Collective::reduce, Collective::broadcast}) {
+    const bool waits_anyway = collective != Collective::broadcast;
     for (const bool crowded : {false, true}) {
       EXPECT_EQ(least(collective, Direct::none, crowded), 1u << 30);
       EXPECT_EQ(least(collective, Direct::calls, crowded), 16u << 10);
