@@ -131,7 +131,8 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
                                            settings_.eager_bytes, settings_.registrations);
   executor_ = std::make_unique<engine::Executor>(
       rank_, node_.get(), crowded_, *links_,
-      engine::WhileWaiting{.progress = [this] { bootstrap_->progress(); },
+      engine::WhileWaiting{.turn = [this] { return move_host_on_meanwhile(); },
+                           .progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
   if (machine_.nodes() > 1) find_profile();

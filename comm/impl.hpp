@@ -164,7 +164,9 @@ class Communicator::Impl {
   std::vector<std::string> exchange(std::span<const int> peers, std::span<const std::string> mine);
   void begin(std::optional<comm::Meeting>& meeting);
   /// Now and then, however short the waits are: MPI moves only when it is called.
-  void move_host_on(std::uint64_t now);
+  bool move_host_on_meanwhile();
+  /// Not before it is time but for `early`. Whether it was.
+  bool move_host_on(std::uint64_t now, std::uint64_t early);
 
   comm::Settings settings_;
   std::unique_ptr<Bootstrap> bootstrap_;

@@ -34,8 +34,10 @@ struct Prepared {
   std::uint64_t wire_bytes = 0;
 };
 
-/// What else a rank does while it waits. Either may be empty.
+/// What else a rank does while it waits. Each may be empty.
 struct WhileWaiting {
+  /// Where ranks share cores, instead of giving the core away once: whether it did anything.
+  std::function<bool()> turn;
   std::function<void()> progress;  // after a millisecond, and often: moves on what others wait for
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
 };
@@ -74,7 +76,7 @@ class Executor {
   /// Moves on what is under way, without waiting. Whether anything moved.
   bool progress() noexcept;
   /// The same by a thread beside the caller's, while that one uses nothing of this: a turn that now
-  /// and then looks after the peers, too, but calls neither of WhileWaiting.
+  /// and then looks after the peers, too, but calls none of WhileWaiting.
   enum class Help { moved, nothing_moved, nothing_under_way };
   Help help() noexcept;
   /// Whether it is done; then it is not to be used any more. Moves nothing.

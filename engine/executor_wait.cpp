@@ -20,6 +20,7 @@ constexpr std::uint32_t kCrowdedYields = 200;
 // rank with a core of its own calls it often; one that sleeps wakes up for it.
 constexpr std::int64_t kProgressAfter_ns = 1'000'000;
 constexpr std::int64_t kProgressEvery_ns = 20'000;
+constexpr int kPieces = 4;  // of a large message of the host's, at a time
 constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
@@ -41,7 +42,9 @@ bool Executor::idle() noexcept {
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
   if (idle_turns_ < kCrowdedYields) {
-    ::sched_yield();
+    bool moved = false;
+    if (meanwhile_.turn && !outside([&] { moved = meanwhile_.turn(); })) return false;
+    if (!moved) ::sched_yield();
     return true;
   }
   sleep();
@@ -79,7 +82,9 @@ bool Executor::look_around() noexcept {
   }
   if (now >= next_progress_ns_) {
     next_progress_ns_ = now + kProgressEvery_ns;
-    if (!outside(meanwhile_.progress)) return false;
+    for (int piece = 0; piece < kPieces; ++piece) {
+      if (!outside(meanwhile_.progress)) return false;
+    }
   }
   if (now < next_look_ns_) return true;
   next_look_ns_ = now + kLookEvery_ns;

@@ -39,8 +39,9 @@ class WEFT_API Bootstrap {
   /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
   virtual std::vector<std::string> exchange(std::span<const int> peers,
                                             std::span<const std::string> mine) = 0;
-  /// Called often while a rank waits for more than a millisecond. What the ranks have in hand
-  /// beside weft and moves only when called, such as the messages of an MPI, is moved on here.
+  /// Called often while a rank waits for more than a millisecond, and ten thousand times a second
+  /// while it runs collectives. What the ranks have in hand beside weft and moves only when called,
+  /// such as the messages of an MPI, is moved on a little here.
   virtual void progress() {}
   /// Called every second or so while a rank waits. Throws PeerError when a rank is known to be
   /// gone.
