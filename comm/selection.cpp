@@ -22,6 +22,7 @@ constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation cos
 constexpr std::uint64_t kShortVector = 512;      // whole vectors are exchanged up to here
 constexpr std::uint64_t kEveryone = 16 << 10;    // of all vectors: everyone reads them up to here
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on they are cut between leaders
+constexpr int kFewRanks = 8;
 constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. One of the last may run whatever the problem is.
@@ -47,9 +48,7 @@ class Chooser {
       case Collective::allgather:
         return allgather();
       case Collective::barrier:
-        // Two need no leader: each tells the other, and nobody answers.
-        if (facts_.machine.ranks() == 2) return first_of({"dissemination"});
-        return first_of({"leader", "dissemination"});
+        return barrier();
       case Collective::reduce:
         return reduce();
       case Collective::allreduce:
@@ -76,6 +75,15 @@ class Chooser {
     const std::uint64_t aggregate = block * static_cast<std::uint64_t>(machine.widest());
     if (aggregate <= kBruckBytes && machine.nodes() > 4) return first_of({"sa:between=bruck"});
     return first_of({sa});
+  }
+
+  Algorithm barrier() const {
+    const int ranks = facts_.machine.ranks();
+    // A few need no leader: each tells all others, and nobody answers.
+    if (facts_.machine.nodes() == 1 && ranks > 1 && ranks <= kFewRanks) {
+      return first_of({fmt::format("dissemination:radix={}", ranks)});
+    }
+    return first_of({"leader", "dissemination"});
   }
 
   Algorithm broadcast() const {
