@@ -79,11 +79,16 @@ void Communicator::Impl::find_profile() {
   if (profile.empty()) return;
   tune::Basis basis{machine_, nic_profiles::parse("rank 0's profile", profile).hardware, direct(),
                     settings_.deterministic, any_crowded_};
-  // How large messages travel is the channel's affair, whatever the profile's MPI did.
+  // How large messages travel is the channel's affair, whatever the profile's MPI did, and who
+  // shares cores is this job's.
   basis.hardware.adapter.eager_bytes = settings_.eager_bytes;
-  const std::string text =
-      fmt::format("{} {} {:d} {:d} {} {}", to_string(machine_), static_cast<int>(basis.direct),
-                  basis.deterministic, basis.crowded, settings_.eager_bytes, profile);
+  sim::Host& host = basis.hardware.host;
+  const double switch_ns = host.switch_ns > 0 ? host.switch_ns : tune::kUsualSwitch_ns;
+  host = host_;
+  host.switch_ns = switch_ns;
+  const std::string text = fmt::format(
+      "{} {} {:d} {:d} {}/{} {} {}", to_string(machine_), static_cast<int>(basis.direct),
+      basis.deterministic, basis.crowded, host.cores, host.nodes, settings_.eager_bytes, profile);
   chooser_ = tune::shared_chooser(text, basis);
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/error.hpp"
 #include "comm/peers.hpp"
@@ -21,23 +23,55 @@ namespace {
 
 struct Waiting {
   bool crowded = false;
+  int cores = 0;    // of this host, where its ranks share them; 0: each has one
   std::string why;  // for the report
 };
 
 /// The ranks of this host, as far as this communicator knows them, against its cores.
 Waiting waiting_of(const comm::Settings& settings, std::span<const std::string> hosts, int rank,
                    std::span<const std::string> masks) {
-  if (settings.crowded_given) {
-    return {settings.crowded, fmt::format("{} (WEFT_WAIT)", settings.crowded ? "sleep" : "spin")};
-  }
   std::vector<std::string> here;
   for (std::size_t other = 0; other < hosts.size(); ++other) {
     if (hosts[other] == hosts[static_cast<std::size_t>(rank)]) here.push_back(masks[other]);
   }
   const hierarchy::Cores cores = hierarchy::cores_of(here);
   const bool crowded = static_cast<int>(here.size()) > cores.usable;
-  return {crowded, fmt::format("{} ({} rank{} on {})", crowded ? "sleep" : "spin", here.size(),
-                               here.size() == 1 ? "" : "s", describe(cores))};
+  const int shared = crowded ? cores.usable : 0;
+  if (settings.crowded_given) {
+    return {settings.crowded, shared,
+            fmt::format("{} (WEFT_WAIT)", settings.crowded ? "sleep" : "spin")};
+  }
+  return {crowded, shared,
+          fmt::format("{} ({} rank{} on {})", crowded ? "sleep" : "spin", here.size(),
+                      here.size() == 1 ? "" : "s", describe(cores))};
+}
+
+/// The host with the fewest cores for its ranks of those that have too few; `cores[rank]` as
+/// Waiting has it.
+sim::Host busiest_host(const Machine& machine, std::span<const std::string> hosts,
+                       std::span<const int> cores) {
+  struct Ranks {
+    int cores = 0;
+    int ranks = 0;
+    std::set<int> nodes;
+  };
+  std::map<std::string_view, Ranks> shared;
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    if (cores[rank] == 0) continue;
+    Ranks& host = shared[hosts[rank]];
+    host.cores = cores[rank];
+    ++host.ranks;
+    host.nodes.insert(machine.node_of(rank));
+  }
+  sim::Host busiest;
+  double most = 0;
+  for (const auto& [name, host] : shared) {
+    const double each = static_cast<double>(host.ranks) / host.cores;
+    if (each <= most) continue;
+    most = each;
+    busiest = {host.cores, static_cast<int>(host.nodes.size()), 0};
+  }
+  return busiest;
 }
 
 std::vector<int> places_on_node_of(const Machine& machine, int rank) {
@@ -108,12 +142,15 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
   constexpr char kStaged = static_cast<char>(engine::View::staged);
   std::string tried(1, static_cast<char>(node_ ? best_view() : engine::View::same_process));
   const bool sees_heaps = node_ && node_->sees_heaps();
-  const auto views =
-      bootstrap_->allgather(tried + (sees_heaps ? '1' : '0') + (crowded_ ? '1' : '0'));
+  const auto views = bootstrap_->allgather(
+      fmt::format("{}{:d}{:d}{}", tried, sees_heaps, crowded_, waiting.cores));
+  std::vector<int> cores;
   for (const std::string& one : views) {
     tried[0] = std::max(tried[0], one[0]);
     any_crowded_ |= one[2] == '1';
+    cores.push_back(std::stoi(one.substr(3)));
   }
+  host_ = busiest_host(machine_, hosts, cores);
   view_ = static_cast<engine::View>(tried[0]);
   only_heaps_ = tried[0] == kStaged && std::ranges::all_of(views, [](const std::string& one) {
                   return one[0] != kStaged || one[1] == '1';

@@ -23,6 +23,7 @@
 #include "engine/executor.hpp"
 #include "hierarchy/local_blocks.hpp"
 #include "hierarchy/machine.hpp"
+#include "sim/hardware.hpp"
 #include "tune/algorithm.hpp"
 #include "tune/chooser.hpp"
 #include "tune/decision_table.hpp"
@@ -198,6 +199,7 @@ class Communicator::Impl {
   bool must_look_ = false;     // before a run: it is broken, or the progress thread may be at work
   bool crowded_ = false;       // this host: see Waiting
   bool any_crowded_ = false;   // some host, as all ranks know alike
+  sim::Host host_;             // likewise: the one whose ranks share cores most, if there is any
   std::size_t under_way_ = 0;  // requests
   std::unique_ptr<comm::ProgressThread> thread_;  // goes first, as it uses the rest
 };

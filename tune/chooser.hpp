@@ -15,6 +15,10 @@
 
 namespace weft::tune {
 
+/// From one rank's turn on a core to the next one's, where nobody has measured it: a yield to
+/// another process on a processor of today.
+inline constexpr double kUsualSwitch_ns = 1300;
+
 /// What choices rest on.
 struct Basis {
   hierarchy::Machine machine;
@@ -36,7 +40,9 @@ class Chooser {
 
   /// The fastest for a problem of about this size (grid_bytes()), rooted at rank 0 and with equal
   /// blocks, of those that may run for the problem itself; nullopt where none of the candidates
-  /// may, and for alltoallv. The same basis gives the same in every process.
+  /// may, and for alltoallv. The same basis gives the same in every process. That ranks share
+  /// cores counts for alltoall only: of other collectives the simulator then takes slower ones
+  /// (bench/README.md).
   std::optional<Algorithm> choose(const plan::Problem& problem);
 
  private:

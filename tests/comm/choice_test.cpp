@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "comm/selection.hpp"
+#include "hierarchy/detect.hpp"
 #include "nic_profiles/profile.hpp"
 #include "tests/comm/processes.hpp"
 #include "tests/comm/trouble.hpp"
@@ -42,6 +43,10 @@ std::string expected(const std::string& adapter, std::size_t bytes) {
   tune::Basis basis{hierarchy::Machine::uniform(2, 2), nic_profiles::load(adapter).hardware,
                     tune::Direct::calls};
   basis.hardware.adapter.eager_bytes = 8 << 10;
+  if (const int cores = hierarchy::usable_cores(); cores < kRanks) {
+    basis.hardware.host = {cores, 2, tune::kUsualSwitch_ns};
+    basis.crowded = true;
+  }
   tune::Chooser chooser(basis);
   return chooser.choose(plan::Problem::alltoall(kRanks, bytes))->name;
 }

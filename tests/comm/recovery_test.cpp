@@ -88,6 +88,7 @@ TEST(RecoveryOfARankThatIsElsewhere, WaitsUntilItCalls) {
   const auto ended =
       test::run_processes(kRanks,
                           {{"WEFT_NODES", "2"},
+                           {"WEFT_ALLTOALL", "sa"},  // rank 1 talks to the last one alone
                            {"WEFT_RC_TIMEOUT", "8"},
                            {"WEFT_RC_RETRY", "1"},
                            {"WEFT_RECOVERY", std::to_string(recovery / std::chrono::seconds(1))}},
