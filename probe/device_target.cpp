@@ -26,6 +26,7 @@ constexpr double kLong_ns = 150e6;
 constexpr double kStream_ns = 4e6;
 constexpr double kCrowdedStream_ns = 12e6;
 constexpr int kStreamRepeats = 5;
+constexpr int kStreamAttempts = 3;
 constexpr int kMostMessages = 1 << 18;
 
 template <class Value>
@@ -199,7 +200,7 @@ double DeviceTarget::steady_ns(const Stream& stream) {
   double gap = gap_ns(longer);
   const double wanted_ns = station_.crowded() ? kCrowdedStream_ns : kStream_ns;
   const auto lasts_ns = [&] { return gap * longer.messages * stream.senders; };
-  if (lasts_ns() < kLong_ns) {
+  for (int attempt = 0; attempt < kStreamAttempts && lasts_ns() < kLong_ns; ++attempt) {
     // Twice, as the first guess is from few messages.
     for (int guess = 0; guess < 2 && lasts_ns() < wanted_ns; ++guess) {
       const double messages = wanted_ns / std::max(1.0, gap) / stream.senders;
@@ -209,6 +210,9 @@ double DeviceTarget::steady_ns(const Stream& stream) {
     std::vector<double> gaps = {gap};
     while (gaps.size() < kStreamRepeats) gaps.push_back(gap_ns(longer));
     gap = middle(std::move(gaps));
+    // A rank that lost its core makes few messages last long enough. Without that they may all be
+    // there at its first look, in no time at all.
+    if (lasts_ns() >= wanted_ns / 4) break;
   }
   return gap * stream.messages * stream.senders * (stream.both_ways ? 2 : 1);
 }

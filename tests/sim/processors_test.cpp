@@ -87,7 +87,7 @@ TEST_F(SharedCores, AreLeftAfterTwoHundredTurnsByWhoWaitsForNeighbours) {
   EXPECT_LT(time_ns, alone_ns + 100 * (200 + 4) * 10);
 }
 
-RC_GTEST_PROP(Processors, SharedOnesGainNothingWorthMentioning, ()) {
+RC_GTEST_PROP(Processors, SharedOnesGainNoMoreThanByAnotherOrder, ()) {
   const int nodes = *rc::gen::inRange(1, 4), ppn = *rc::gen::inRange(1, 5);
   const Machine machine = Machine::uniform(nodes, ppn);
   const auto algorithm = alltoall::Algorithm::parse(*rc::gen::elementOf(
@@ -111,8 +111,9 @@ RC_GTEST_PROP(Processors, SharedOnesGainNothingWorthMentioning, ()) {
   const Result alone = simulate(plan_of, machine, hardware);
   // Cores that are never waited for change nothing.
   if (has_all) RC_ASSERT(shared.time_ns == alone.time_ns);
-  // Messages meet in another order, which may happen to be a better one.
-  RC_ASSERT(shared.time_ns >= 0.9 * alone.time_ns);
+  // Messages meet in another order, which may happen to be a better one: as with lists of jobs, by
+  // less than half (Graham, Bounds on multiprocessing timing anomalies).
+  RC_ASSERT(shared.time_ns >= 0.5 * alone.time_ns);
 }
 
 }  // namespace
