@@ -22,7 +22,7 @@ constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation cos
 constexpr std::uint64_t kShortVector = 512;      // whole vectors are exchanged up to here
 constexpr std::uint64_t kEveryone = 16 << 10;    // of all vectors: everyone reads them up to here
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on they are cut between leaders
-constexpr int kFewRanks = 8;
+constexpr int kFewRanks = 8;                     // tell each other in a barrier, without a leader
 constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. One of the last may run whatever the problem is.

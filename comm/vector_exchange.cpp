@@ -24,7 +24,8 @@ namespace {
 // Larger blocks go straight to their ranks where stages allow as much: beyond, another copy costs
 // more than a message of its own.
 constexpr std::uint64_t kMostAggregated = 8 << 10;
-// On one node a message is a copy between the buffers themselves: what alltoall reads in place.
+// On one node a message is a copy between the buffers themselves, which may take a system call:
+// from where alltoall reads in place if it does (tune::reads_in_place).
 constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
 

@@ -27,6 +27,21 @@ json found_by(const std::string& line) {
   return json::parse(ended.out);
 }
 
+TEST(Explain, ReadsInPlaceFromWhereThatPays) {
+  const auto in_place = [](const std::string& how, const std::string& bytes) {
+    const auto found = found_by("explain alltoall --machine 2x2 --nic soft --bytes " + bytes + how);
+    const auto& candidates = found.at("results").front().at("candidates");
+    return std::ranges::any_of(candidates, [](const json& one) {
+      return one.at("algorithm").get<std::string>().find("direct=1") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(in_place("", "64K"));
+  EXPECT_FALSE(in_place(" --direct", "4K"));
+  EXPECT_TRUE(in_place(" --direct", "16K"));
+  EXPECT_FALSE(in_place(" --loads", "1K"));
+  EXPECT_TRUE(in_place(" --loads", "4K"));
+}
+
 TEST(Explain, SaysWhatTheChoiceFinds) {
   const auto found =
       found_by("explain alltoall --nodes 3 --ppn 4 --uneven 1+3+4 --nic qle7140 --bytes 64,4K");

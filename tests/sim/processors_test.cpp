@@ -1,10 +1,13 @@
 // Ranks that have no core each: closed forms of who waits for whom.
+#include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "alltoall/registry.hpp"
+#include "plan/trace.hpp"
 #include "tests/sim/support.hpp"
 
 namespace weft::sim {
@@ -87,7 +90,30 @@ TEST_F(SharedCores, AreLeftAfterTwoHundredTurnsByWhoWaitsForNeighbours) {
   EXPECT_LT(time_ns, alone_ns + 100 * (200 + 4) * 10);
 }
 
-RC_GTEST_PROP(Processors, SharedOnesGainNoMoreThanByAnotherOrder, ()) {
+/// How often a core of `host` does something for two of its ranks at once.
+std::size_t doubly_busy(const plan::Trace& trace, const Machine& machine, const Host& host) {
+  std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> of_core;
+  std::map<int, int> dealt;
+  std::vector<std::pair<int, int>> core_of;
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    const int on = machine.node_of(rank) / host.nodes;
+    core_of.emplace_back(on, dealt[on]++ % host.cores);
+  }
+  for (const auto& span : trace.spans) {
+    if (span.activity != plan::Activity::busy) continue;
+    of_core[core_of[static_cast<std::size_t>(span.rank)]].emplace_back(span.begin_ps, span.end_ps);
+  }
+  std::size_t twice = 0;
+  for (auto& [core, spans] : of_core) {
+    std::ranges::sort(spans);
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+      twice += spans[i].first < spans[i - 1].second ? 1 : 0;
+    }
+  }
+  return twice;
+}
+
+RC_GTEST_PROP(Processors, SharedOnesDoOneThingAtATimeAndGainNothing, ()) {
   const int nodes = *rc::gen::inRange(1, 4), ppn = *rc::gen::inRange(1, 5);
   const Machine machine = Machine::uniform(nodes, ppn);
   const auto algorithm = alltoall::Algorithm::parse(*rc::gen::elementOf(
@@ -103,17 +129,18 @@ RC_GTEST_PROP(Processors, SharedOnesGainNoMoreThanByAnotherOrder, ()) {
   hardware.adapter.pio_bytes = *rc::gen::elementOf(std::vector<std::uint64_t>{0, 100, UINT64_MAX});
   hardware.adapter.eager_bytes = *rc::gen::inRange(0, 20000);
   hardware.node.signal_ns = *rc::gen::inRange(0, 300);
-  const Result shared = simulate(plan_of, machine, hardware, {.breakdown = true});
+  plan::Trace trace;
+  const Result shared = simulate(plan_of, machine, hardware, {.breakdown = true, .trace = &trace});
   const double sum = std::accumulate(shared.breakdown_ns.begin(), shared.breakdown_ns.end(), 0.0);
   RC_ASSERT(std::abs(sum - shared.time_ns) < 1);
+  RC_ASSERT(doubly_busy(trace, machine, hardware.host) == 0u);
   const bool has_all = hardware.host.cores >= ppn * hardware.host.nodes;
   hardware.host = {};
   const Result alone = simulate(plan_of, machine, hardware);
   // Cores that are never waited for change nothing.
   if (has_all) RC_ASSERT(shared.time_ns == alone.time_ns);
-  // Messages meet in another order, which may happen to be a better one: as with lists of jobs, by
-  // less than half (Graham, Bounds on multiprocessing timing anomalies).
-  RC_ASSERT(shared.time_ns >= 0.5 * alone.time_ns);
+  // Between nodes messages meet in another order, which may happen to be a better one.
+  RC_ASSERT(shared.time_ns >= (nodes == 1 ? 0.9 : 0.5) * alone.time_ns);
 }
 
 }  // namespace
