@@ -123,7 +123,9 @@ std::string_view describe(sim::Cost cost) {
 
 std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options) {
-  return Comparison(problem, facts, hardware, options).run();
+  sim::Hardware counted = hardware;
+  if (!is_alltoall(problem.collective)) counted.host = {};
+  return Comparison(problem, facts, counted, options).run();
 }
 
 sim::Cost dominant(const Prediction& prediction) {

@@ -38,8 +38,9 @@ struct ChoiceOptions {
 };
 
 /// Predictions for all candidates, the fastest first. Never empty: some algorithm always may run.
-/// The same arguments give the same on every machine. UsageError where problem and machine do not
-/// go together.
+/// The same arguments give the same on every machine. That ranks share cores counts for alltoall
+/// alone: of other collectives it has slower ones chosen (docs/decisions.md). UsageError where
+/// problem and machine do not go together.
 std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options = {});
 

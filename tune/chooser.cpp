@@ -26,9 +26,7 @@ std::optional<Algorithm> Chooser::choose(const plan::Problem& problem) {
   if (is_new) {
     plan::Problem like = resized(problem, bytes);
     like.root = 0;
-    sim::Hardware hardware = basis_.hardware;
-    if (!is_alltoall(problem.collective)) hardware.host = {};
-    for (Prediction& one : tune::choose(like, facts, hardware, {.most_ops = kMostOps})) {
+    for (Prediction& one : tune::choose(like, facts, basis_.hardware, {.most_ops = kMostOps})) {
       found->second.push_back(std::move(one.algorithm));
     }
   }

@@ -40,9 +40,7 @@ class Chooser {
 
   /// The fastest for a problem of about this size (grid_bytes()), rooted at rank 0 and with equal
   /// blocks, of those that may run for the problem itself; nullopt where none of the candidates
-  /// may, and for alltoallv. The same basis gives the same in every process. That ranks share
-  /// cores counts for alltoall only: of other collectives the simulator then takes slower ones
-  /// (bench/README.md).
+  /// may, and for alltoallv. The same basis gives the same in every process.
   std::optional<Algorithm> choose(const plan::Problem& problem);
 
  private:

@@ -138,6 +138,24 @@ RC_GTEST_PROP(Choice, LeavesOutOnlyWhatCannotBeBest, ()) {
   for (const Prediction& one : all) RC_ASSERT(one.bound_ns <= one.time_ns * 1.001 + 1);
 }
 
+TEST(Choice, CountsSharedCoresForAlltoallAlone) {
+  const auto machine = hierarchy::Machine::uniform(2, 2);
+  sim::Hardware alone = nic_profiles::load("soft").hardware;
+  sim::Hardware shared = alone;
+  shared.host = {2, 2, 1300};
+  const auto time_ns = [&](plan::Collective collective, const sim::Hardware& hardware) {
+    return choose({collective, 4, 64, 64}, Facts{machine}, hardware).front().time_ns;
+  };
+  for (const plan::Collective collective : plan::all_collectives()) {
+    if (collective == plan::Collective::alltoallv) continue;
+    if (is_alltoall(collective)) {
+      EXPECT_GT(time_ns(collective, shared), 1.5 * time_ns(collective, alone));
+    } else {
+      EXPECT_EQ(time_ns(collective, shared), time_ns(collective, alone)) << to_string(collective);
+    }
+  }
+}
+
 TEST(Choice, KeepsToItsBudget) {
   const auto machine = hierarchy::Machine::uniform(8, 4);
   const Facts facts{machine};
