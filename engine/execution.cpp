@@ -12,13 +12,6 @@ namespace weft::engine {
 using plan::OpKind;
 using verbs::Status;
 
-namespace {
-
-// Of what a peer has, brought here for a reduction at once: a part of the nearest cache.
-constexpr std::size_t kOperandBytes = 32 << 10;
-
-}  // namespace
-
 void Room::grow_for(const Program& program) {
   steps = std::max(steps, program.steps().size());
   transfers = std::max<std::size_t>(transfers, program.transfers());
@@ -42,7 +35,7 @@ void Execution::make(const Room& room, std::uint64_t version) {
   activity_.resize(room.peers);
   own_counts_.resize(room.places);
   fold_sources_.resize(room.fold_sources);
-  if (room.reduces && operand_.size() < kOperandBytes) operand_.resize(kOperandBytes);
+  if (room.reduces) pieces_.reserve_for(room.fold_sources);
   version_ = version;
 }
 

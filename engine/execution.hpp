@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,28 @@ struct Room {
   bool reduces = false;
 
   void grow_for(const Program& program);
+};
+
+/// What a reduction has fetched of sources that no load reaches, a piece at a time.
+class Pieces {
+ public:
+  struct Fetched {
+    std::size_t source = 0;  // of the fold, by number
+    int place = 0;
+    std::byte* there = nullptr;
+  };
+
+  /// For folds of up to so many sources. Memory that no reduction uses is never touched.
+  void reserve_for(std::size_t sources);
+  void reserve(std::size_t bytes);
+
+  std::byte* memory() noexcept { return memory_.get(); }
+  Fetched& at(std::size_t number) noexcept { return fetched_[number]; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t bytes_ = 0;
+  std::vector<Fetched> fetched_;
 };
 
 /// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
@@ -128,19 +151,22 @@ class Execution {
     return true;
   }
   bool copy_any(const Step& step) noexcept;
-  bool reduce(const Step& step) noexcept;
-  bool fold(const Step& step) noexcept;
   bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
             bool writes) noexcept;
   Node::Found reach(const Operand& operand) noexcept;
-  Node::Found reach_all(const Operand& source) noexcept;
-  template <class Use>
-  bool combine(bool maps, Use use) noexcept;
   void transfer(const Step& step, std::uint32_t id) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
   int owner_of(const Operand& operand) const noexcept;
+
+  // execution_reduce.cpp
+  bool reduce(const Step& step) noexcept;
+  bool fold(const Step& step) noexcept;
+  bool fetch(std::size_t count, std::uint64_t at, std::uint64_t bytes) noexcept;
+  Node::Found reach_all(const Operand& source) noexcept;
+  template <class Use>
+  bool combine(bool maps, Use use) noexcept;
 
   Executor& home_;
   std::uint64_t version_ = 0;
@@ -166,7 +192,7 @@ class Execution {
   std::vector<Counts> own_counts_;       // once it has queued
   std::vector<Crossing> crossings_;
   std::vector<const std::byte*> fold_sources_;
-  std::vector<std::byte> operand_;  // of a reduction: a piece of what a peer has
+  Pieces pieces_;
   std::size_t ready_begin_ = 0;
   std::size_t ready_end_ = 0;
   std::size_t waiting_count_ = 0;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/comm/processes.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -45,9 +46,27 @@ Operation chained() {
   return operation;
 }
 
+std::vector<std::uint32_t> input_of(int rank, std::size_t elements) {
+  std::vector<std::uint32_t> in(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    in[i] = static_cast<std::uint32_t>(i * 7 + static_cast<std::size_t>(rank) * 1000);
+  }
+  return in;
+}
+
+std::vector<std::uint32_t> reduced(int ranks, std::size_t elements) {
+  std::vector<std::uint32_t> all(elements);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto theirs = input_of(rank, elements);
+    for (std::size_t i = 0; i < elements; ++i) all[i] = 3 * all[i] + theirs[i];
+  }
+  return all;
+}
+
 TEST(Folds, AreOnePassForEachPart) {
   constexpr std::size_t kElements = 50'000;
   for (const int ranks : {2, 3, 5}) {
+    const auto expected = reduced(ranks, kElements);
     for (const char* algorithm :
          {"leader:leaders=all,direct=1", "leader:leaders=all", "everyone"}) {
       folds = combines = 0;
@@ -55,24 +74,39 @@ TEST(Folds, AreOnePassForEachPart) {
         Options options;
         options.algorithms["allreduce"] = algorithm;
         Communicator comm(std::move(bootstrap), options);
-        std::vector<std::uint32_t> in(kElements), out(kElements);
-        for (std::size_t i = 0; i < kElements; ++i) {
-          in[i] = static_cast<std::uint32_t>(i * 7 + static_cast<std::size_t>(rank) * 1000);
-        }
+        const auto in = input_of(rank, kElements);
+        std::vector<std::uint32_t> out(kElements);
         comm.allreduce(in.data(), out.data(), kElements, chained());
-        for (std::size_t i = 0; i < kElements; ++i) {
-          std::uint32_t expected = 0;
-          for (int other = 0; other < ranks; ++other) {
-            const auto theirs = static_cast<std::uint32_t>(other) * 1000;
-            expected = 3 * expected + static_cast<std::uint32_t>(i * 7) + theirs;
-          }
-          ASSERT_EQ(out[i], expected) << algorithm << ", element " << i;
-        }
+        ASSERT_EQ(out, expected) << algorithm;
       };
       EXPECT_EQ(test::run_ranks(ranks, body), test::none(ranks));
       // Each rank reduces its part, or everything.
       EXPECT_EQ(folds, ranks) << algorithm;
       EXPECT_EQ(combines, 0) << algorithm;
+    }
+  }
+}
+
+// Out of other processes, a piece of all of them at a time: as many bytes of each, whole elements,
+// as together fit into a cache.
+TEST(Folds, FetchPiecesOfOtherProcesses) {
+  constexpr std::size_t kElements = 500'003;
+  for (const int ranks : {2, 3, 11}) {
+    const auto body = [&](int rank) -> std::string {
+      Options options;
+      options.algorithms["allreduce"] = "leader:leaders=all,direct=1";
+      Communicator comm(tcp_bootstrap(), options);
+      if (comm.statistics().view != "cma") return "right (no cma here)";
+      const auto in = input_of(rank, kElements);
+      std::vector<std::uint32_t> out(kElements);
+      comm.allreduce(in.data(), out.data(), kElements, chained());
+      if (out != reduced(ranks, kElements)) return "wrong";
+      if (combines != 0) return "more than one pass";
+      const std::size_t part = kElements * sizeof(std::uint32_t) / static_cast<std::size_t>(ranks);
+      return static_cast<std::size_t>(folds) >= part / (32 << 10) ? "right" : "all at once";
+    };
+    for (const auto& end : test::run_processes(ranks, {{"WEFT_VIEW", "cma"}}, body)) {
+      EXPECT_EQ(end.said.find("right"), 0u) << ranks << " ranks: " << end.said;
     }
   }
 }
