@@ -99,12 +99,13 @@ class Communicator::Impl {
   const std::shared_ptr<Call>& irregular_call_for(const plan::Problem& problem);
   /// Collective, on the first call for a problem.
   const std::shared_ptr<Call>& prepare(const plan::Problem& problem);
-  /// The input of a call in place is copied to `aside`, out of the way of its output.
   void require_no_failure();
   /// `task` with buffers that peers see.
   const comm::Task& visible(const Call& call, const comm::Task& task, comm::HeapCopies& copies);
-  static const std::byte* input_of(const comm::Task& task, std::uint64_t bytes,
-                                   std::vector<std::byte>& aside);
+  /// The input of a call in place is copied to `aside`, out of the way of its output. Where it is
+  /// now.
+  static const std::byte* set_aside(const std::byte* input, std::uint64_t bytes,
+                                    std::vector<std::byte>& aside);
   void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
   template <class Each>
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);

@@ -28,13 +28,18 @@ bool moves_nothing(const comm::Task& task) {
                                 : std::ranges::all_of(problem.layout, is_empty);
 }
 
+/// A part of its result takes that part of the inputs and no more.
+bool is_elementwise(const Problem& problem) {
+  return is_reduction(problem.collective) && !has_blocks_of_all(problem.collective);
+}
+
 }  // namespace
 
-const std::byte* Communicator::Impl::input_of(const comm::Task& task, std::uint64_t bytes,
-                                              std::vector<std::byte>& aside) {
-  if (!task.in_place || bytes == 0) return task.input;
+const std::byte* Communicator::Impl::set_aside(const std::byte* input, std::uint64_t bytes,
+                                               std::vector<std::byte>& aside) {
+  if (bytes == 0) return input;
   if (aside.size() < bytes) aside.resize(bytes);
-  copy_bytes(aside.data(), task.input, bytes);
+  copy_bytes(aside.data(), input, bytes);
   return aside.data();
 }
 
@@ -86,8 +91,13 @@ void Communicator::Impl::run(const comm::Task& asked) {
     entry.wire_bytes += call.slice->wire_bytes;
   } else {
     const comm::Task& task = visible(call, asked, copies_);
-    const std::byte* input = input_of(task, call.input_bytes, aside_);
-    for_each_slice(call, task, input, [this](const auto& prepared, const engine::Buffers& buffers) {
+    const bool by_slices = task.in_place && is_elementwise(task.problem);
+    const bool at_once = task.in_place && !by_slices;
+    const std::byte* input = at_once ? set_aside(task.input, call.input_bytes, aside_) : task.input;
+    for_each_slice(call, task, input, [&](const auto& prepared, engine::Buffers buffers) {
+      if (by_slices) {
+        buffers.input = set_aside(buffers.input, prepared.program.input_bytes(), aside_);
+      }
       run_prepared(prepared, buffers);
     });
     copies_.put_back();
@@ -140,7 +150,8 @@ void Communicator::Impl::start(Request::Impl& request) {
   const auto hold = alone();
   const Call& call = *request.call;
   const comm::Task& task = visible(call, request.task, request.copies);
-  const std::byte* input = input_of(task, call.input_bytes, request.aside);
+  const std::byte* input =
+      task.in_place ? set_aside(task.input, call.input_bytes, request.aside) : task.input;
   for_each_slice(call, task, input, [&](const auto& prepared, const engine::Buffers& buffers) {
     engine::Execution* execution = executor_->start(prepared, buffers);
     require_no_failure();

@@ -84,6 +84,20 @@ bool is_alltoall(Collective collective) {
   return collective == Collective::alltoall || collective == Collective::alltoallv;
 }
 
+bool has_blocks_of_all(Collective collective) {
+  switch (collective) {
+    case Collective::alltoall:
+    case Collective::alltoallv:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::allgather:
+    case Collective::reduce_scatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::uint64_t Problem::blocks_end() const {
   if (layout.empty()) {
     return ranks == 0 || block_bytes == 0

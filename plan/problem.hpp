@@ -34,6 +34,8 @@ bool is_reduction(Collective collective);
 bool is_rooted(Collective collective);
 /// Whether each rank has a block for each.
 bool is_alltoall(Collective collective);
+/// Whether the input or the output of some rank has a block of each rank.
+bool has_blocks_of_all(Collective collective);
 
 /// A block of a buffer of blocks, in bytes.
 struct Block {

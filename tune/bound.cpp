@@ -32,10 +32,14 @@ class Core {
     switch (op.kind) {
       case OpKind::send:
         if (!remote) return asks ? over(bytes, best_rate_) : copy_ns(op);
+        // Of a large one two words, whoever has the first.
         return adapter_.post_ns * (asks ? 2 : 1) + adapter_.poll_ns / 2 +
                (bytes <= adapter_.pio_bytes ? over(bytes, adapter_.pio_bytes_per_ns) : 0);
       case OpKind::recv:
-        if (remote) return adapter_.poll_ns * (asks ? 2 : 1);
+        if (remote && asks) {
+          return adapter_.poll_ns + (adapter_.receiver_first ? adapter_.post_ns : adapter_.poll_ns);
+        }
+        if (remote) return adapter_.poll_ns + over(bytes, adapter_.take_bytes_per_ns);
         return asks ? 0 : copy_start_ns_ * blocks(op.dst) + over(bytes, cached_rate_);
       case OpKind::copy:
         return copy_ns(op);
@@ -92,20 +96,6 @@ double best_scaling(const sim::Scaling& scaling, int senders) {
 
 // To go through so many pairs of ranks takes as long as to simulate an op.
 constexpr std::uint64_t kPairsAnOp = 8;
-
-bool has_blocks_of_all(plan::Collective collective) {
-  switch (collective) {
-    case plan::Collective::alltoall:
-    case plan::Collective::alltoallv:
-    case plan::Collective::scatter:
-    case plan::Collective::gather:
-    case plan::Collective::allgather:
-    case plan::Collective::reduce_scatter:
-      return true;
-    default:
-      return false;
-  }
-}
 
 int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {
   if (is_rooted(problem.collective)) return machine.node_of(problem.root);

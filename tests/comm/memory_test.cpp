@@ -258,5 +258,49 @@ TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
   }
 }
 
+// A vector that is reduced in place goes aside a part at a time, whatever its length.
+TEST(Memory, OfReductionsInPlaceIsBounded) {
+  constexpr int kRanks = 3;
+  constexpr std::size_t kElements = (20 << 20) / sizeof(std::uint32_t) + 12'345;
+  constexpr std::uint64_t kMost = 8 << 20;
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    const auto sum = operation(Operator::sum, Type::uint32);
+    const auto mine = [](int of, std::size_t i) {
+      return static_cast<std::uint32_t>(i * 3 + static_cast<std::size_t>(of) * 1000);
+    };
+    const auto reduce_first = [&](int ranks, const auto& call) {
+      std::vector<std::uint32_t> data(kElements);
+      for (std::size_t i = 0; i < kElements; ++i) data[i] = mine(rank, i);
+      call(data.data());
+      for (std::size_t i = 0; i < kElements; ++i) {
+        std::uint32_t expected = 0;
+        for (int of = 0; of < ranks; ++of) expected += mine(of, i);
+        if (data[i] != expected) return false;
+      }
+      return true;
+    };
+    if (!reduce_first(kRanks, [&](auto* data) { comm.allreduce(data, data, kElements, sum); }))
+      return "allreduce";
+    if (!reduce_first(rank + 1, [&](auto* data) { comm.scan(data, data, kElements, sum); }))
+      return "scan";
+    if (rank == 1 &&
+        !reduce_first(kRanks, [&](auto* data) { comm.reduce(data, data, kElements, sum, 1); }))
+      return "reduce";
+    if (rank != 1) {
+      std::vector<std::uint32_t> data(kElements);
+      for (std::size_t i = 0; i < kElements; ++i) data[i] = mine(rank, i);
+      comm.reduce(data.data(), nullptr, kElements, sum, 1);
+    }
+    const std::uint64_t aside = comm.statistics().aside_bytes;
+    return aside > 0 && aside <= kMost ? "right" : std::to_string(aside) + " bytes aside";
+  };
+  for (const char* view : {"cma", "staged"}) {
+    for (const auto& end : test::run_processes(kRanks, {{"WEFT_VIEW", view}}, body)) {
+      EXPECT_EQ(end.said, "right") << view;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft
