@@ -128,8 +128,7 @@ void Simulation::begin(int rank, Index index) {
       begin_send(rank, index);
       break;
     case OpKind::recv:
-      if (op.remote) await(cores_[rank], op);
-      if ((op.state & kCame) != 0) come(rank, index);
+      begin_recv(rank, index);
       break;
   }
   if (op.next != kNone) release(rank, op.next);
@@ -179,6 +178,15 @@ void Simulation::finish(int rank, Index op) {
   for (const Index next : program_.successors(op)) release(rank, next);
 }
 
+namespace {
+
+/// Memory of a neighbour that is not shared by the node.
+bool is_elsewhere(const Side& side, int rank) {
+  return owner_of(side) != rank && space_of(side) != plan::Space::stage;
+}
+
+}  // namespace
+
 /// Copies or reduces, or copies what a message has; no faster than `most`.
 void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, Rate most) {
   const Op& op = ops_[index];
@@ -190,8 +198,10 @@ void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, R
   const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
                      fresh_.time(fresh);
   const bool reduces = most.is_limit();
+  const bool calls = call_ > 0 && (is_elsewhere(dst, rank) || is_elsewhere(src, rank));
   const Time start = reduces ? 0 : copy_start_ * std::max(dst.blocks, src.blocks);
-  const Time alone = start + std::max(moved, most.time(bytes));
+  const Time called = calls ? call_ + call_rate_.time(bytes) : 0;
+  const Time alone = start + called + (calls && !reduces ? 0 : std::max(moved, most.time(bytes)));
   const int node = machine_.node_of(rank);
   Time end = now_ + alone;
   if (from.memory + fresh > 0) {

@@ -45,7 +45,14 @@ struct Adapter {
   double latency_ns = 0;              ///< from the last byte sent to the message seen, no switch
 
   // The protocol.
-  std::uint64_t eager_bytes = 0;  ///< above, a message waits for its receiver, a round trip more
+  std::uint64_t eager_bytes = 0;  ///< above, a message goes straight into place, once its receiver
+                                  ///< is ready
+  bool receiver_first = false;    ///< which says so by itself, and is not asked
+  double take_bytes_per_ns = 0;  ///< of the receiving core, which takes a message up to eager_bytes
+                                 ///< to its place; 0: no time
+  double into_caller_ns = 0;     ///< of the sending core, more for each block that goes straight
+                                 ///< into the receiver's input or output
+  double into_caller_bytes_per_ns = 0;  ///< of one core that stores there; 0: pio_bytes_per_ns
   std::uint64_t inline_bytes = 0;
   bool in_order_placement = false;
   double register_ns = 0;           ///< a registration
@@ -62,6 +69,9 @@ struct Node {
   double total_bytes_per_ns = 20;       ///< all cores together, to memory; 0: no limit
   double signal_ns = 0;                 ///< from a signal to the end of the wait for it
   double reduce_bytes_per_ns = 5;       ///< of one core, of one operand
+  double call_ns = 0;  ///< of a system call that copies from or to a neighbour's own memory;
+                       ///< 0: what neighbours have is copied as what a rank has itself
+  double call_bytes_per_ns = 0;  ///< of such a copy; 0: as of others
 };
 
 /// What nodes stand on. A node is a host of its own unless it is a virtual one.

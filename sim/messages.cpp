@@ -49,11 +49,45 @@ Chain Simulation::extended(Index from, Index to) const {
 }
 
 void Simulation::begin_send(int rank, Index index) {
-  const Op& op = ops_[index];
+  Op& op = ops_[index];
   if (!asks_first(op)) return inject(rank, index);
+  if (receiver_first_) {
+    op.step = kAsked;
+    if ((op.state & kCame) != 0) inject(rank, index);
+    return;
+  }
   const Time time = op.remote ? post_ : 0;
   account(cores_[rank], Cost::startup, time);
   occupy(rank, Action::ask, time);
+}
+
+void Simulation::begin_recv(int rank, Index index) {
+  Op& op = ops_[index];
+  Core& core = cores_[rank];
+  if (op.remote) await(core, op);
+  if (receiver_first_ && asks_first(op)) {
+    op.step = kAsked;
+    const Time time = op.remote ? post_ : 0;
+    account(core, Cost::startup, time);
+    return occupy(rank, Action::answer, time);
+  }
+  if ((op.state & kCame) != 0) come(rank, index);
+}
+
+/// Straight into memory that is not the library's own.
+bool Simulation::goes_to_caller(const Op& send) const {
+  const Op& recv = ops_[send.partner];
+  const plan::Space space = space_of(program_.side(recv, 0));
+  return asks_first(recv) && (space == plan::Space::input || space == plan::Space::output);
+}
+
+/// What goes straight into place by its receiver's word is a post for each block, and one for the
+/// word that it is there.
+Time Simulation::post_time(const Op& op) const {
+  if (!receiver_first_ || !asks_first(op)) return post_;
+  const Time blocks =
+      std::max(program_.side(ops_[op.partner], 0).blocks, program_.side(op, 0).blocks);
+  return post_ + blocks * (post_ + (goes_to_caller(op) ? into_caller_ : 0));
 }
 
 /// The core sends the data.
@@ -66,8 +100,9 @@ void Simulation::inject(int rank, Index index) {
     const Side& src = program_.side(op, 0);
     return copy(rank, index, asked ? program_.side(ops_[op.partner], 0) : src, src, Rate());
   }
-  account(cores_[rank], Cost::startup, post_);
-  occupy(rank, Action::post, post_);
+  const Time time = post_time(op);
+  account(cores_[rank], Cost::startup, time);
+  occupy(rank, Action::post, time);
 }
 
 void Simulation::end_send_action(int rank, Index index, Action action) {
@@ -129,7 +164,7 @@ void Simulation::store_piece(int rank, Index index) {
   const Op& op = ops_[index];
   core.piece = piece_of(op);
   core.store_begin = now_;
-  Time time = store_rate_.time(core.piece);
+  Time time = (goes_to_caller(op) ? into_caller_rate_ : store_rate_).time(core.piece);
   const Whereabouts from = memory_.read({program_.side(op, 0), ops_[op.partner].bytes,
                                          ops_[op.partner].bytes - op.bytes, core.piece});
   if (from.cached != core.piece) {
@@ -164,7 +199,7 @@ void Simulation::deliver(Index index) {
   Op& op = ops_[index];
   const int rank = ops_[op.partner].peer;
   op.state |= kCame;
-  if (op.kind != OpKind::send && (op.state & kStarted) == 0) return;
+  if ((op.state & kStarted) == 0) return;
   // A send hears from itself once the adapter has done with it.
   const bool done = op.kind == OpKind::send && op.step == kInjected;
   if (options_.breakdown && !done) chains_[index] = extended(op.partner, index);
@@ -197,7 +232,9 @@ void Simulation::look_after_recv(int rank, Index index) {
     return occupy(rank, Action::finish, taken);
   }
   account(core, Cost::startup, time);
-  occupy(rank, Action::finish, time);
+  const Time taken = asks_first(op) ? 0 : take_rate_.time(op.bytes);
+  account(core, Cost::copy, taken);
+  occupy(rank, Action::finish, time + taken);
 }
 
 /// A piece has come to the receiver's adapter.

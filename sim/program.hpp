@@ -31,6 +31,14 @@ inline std::uint32_t region_of(plan::Space space, int owner) {
   return 4 * static_cast<std::uint32_t>(owner) + static_cast<std::uint32_t>(space);
 }
 
+/// The rank whose it is, and which of its memory.
+inline int owner_of(const Side& side) {
+  return static_cast<int>(side.region / 4);
+}
+inline plan::Space space_of(const Side& side) {
+  return static_cast<plan::Space>(side.region % 4);
+}
+
 /// One op: what does not change, then what its execution needs.
 struct Op {
   plan::OpKind kind = plan::OpKind::copy;

@@ -127,7 +127,10 @@ class Simulation {
 
   // Messages: messages.cpp.
   bool asks_first(const Op& op) const { return op.bytes > eager_bytes_; }
+  bool goes_to_caller(const Op& send) const;
+  Time post_time(const Op& op) const;
   void begin_send(int rank, Index op);
+  void begin_recv(int rank, Index op);
   void inject(int rank, Index op);
   void post(int rank, Index op);
   void store_piece(int rank, Index op);
@@ -176,19 +179,25 @@ class Simulation {
 
   // Hardware, in our units.
   const std::uint64_t eager_bytes_;
+  const bool receiver_first_;
   const std::uint64_t stored_bytes_;
   const Time post_;
+  const Time into_caller_;
   const Time poll_;
   const Time match_;
   const Time dma_start_;
   const Time queue_gap_;
   const Time copy_start_;
   const Time signal_;
+  const Time call_;
   const Rate store_rate_;
+  const Rate into_caller_rate_;
+  const Rate take_rate_;
   const Rate cached_;
   const Rate memory_rate_;
   const Rate fresh_;
   const Rate reduce_;
+  const Rate call_rate_;
   const bool counts_senders_;
 };
 

@@ -55,9 +55,11 @@ struct Result {
 ///    the adapter, the links of its route and the receiver's adapter for its bytes at their rates.
 ///    A receiver's or link's backlog above buffer_bytes holds what is behind it.
 ///  - A message above eager_bytes asks its receiver first, whose core answers once its recv has
-///    started.
+///    started; with receiver_first it is not asked, and the sender waits for its word.
 ///  - A core that has received compares the message with half of the recvs that wait for others.
 ///  - A message inside a node is copied twice, by either core; above eager_bytes, once.
+///  - A copy from or to what another rank of the node has takes a system call where call_ns says
+///    so, unless it is in a stage.
 /// UsageError where the plans do not fit together or come to a deadlock; it says who waits where.
 Result simulate(const PlanSource& plan_of_rank, const hierarchy::Machine& machine,
                 const Hardware& hardware, const Options& options = {});

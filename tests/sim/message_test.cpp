@@ -62,6 +62,93 @@ TEST(Message, AboveEagerBytesWaitsForALateReceiver) {
   EXPECT_DOUBLE_EQ(time_of(plans, kTwoNodes, hardware), 5000 + 1000 + 100 + 1000);
 }
 
+// The receiver has its word first: its sender waits for one way, then posts the message and the
+// word that it is there.
+TEST(Message, AboveEagerBytesGoesWhereItsReceiverHasSaid) {
+  Hardware hardware = bare_hardware();
+  hardware.adapter.eager_bytes = 999;
+  hardware.adapter.receiver_first = true;
+  EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 999), kTwoNodes, hardware), 999 + 1000);
+  EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 1000), kTwoNodes, hardware), 1000 + 1000 + 1000);
+  hardware.adapter.post_ns = 100;
+  hardware.adapter.poll_ns = 70;
+  EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 1000), kTwoNodes, hardware),
+                   100 + 1000 + 2 * 100 + 1000 + 1000 + 70);
+}
+
+TEST(Message, WhoseReceiverHasSaidWhereLongAgoWaitsForNothing) {
+  Hardware hardware = bare_hardware();
+  hardware.adapter.eager_bytes = 0;
+  hardware.adapter.receiver_first = true;
+  hardware.node.cached_bytes_per_ns = 1;
+  const auto plans = plans_by(2, [](plan::Builder& builder) {
+    if (builder.rank() == 1) builder.recv(0, output(1, 100));
+    if (builder.rank() == 0) {
+      const auto late = builder.copy(output(0, 5000, 5000), input(0, 5000));
+      builder.send(1, input(0, 100, 10000), late);
+    }
+  });
+  EXPECT_DOUBLE_EQ(time_of(plans, kTwoNodes, hardware), 5000 + 100 + 1000);
+}
+
+TEST(Message, IntoACallersMemoryCostsMoreForEachOfItsBlocks) {
+  Hardware hardware = bare_hardware();
+  hardware.adapter.eager_bytes = 100;
+  hardware.adapter.receiver_first = true;
+  hardware.adapter.pio_bytes = Adapter::kAllSizes;
+  hardware.adapter.pio_bytes_per_ns = 10;
+  hardware.adapter.into_caller_ns = 400;
+  hardware.adapter.into_caller_bytes_per_ns = 0.5;
+  const auto to = [](plan::Space space) {
+    return plans_by(2, [space](plan::Builder& builder) {
+      const auto blocks = [&](plan::Slice slice) {
+        return plan::Slice::strided(slice.space, slice.owner, slice.offset, 500, 2, 1000);
+      };
+      const auto scratch = builder.allocate_scratch(2000);
+      if (builder.rank() == 0) builder.send(1, input(0, 1000));
+      if (builder.rank() == 1) {
+        builder.recv(0, blocks(space == plan::Space::scratch ? scratch : output(1, 2000)));
+      }
+    });
+  };
+  // Through a wire of a byte a nanosecond, from when the receiver's word has come.
+  EXPECT_DOUBLE_EQ(time_of(to(plan::Space::scratch), kTwoNodes, hardware), 1000 + 1000 + 1000);
+  EXPECT_DOUBLE_EQ(time_of(to(plan::Space::output), kTwoNodes, hardware),
+                   1000 + 2 * 400 + 1000 / 0.5 + 1000);
+  // What goes through the library's own memory does not know.
+  hardware.adapter.eager_bytes = 1000;
+  EXPECT_DOUBLE_EQ(time_of(to(plan::Space::output), kTwoNodes, hardware), 1000 + 1000);
+}
+
+TEST(Message, UpToEagerBytesIsTakenToItsPlace) {
+  Hardware hardware = bare_hardware();
+  hardware.adapter.eager_bytes = 1000;
+  hardware.adapter.take_bytes_per_ns = 2;
+  EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 1000), kTwoNodes, hardware), 1000 + 1000 + 500);
+  EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 1001), kTwoNodes, hardware), 1001 + 3 * 1000);
+}
+
+TEST(Copy, OfWhatANeighbourHasIsACallWhereItIsNotShared) {
+  Hardware hardware = bare_hardware();
+  hardware.node.cached_bytes_per_ns = 10;
+  hardware.node.call_ns = 700;
+  hardware.node.call_bytes_per_ns = 2;
+  const auto from = [](plan::Space space) {
+    return plans_by(2, [space](plan::Builder& builder) {
+      builder.allocate_stage(1000);
+      if (builder.rank() == 1) return;
+      const auto theirs = plan::Slice::contiguous(space, 1, 0, 1000);
+      builder.copy(output(0, 1000), space == plan::Space::scratch ? input(0, 1000) : theirs);
+    });
+  };
+  const Machine node = Machine::uniform(1, 2);
+  EXPECT_DOUBLE_EQ(time_of(from(plan::Space::input), node, hardware), 700 + 500);
+  EXPECT_DOUBLE_EQ(time_of(from(plan::Space::stage), node, hardware), 100);
+  EXPECT_DOUBLE_EQ(time_of(from(plan::Space::scratch), node, hardware), 100);  // its own
+  hardware.node.call_ns = 0;
+  EXPECT_DOUBLE_EQ(time_of(from(plan::Space::input), node, hardware), 100);
+}
+
 TEST(Message, ManyLeaveAfterGapsOfTheAdapterOrTheirBytes) {
   Hardware hardware = bare_hardware();
   hardware.adapter.message_gap_ns = 250;
