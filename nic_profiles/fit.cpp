@@ -6,13 +6,18 @@
 
 #include "nic_profiles/classify.hpp"
 #include "nic_profiles/fit_node.hpp"
+#include "nic_profiles/fit_rates.hpp"
 #include "nic_profiles/large.hpp"
+#include "nic_profiles/message_costs.hpp"
 #include "nic_profiles/numbers.hpp"
 #include "nic_profiles/pio.hpp"
 
 namespace weft::nic_profiles {
 
 namespace {
+
+// Less of a way cannot be told from what else grows with the size.
+constexpr double kLeastTaking = 0.1;
 
 std::optional<double> time_of(const std::vector<Timing>& list, std::uint64_t bytes) {
   const auto found = std::ranges::find(list, bytes, &Timing::bytes);
@@ -34,8 +39,10 @@ class Fitter {
     profile_.kind = classify(taken_).kind;
     promised();
     sends();
+    into_caller();
     bandwidths();
-    rates();
+    taking();
+    fit_rates(taken_, profile_);
     fit_node(taken_, profile_);
     latency();
     return std::move(profile_);
@@ -43,11 +50,6 @@ class Fitter {
 
  private:
   sim::Adapter& adapter() { return profile_.hardware.adapter; }
-  /// Both ends of whatever was measured took turns on one core: their times add up.
-  bool on_one_core() const {
-    const sim::Host& host = profile_.hardware.host;
-    return host.cores == 1 && host.nodes > 1;
-  }
 
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
@@ -59,6 +61,7 @@ class Fitter {
   void promised() {
     const sim::Adapter& said = taken_.identity.hardware.adapter;
     set(adapter().eager_bytes, said.eager_bytes, "adapter.eager_bytes", "of the protocol");
+    set(adapter().receiver_first, said.receiver_first, "adapter.receiver_first", "of the protocol");
     set(adapter().inline_bytes, said.inline_bytes, "adapter.inline_bytes", "what it allows");
     set(adapter().in_order_placement, said.in_order_placement, "adapter.in_order_placement",
         "what it promises");
@@ -83,12 +86,61 @@ class Fitter {
     }
   }
 
+  /// What a message into a program's memory costs more than one into the library's.
+  void into_caller() {
+    if (taken_.into_caller.size() < 2) return;
+    const Timing& small = taken_.into_caller.front();
+    const Timing& large = taken_.into_caller.back();
+    const auto small_ns = time_of(taken_.send_busy, small.bytes);
+    const auto large_ns = time_of(taken_.send_busy, large.bytes);
+    if (!small_ns || !large_ns) return;
+    const double bytes = static_cast<double>(large.bytes - small.bytes);
+    const double slope = (*large_ns - *small_ns) / bytes;
+    const double theirs = (large.ns - small.ns) / bytes;
+    double more_ns = small.ns - *small_ns;
+    if (pio_ && adapter().pio_bytes >= large.bytes && theirs > kTold * slope) {
+      set(adapter().into_caller_bytes_per_ns, 1 / theirs, "adapter.into_caller_bytes_per_ns");
+      more_ns -= (theirs - slope) * static_cast<double>(small.bytes);
+    }
+    if (more_ns > (kTold - 1) * *small_ns) {
+      set(adapter().into_caller_ns, more_ns, "adapter.into_caller_ns");
+    }
+  }
+
+  /// What bytes of a message take its receiver, where it does not go straight: the part of half a
+  /// round trip that grows with them, without the sender's.
+  void taking() {
+    // Of those that go one way: stored or fetched.
+    const std::uint64_t eager = adapter().eager_bytes, stored = adapter().pio_bytes;
+    const bool fetched = eager > 2 * stored;
+    const Timing* small = nullptr;
+    const Timing* large = nullptr;
+    for (const Timing& timing : taken_.latency) {
+      if (timing.bytes > eager || (timing.bytes > stored) != fetched) continue;
+      if (small == nullptr || timing.bytes < small->bytes) small = &timing;
+      if (large == nullptr || timing.bytes > large->bytes) large = &timing;
+    }
+    if (small == large) return;
+    const double slope = (large->ns - small->ns) / static_cast<double>(large->bytes - small->bytes);
+    const double rest = slope - 1 / rate_of(adapter(), large->bytes);
+    if (rest > kLeastTaking * slope) {
+      set(adapter().take_bytes_per_ns, 1 / rest, "adapter.take_bytes_per_ns");
+    }
+  }
+
   void bandwidths() {
     const auto rate = [](const StreamTiming& timing) { return timing.bytes_per_ns(); };
     const auto one_way = best_of_large(taken_, false);
     const auto two_way = best_of_large(taken_, true);
     if (!one_way.empty()) {
       const double most = rate(*std::ranges::max_element(one_way, {}, rate));
+      // Streams go into programs' memory: where that is what holds them, the adapter gives no less
+      // than a core stores elsewhere, and nobody has seen its end.
+      if (adapter().into_caller_bytes_per_ns > 0) {
+        set(adapter().bytes_per_ns, std::max(most, adapter().pio_bytes_per_ns),
+            "adapter.bytes_per_ns", "what a core stores");
+        return;
+      }
       set(adapter().bytes_per_ns, most, "adapter.bytes_per_ns");
       const double alone = rate(one_way.front());
       const bool fetched = adapter().pio_bytes < kLargest_bytes;
@@ -114,112 +166,12 @@ class Fitter {
     set(adapter().senders, senders, "adapter.senders", "two-way, large messages");
   }
 
-  /// Nanoseconds a message of all senders together; nullopt where it was not measured.
-  std::optional<double> gap(int senders, int receivers, std::uint64_t bytes) const {
-    for (const StreamTiming& timing : taken_.rates) {
-      const Stream& stream = timing.stream;
-      if (stream.senders != senders || stream.receivers != receivers) continue;
-      if (stream.bytes != bytes) continue;
-      return timing.ns / (static_cast<double>(stream.senders) * stream.messages);
-    }
-    return std::nullopt;
-  }
-
-  void rates() {
-    // How ranks share a core shows in streams, and hides what a message costs.
-    if (taken_.rates.empty() || on_one_core()) return;
-    int most = 1;
-    std::uint64_t small = UINT64_MAX, large = 0;
-    for (const StreamTiming& timing : taken_.rates) {
-      most = std::max(most, timing.stream.senders);
-      small = std::min(small, timing.stream.bytes);
-      large = std::max(large, timing.stream.bytes);
-    }
-    poll(most, small);
-    gaps(most, small);
-    if (large != small) gaps(most, large);
-  }
-
-  /// What more senders to one core cost it a message, where it is slower than they are.
-  double match(int most, std::uint64_t bytes) const {
-    const int half = (most + 1) / 2;
-    const auto all = gap(most, 1, bytes);
-    const auto some = gap(half, 1, bytes);
-    const auto apart = gap(half, half, bytes);
-    if (!all || !some || !apart || half == most) return 0;
-    if (*some < kTold * *apart || *all < kTold * *some) return 0;
-    return (*all - *some) * 2 / (most - half);
-  }
-
-  /// What a core spends on a message that it receives.
-  void poll(int most, std::uint64_t bytes) {
-    const auto all = gap(most, most, bytes);
-    const auto into_one = gap(most, 1, bytes);
-    const auto from_one = gap(1, most, bytes);
-    const double match_ns = match(most, bytes);
-    if (match_ns > 0) set(adapter().match_ns, match_ns, "adapter.match_ns");
-    if (adapter().poll_ns == 0 && into_one && all && *into_one > kTold * *all) {
-      set(adapter().poll_ns, *into_one - match_ns * (most - 1) / 2, "adapter.poll_ns",
-          "many senders to one core");
-    }
-    if (!pio_) return;
-    if (pio_->all) {
-      set(adapter().post_ns, std::max(0.0, pio_->stored_ns - adapter().poll_ns / 2),
-          "adapter.post_ns");
-    } else if (adapter().poll_ns == 0 && from_one && all &&
-               *from_one > kTold * *all * adapter().senders.at(most)) {
-      const double rest = *from_one - core_ns(bytes);
-      if (rest > 0) set(adapter().poll_ns, 2 * rest, "adapter.poll_ns", "what a sender polls");
-    }
-  }
-
-  /// What the adapter needs between messages, where it needs more than the cores.
-  void gaps(int most, std::uint64_t bytes) {
-    const auto one = gap(1, 1, bytes);
-    const auto all = gap(most, most, bytes);
-    const auto from_one = gap(1, most, bytes);
-    if (!one || !all) return;
-    const double size = static_cast<double>(bytes);
-    const bool fetched = bytes > adapter().pio_bytes;
-    const double cores_ns = std::max(core_ns(bytes), adapter().poll_ns);
-    const double rate = fetched && adapter().queue_bytes_per_ns > 0 ? adapter().queue_bytes_per_ns
-                                                                    : adapter().bytes_per_ns;
-    if (from_one && *one > kTold * std::max({*from_one, cores_ns, size / rate})) {
-      set(adapter().queue_gap_ns, *one, "adapter.queue_gap_ns");
-    }
-    const double others_ns = std::max({cores_ns, adapter().queue_gap_ns, size / rate}) / most;
-    const double crowd = adapter().senders.at(most);
-    const double wire_ns = size / (adapter().bytes_per_ns * crowd);
-    if (adapter().message_gap_ns == 0 && *all > kTold * std::max(others_ns, wire_ns)) {
-      set(adapter().message_gap_ns, *all * crowd, "adapter.message_gap_ns");
-    }
-  }
-
-  /// How long a message keeps its sending core, all in all.
-  double core_ns(std::uint64_t bytes) {
-    const bool stored = bytes <= adapter().pio_bytes;
-    return adapter().post_ns + adapter().poll_ns / 2 +
-           (stored ? static_cast<double>(bytes) / adapter().pio_bytes_per_ns : 0);
-  }
-
-  /// Half a round trip without latency_ns and dma_start_ns.
-  double way_ns(std::uint64_t bytes) {
-    const double size = static_cast<double>(bytes);
-    double rate = adapter().bytes_per_ns;
-    const bool stored = bytes <= adapter().pio_bytes;
-    if (stored) rate = std::min(rate, adapter().pio_bytes_per_ns);
-    if (!stored && adapter().queue_bytes_per_ns > 0) {
-      rate = std::min(rate, adapter().queue_bytes_per_ns);
-    }
-    return adapter().post_ns + size / rate + adapter().poll_ns;
-  }
-
   void latency() {
     const auto one = time_of(taken_.latency, 1);
     if (!one) return;
     // The start of a transfer is in it where the adapter fetches even this one.
-    if (on_one_core() && pio_) return latency_on_one_core(*one);
-    double wait_ns = std::max(0.0, *one - way_ns(1));
+    if (is_one_core(profile_.hardware.host) && pio_) return latency_on_one_core(*one);
+    double wait_ns = std::max(0.0, *one - way_ns(adapter(), 1));
     double start_ns = 0;
     const std::uint64_t eager = adapter().eager_bytes;
     const auto told = time_of(taken_.latency, eager);
@@ -227,9 +179,10 @@ class Fitter {
     const bool told_is_stored = eager <= adapter().pio_bytes;
     if (adapter().pio_bytes > 0) {
       start_ns = start_by_size(wait_ns);
-    } else if (told && asked && !told_is_stored) {
+    } else if (told && asked && !told_is_stored && !adapter().receiver_first) {
       // The question and its answer are two ways without data.
-      const double way = (*asked - *told - adapter().post_ns - adapter().poll_ns) / 2;
+      const double more_ns = *asked - *told + taking_ns(adapter(), eager);
+      const double way = (more_ns - adapter().post_ns - adapter().poll_ns) / 2;
       start_ns = std::max(0.0, wait_ns - way);
       wait_ns -= start_ns;
     }
@@ -239,7 +192,8 @@ class Fitter {
 
   /// The sender is done before the receiver is let in, so nothing is waited for.
   void latency_on_one_core(double one_ns) {
-    const double send_ns = pio_->all ? pio_->stored_ns + 1 / pio_->bytes_per_ns : core_ns(1);
+    const double send_ns =
+        pio_->all ? pio_->stored_ns + 1 / pio_->bytes_per_ns : core_ns(adapter(), 1);
     const double rest_ns = one_ns - send_ns - profile_.hardware.host.switch_ns;
     set(adapter().poll_ns, std::max(0.0, rest_ns), "adapter.poll_ns", "what a send leaves to do");
     if (pio_->all) {
@@ -256,7 +210,7 @@ class Fitter {
       if (timing.bytes <= adapter().pio_bytes || timing.bytes > adapter().eager_bytes) continue;
       if (!fetched || timing.bytes < fetched->bytes) fetched = timing;
     }
-    return fetched ? std::max(0.0, fetched->ns - way_ns(fetched->bytes) - wait_ns) : 0;
+    return fetched ? std::max(0.0, fetched->ns - way_ns(adapter(), fetched->bytes) - wait_ns) : 0;
   }
 
   const Measurements& taken_;

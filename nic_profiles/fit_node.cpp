@@ -23,6 +23,7 @@ class NodeFitter {
     signals_and_reductions();
     registrations();
     copies();
+    calls();
     if (const auto cache = find_cache(taken_.copies)) {
       set(node_.cache_bytes, cache->bytes, "node.cache_bytes");
     }
@@ -45,6 +46,22 @@ class NodeFitter {
     } else {
       set(node_.signal_ns, *taken_.signal_ns, "node.signal_ns");
     }
+    if (taken_.turn_ns && *taken_.turn_ns > 0) {
+      set(host.switch_ns, *taken_.turn_ns, "host.switch_ns", "a signal on one core");
+    }
+  }
+
+  /// A system call shows beside what starting a copy costs otherwise.
+  void calls() {
+    if (taken_.calls.size() < 2) return;
+    const Timing& small = taken_.calls.front();
+    const Timing& large = taken_.calls.back();
+    const double slope = (large.ns - small.ns) / static_cast<double>(large.bytes - small.bytes);
+    const double call_ns =
+        small.ns - slope * static_cast<double>(small.bytes) - node_.copy_start_ns;
+    if (slope <= 0 || call_ns < kTold * node_.copy_start_ns) return;
+    set(node_.call_ns, call_ns, "node.call_ns");
+    set(node_.call_bytes_per_ns, 1 / slope, "node.call_bytes_per_ns");
   }
 
   void signals_and_reductions() {

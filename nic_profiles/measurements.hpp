@@ -40,13 +40,16 @@ struct Measurements {
   bool complete = false;  ///< false: stopped before all was measured
 
   std::vector<Timing> latency;      ///< half a round trip
-  std::vector<Timing> send_busy;    ///< of the sending core
+  std::vector<Timing> send_busy;    ///< of the sending core, into the library's memory
+  std::vector<Timing> into_caller;  ///< likewise, into a program's
   std::vector<StreamTiming> rates;  ///< of small messages
   std::vector<StreamTiming> bandwidths;
   std::vector<CopyTiming> copies;
   std::vector<Timing> reductions;
   std::vector<Timing> registrations;
+  std::vector<Timing> calls;  ///< copies of what a neighbour has
   std::optional<double> signal_ns;
+  std::optional<double> turn_ns;  ///< a signal to a rank on the same core
 };
 
 }  // namespace weft::nic_profiles

@@ -36,6 +36,11 @@ constexpr double kLeast_bytes_per_ns = 1e-6;
 constexpr double kMost_bytes_per_ns = 1e6;
 constexpr double kMost_bytes = 1e15;
 
+constexpr std::string_view kAsked = "not said: a sender asks its receiver first";
+constexpr std::string_view kAlike = "not said: as into other memory";
+constexpr std::string_view kLoaded = "not said: copied as what a rank has itself";
+constexpr std::string_view kAlone = "not said: a core for each rank";
+
 constexpr Number kNumbers[] = {
     {"adapter", "post_ns", &adapter<&Adapter::post_ns>, 0, kMost_ns},
     {"adapter", "poll_ns", &adapter<&Adapter::poll_ns>, 0, kMost_ns},
@@ -55,6 +60,12 @@ constexpr Number kNumbers[] = {
     {"adapter", "senders", &adapter<&Adapter::senders>, 1e-3, 1e3},
     {"adapter", "latency_ns", &adapter<&Adapter::latency_ns>, 0, kMost_ns},
     {"adapter", "eager_bytes", &adapter<&Adapter::eager_bytes>, 0, kMost_bytes, true},
+    {"adapter", "receiver_first", &adapter<&Adapter::receiver_first>, 0, 0, false, kAsked},
+    {"adapter", "take_bytes_per_ns", &adapter<&Adapter::take_bytes_per_ns>, 0, kMost_bytes_per_ns,
+     false, "not said: no time"},
+    {"adapter", "into_caller_ns", &adapter<&Adapter::into_caller_ns>, 0, kMost_ns, false, kAlike},
+    {"adapter", "into_caller_bytes_per_ns", &adapter<&Adapter::into_caller_bytes_per_ns>, 0,
+     kMost_bytes_per_ns, false, kAlike},
     {"adapter", "inline_bytes", &adapter<&Adapter::inline_bytes>, 0, kMost_bytes},
     {"adapter", "in_order_placement", &adapter<&Adapter::in_order_placement>},
     {"adapter", "register_ns", &adapter<&Adapter::register_ns>, 0, kMost_ns},
@@ -71,14 +82,17 @@ constexpr Number kNumbers[] = {
     {"node", "signal_ns", &node<&Node::signal_ns>, 0, kMost_ns},
     {"node", "reduce_bytes_per_ns", &node<&Node::reduce_bytes_per_ns>, kLeast_bytes_per_ns,
      kMost_bytes_per_ns},
+    {"node", "call_ns", &node<&Node::call_ns>, 0, kMost_ns, false, kLoaded},
+    {"node", "call_bytes_per_ns", &node<&Node::call_bytes_per_ns>, 0, kMost_bytes_per_ns, false,
+     kLoaded},
     {"fabric", "hop_ns", &fabric<&Fabric::hop_ns>, 0, kMost_ns},
     {"fabric", "link_bytes_per_ns", &fabric<&Fabric::link_bytes_per_ns>, 0, kMost_bytes_per_ns},
     {"fabric", "nodes_per_leaf", &fabric<&Fabric::nodes_per_leaf>, 0, 1e6},
     {"fabric", "uplinks_per_leaf", &fabric<&Fabric::uplinks_per_leaf>, 0, 1e6},
     {"fabric", "buffer_bytes", &fabric<&Fabric::buffer_bytes>, 0, kMost_bytes},
-    {"host", "cores", &host<&Host::cores>, 0, 1e6},
-    {"host", "nodes", &host<&Host::nodes>, 1, 1e6},
-    {"host", "switch_ns", &host<&Host::switch_ns>, 0, kMost_ns},
+    {"host", "cores", &host<&Host::cores>, 0, 1e6, false, kAlone},
+    {"host", "nodes", &host<&Host::nodes>, 1, 1e6, false, kAlone},
+    {"host", "switch_ns", &host<&Host::switch_ns>, 0, kMost_ns, false, kAlone},
     {"", "rails", [](Hardware& hardware) -> int& { return hardware.rails; }, 1, 64},
 };
 

@@ -23,6 +23,8 @@ struct Number {
   double low = 0;  ///< the least and the most allowed; for a Scaling, of its totals
   double high = 0;
   bool all_sizes = false;  ///< whether "all" may stand for it
+  /// What it means that a profile leaves it out, as Hardware has it then; empty: none may.
+  std::string_view absent = {};
 
   std::string path() const;
 };

@@ -12,6 +12,9 @@ namespace weft::nic_profiles {
 namespace {
 
 constexpr std::uint64_t kSmall_bytes = 8;
+// Sizes at which all sends are measured; the larger stays in the cache of a core.
+constexpr std::uint64_t kFewBytes = 16;
+constexpr std::uint64_t kCachedBytes = 64 << 10;
 constexpr int kRateMessages = 512;                   // of all senders
 constexpr std::uint64_t kBandwidthBytes = 32 << 20;  // of a sender, of large messages
 constexpr int kMostBandwidthMessages = 64;
@@ -73,11 +76,18 @@ class Prober {
   }
 
   void send(std::uint64_t bytes) {
-    take(result_.send_busy, [&] { return Timing{bytes, target_.send_busy_ns(bytes)}; });
+    take(result_.send_busy, [&] {
+      return Timing{bytes, target_.send_busy_ns(bytes, Memory::librarys)};
+    });
   }
 
   void measure_sends() {
     for (const auto bytes : powers(1, kLargest_bytes, quick_ ? 4 : 2)) send(bytes);
+    for (const auto bytes : {kFewBytes, kCachedBytes}) {
+      take(result_.into_caller, [&] {
+        return Timing{bytes, target_.send_busy_ns(bytes, Memory::callers)};
+      });
+    }
     if (counting_) return;
     // Between the last size that is stored and the first that is not.
     for (;;) {
@@ -157,6 +167,16 @@ class Prober {
     std::vector<double> signals;
     if (target_.most_pairs() > 1) take(signals, [&] { return target_.signal_ns(); });
     if (!signals.empty()) result_.signal_ns = signals.front();
+    std::vector<double> turns;
+    // On a host of one core the two are one.
+    if (target_.most_pairs() > 1 && result_.identity.hardware.host.cores != 1) {
+      take(turns, [&] { return target_.turn_ns(); });
+    }
+    if (!turns.empty()) result_.turn_ns = turns.front();
+    for (const std::uint64_t bytes : {kSmall_bytes, kCachedBytes}) {
+      if (target_.most_pairs() == 1) break;
+      take(result_.calls, [&] { return Timing{bytes, target_.call_ns(bytes)}; });
+    }
     for (const std::uint64_t bytes : {kCopyBytes / 4, kCopyBytes}) {
       take(result_.reductions, [&] { return Timing{bytes, target_.reduce_ns(bytes)}; });
     }

@@ -174,4 +174,23 @@ Exercise reduction(std::uint64_t bytes, bool timed) {
   return {Machine::uniform(1, 1), plan_of_rank, -1};
 }
 
+Exercise call(std::uint64_t bytes, bool timed) {
+  const auto plan_of_rank = [=](int rank) {
+    Builder builder(rank, 2, bytes, bytes);
+    const OpId written =
+        builder.copy(whole(Space::output, rank, bytes), whole(Space::input, rank, bytes));
+    if (rank == 1) {
+      builder.signal(0, written);
+      builder.wait(0);
+      return play(builder);
+    }
+    OpId last = builder.wait(1, written);
+    if (timed)
+      last = builder.copy(whole(Space::output, 0, bytes), whole(Space::input, 1, bytes), last);
+    builder.signal(1, last);
+    return play(builder);
+  };
+  return {Machine::uniform(1, 2), plan_of_rank, 0};
+}
+
 }  // namespace weft::nic_profiles

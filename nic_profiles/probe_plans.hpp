@@ -28,5 +28,7 @@ Exercise copy(const Copy& copy, bool timed);
 /// `rounds` signals there and back.
 Exercise signals(int rounds);
 Exercise reduction(std::uint64_t bytes, bool timed);
+/// A copy of a neighbour's input.
+Exercise call(std::uint64_t bytes, bool timed);
 
 }  // namespace weft::nic_profiles

@@ -39,6 +39,12 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
+/// Whose memory a message goes into.
+enum class Memory : std::uint8_t {
+  librarys,  ///< what the library sets up for messages
+  callers,   ///< what a program has of its own
+};
+
 /// Two nodes with ranks on both, that take times. Each answer is one steady-state time in
 /// nanoseconds: a target on real hardware repeats and takes a median. All methods throw Error when
 /// the adapter fails.
@@ -50,8 +56,8 @@ class ProbeTarget {
   virtual ~ProbeTarget() = default;
 
   /// The profile's name, description, device and what the device promises of itself: inline_bytes,
-  /// in_order_placement, eager_bytes of the protocol on it; and its hosts' cores, and whether both
-  /// nodes stand on one. The rest of `hardware` is not looked at.
+  /// in_order_placement, eager_bytes and receiver_first of the protocol on it; and its hosts'
+  /// cores, and whether both nodes stand on one. The rest of `hardware` is not looked at.
   virtual Profile identity() const = 0;
   /// For the `source` of numbers: "probed on mlx5_0", "probed on the simulated qle7140".
   virtual std::string source() const = 0;
@@ -66,11 +72,16 @@ class ProbeTarget {
   virtual double steady_ns(const Stream& stream) = 0;
   /// How long a send keeps its core, while the adapter is idle. Of a write to where the receiver
   /// has said before: no rendezvous.
-  virtual double send_busy_ns(std::uint64_t bytes) = 0;
+  virtual double send_busy_ns(std::uint64_t bytes, Memory into) = 0;
   /// From the start to the end of the last core's copy.
   virtual double copy_ns(const Copy& copy) = 0;
   /// From a signal to the end of the wait of another rank of the node. With two pairs or more.
   virtual double signal_ns() = 0;
+  /// The same where both share a core.
+  virtual double turn_ns() = 0;
+  /// A copy of what a neighbour has in memory of its own, written lately; 0: no rank may. With two
+  /// pairs or more.
+  virtual double call_ns(std::uint64_t bytes) = 0;
   /// One core, both operands written lately.
   virtual double reduce_ns(std::uint64_t bytes) = 0;
   /// Registers memory of `bytes` that never was.

@@ -154,22 +154,26 @@ Json write_value(const Number& number, const sim::Hardware& hardware) {
   return std::visit(write, number.place);
 }
 
-// May be left out: most adapters' numbers say nothing of who shares cores.
-constexpr std::string_view kOptionalSection = "host";
-
 void read_numbers(const Value& root, Profile& profile) {
-  const bool says_host = root.json.contains(kOptionalSection);
   for (const std::string_view section : {"adapter", "node", "fabric", "host"}) {
-    if (section == kOptionalSection && !says_host) continue;
     std::vector<std::string_view> keys;
+    bool may_be_absent = true;
     for (const Number& number : numbers()) {
-      if (number.section == section) keys.push_back(number.key);
+      if (number.section != section) continue;
+      keys.push_back(number.key);
+      may_be_absent &= !number.absent.empty();
     }
-    root.at(section).require_keys(keys);
+    if (root.json.contains(section) || !may_be_absent) root.at(section).require_keys(keys);
   }
+  // Where nothing in a section must be there, it is there as a whole or not at all.
+  const auto says = [&](const Number& number) {
+    const auto section = root.json.find(number.section);
+    if (section == root.json.end()) return false;
+    return number.section == "host" || section->contains(number.key);
+  };
   for (const Number& number : numbers()) {
-    if (number.section == kOptionalSection && !says_host) {
-      profile.sources[number.path()] = "not said: a core for each rank";
+    if (!number.absent.empty() && !says(number)) {
+      profile.sources[number.path()] = number.absent;
       continue;
     }
     const Value section = number.section.empty() ? root : root.at(number.section);

@@ -106,12 +106,15 @@ std::string to_json(const Report& report) {
   Json& measured = json["measurements"];
   measured["latency"] = timings(taken.latency);
   measured["send_busy"] = timings(taken.send_busy);
+  measured["into_caller"] = timings(taken.into_caller);
   measured["rates"] = timings(taken.rates);
   measured["bandwidths"] = timings(taken.bandwidths);
   measured["copies"] = timings(taken.copies);
   measured["reductions"] = timings(taken.reductions);
   measured["registrations"] = timings(taken.registrations);
+  measured["calls"] = timings(taken.calls);
   measured["signal_ns"] = taken.signal_ns ? Json(*taken.signal_ns) : Json();
+  measured["turn_ns"] = taken.turn_ns ? Json(*taken.turn_ns) : Json();
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

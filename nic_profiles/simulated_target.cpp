@@ -26,6 +26,7 @@ Profile SimulatedTarget::identity() const {
   profile.hardware.adapter.eager_bytes = profile_.hardware.adapter.eager_bytes;
   profile.hardware.adapter.inline_bytes = profile_.hardware.adapter.inline_bytes;
   profile.hardware.adapter.in_order_placement = profile_.hardware.adapter.in_order_placement;
+  profile.hardware.adapter.receiver_first = profile_.hardware.adapter.receiver_first;
   profile.hardware.host.cores = profile_.hardware.host.cores;
   profile.hardware.host.nodes = profile_.hardware.host.nodes;
   return profile;
@@ -56,9 +57,18 @@ double SimulatedTarget::steady_ns(const Stream& stream) {
   return std::max(0.0, time_ns(nic_profiles::stream(twice)) - once_ns);
 }
 
-double SimulatedTarget::send_busy_ns(std::uint64_t bytes) {
+/// Into other memory than the library's nothing goes but straight: then the receiver has told
+/// before where, and the word behind the message is none of it.
+double SimulatedTarget::send_busy_ns(std::uint64_t bytes, Memory into) {
   sim::Hardware hardware = profile_.hardware;
-  hardware.adapter.eager_bytes = sim::Adapter::kAllSizes;
+  sim::Adapter& adapter = hardware.adapter;
+  adapter.eager_bytes = sim::Adapter::kAllSizes;
+  if (into == Memory::callers) {
+    adapter.post_ns += adapter.into_caller_ns;
+    if (adapter.into_caller_bytes_per_ns > 0) {
+      adapter.pio_bytes_per_ns = adapter.into_caller_bytes_per_ns;
+    }
+  }
   return time_ns(send_and_tell(bytes, true), hardware) -
          time_ns(send_and_tell(bytes, false), hardware);
 }
@@ -69,6 +79,17 @@ double SimulatedTarget::copy_ns(const Copy& copy) {
 
 double SimulatedTarget::signal_ns() {
   return time_ns(signals(kRounds)) / (2 * kRounds);
+}
+
+double SimulatedTarget::turn_ns() {
+  sim::Hardware hardware = profile_.hardware;
+  hardware.host.cores = hardware.host.nodes = 1;
+  hardware.node.signal_ns = 0;  // it is in the cache of both
+  return time_ns(signals(kRounds), hardware) / (2 * kRounds);
+}
+
+double SimulatedTarget::call_ns(std::uint64_t bytes) {
+  return time_ns(call(bytes, true)) - time_ns(call(bytes, false));
 }
 
 double SimulatedTarget::reduce_ns(std::uint64_t bytes) {

@@ -16,9 +16,11 @@ class SimulatedTarget final : public ProbeTarget {
   std::uint64_t most_touched_bytes() const override;
   double latency_ns(std::uint64_t bytes) override;
   double steady_ns(const Stream& stream) override;
-  double send_busy_ns(std::uint64_t bytes) override;
+  double send_busy_ns(std::uint64_t bytes, Memory into) override;
   double copy_ns(const Copy& copy) override;
   double signal_ns() override;
+  double turn_ns() override;
+  double call_ns(std::uint64_t bytes) override;
   double reduce_ns(std::uint64_t bytes) override;
   /// No plan registers memory: the profile's own numbers.
   double register_ns(std::uint64_t bytes) override;

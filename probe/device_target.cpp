@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "engine/waiting.hpp"
 #include "probe/exercises.hpp"
+#include "probe/on_core.hpp"
 
 namespace weft::probe {
 
@@ -67,6 +68,8 @@ std::array<int, 2> active_ranks(const Task& task) {
       return {task.copy.cores,
               task.copy.origin == nic_profiles::Origin::fresh ? task.copy.cores : 0};
     case Task::Kind::signal:
+    case Task::Kind::turn:
+    case Task::Kind::call:
       return {2, 0};
     default:
       return {1, 1};
@@ -78,6 +81,7 @@ std::vector<std::vector<double>> run(Station& station, const Task& task) {
   const auto all = together(station.bootstrap(), [&] {
     try {
       station.set_active(active_ranks(task));
+      const OnCore bound(station.allowed(), station.own_core());
       const auto times = perform(station, task);
       return bytes_of(times.data(), times.size());
     } catch (const std::exception& error) {
@@ -129,6 +133,7 @@ nic_profiles::Profile DeviceTarget::identity() const {
   }
   const verbs::RcWire& wire = station_.to(0).wire;
   profile.hardware.adapter.eager_bytes = station_.eager_bytes();
+  profile.hardware.adapter.receiver_first = true;
   profile.hardware.adapter.inline_bytes = wire.inline_bytes();
   profile.hardware.adapter.in_order_placement = !wire.is_immediate();
   profile.hardware.host.cores = station_.cores();
@@ -221,8 +226,8 @@ double DeviceTarget::latency_ns(std::uint64_t bytes) {
   return median({.kind = Task::Kind::latency, .bytes = bytes});
 }
 
-double DeviceTarget::send_busy_ns(std::uint64_t bytes) {
-  return median({.kind = Task::Kind::send_busy, .bytes = bytes});
+double DeviceTarget::send_busy_ns(std::uint64_t bytes, nic_profiles::Memory into) {
+  return median({.kind = Task::Kind::send_busy, .bytes = bytes, .into = into});
 }
 
 double DeviceTarget::copy_ns(const Copy& copy) {
@@ -231,6 +236,14 @@ double DeviceTarget::copy_ns(const Copy& copy) {
 
 double DeviceTarget::signal_ns() {
   return median({.kind = Task::Kind::signal});
+}
+
+double DeviceTarget::turn_ns() {
+  return median({.kind = Task::Kind::turn});
+}
+
+double DeviceTarget::call_ns(std::uint64_t bytes) {
+  return median({.kind = Task::Kind::call, .bytes = bytes});
 }
 
 double DeviceTarget::reduce_ns(std::uint64_t bytes) {

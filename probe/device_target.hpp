@@ -28,9 +28,11 @@ class DeviceTarget final : public nic_profiles::ProbeTarget {
   std::uint64_t most_touched_bytes() const override { return station_.field_bytes(); }
   double latency_ns(std::uint64_t bytes) override;
   double steady_ns(const nic_profiles::Stream& stream) override;
-  double send_busy_ns(std::uint64_t bytes) override;
+  double send_busy_ns(std::uint64_t bytes, nic_profiles::Memory into) override;
   double copy_ns(const nic_profiles::Copy& copy) override;
   double signal_ns() override;
+  double turn_ns() override;
+  double call_ns(std::uint64_t bytes) override;
   double reduce_ns(std::uint64_t bytes) override;
   double register_ns(std::uint64_t bytes) override;
 

@@ -14,6 +14,10 @@ namespace weft::probe {
 /// done between; those that it sends count, too. Throws when it cannot be finished.
 std::vector<double> perform(Station& station, const Task& task);
 
+/// Where the bytes of a round begin in memory of kLargest_bytes, so that they are not those of the
+/// round before.
+std::uint64_t part(int round, std::uint64_t bytes);
+
 /// How long it takes to look at the clock.
 double clock_ns();
 
@@ -23,6 +27,8 @@ std::vector<double> send_busy(Station& station, const Task& task);
 std::vector<double> stream(Station& station, const nic_profiles::Stream& stream);
 std::vector<double> copy(Station& station, const Task& task);
 std::vector<double> signal(Station& station, const Task& task);
+std::vector<double> turn(Station& station, const Task& task);
+std::vector<double> call(Station& station, const Task& task);
 std::vector<double> reduce(Station& station, const Task& task);
 std::vector<double> registration(Station& station, const Task& task);
 

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstring>
 
+#include "base/cast.hpp"
 #include "base/error.hpp"
 #include "engine/copy.hpp"
 #include "engine/reduce.hpp"
 #include "engine/waiting.hpp"
 #include "probe/exercises.hpp"
+#include "probe/on_core.hpp"
 
 namespace weft::probe {
 
@@ -20,6 +22,7 @@ using nic_profiles::Origin;
 namespace {
 
 constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kPage = 4096;
 
 /// A core copies every other block of what lies in `extent()` bytes.
 struct Shape {
@@ -118,6 +121,12 @@ class Copier {
 
 }  // namespace
 
+std::uint64_t part(int round, std::uint64_t bytes) {
+  const std::uint64_t length = round_up(std::max<std::uint64_t>(bytes, 1), kPage);
+  const std::uint64_t parts = nic_profiles::kLargest_bytes / length;
+  return static_cast<std::uint64_t>(round) % parts * length;
+}
+
 double clock_ns() {
   std::array<std::int64_t, 101> times{};
   for (std::int64_t& time : times) {
@@ -149,6 +158,35 @@ std::vector<double> signal(Station& station, const Task& task) {
     station.await_signal(1);
     times.push_back(static_cast<double>(now_ns() - begin) / 2);
   }
+  return times;
+}
+
+std::vector<double> turn(Station& station, const Task& task) {
+  if (station.node() != 0 || station.place() > 1) return {};
+  const OnCore shared(station.allowed(), 0);
+  station.share_core();
+  return signal(station, task);
+}
+
+/// Of what the neighbour has in ordinary memory, as programs have.
+std::vector<double> call(Station& station, const Task& task) {
+  if (station.node() != 0 || station.place() > 1) return {};
+  if (station.place() == 1) {
+    std::memset(station.in(), 3, nic_profiles::kLargest_bytes);
+    station.show();
+    station.signal(0);
+    station.await_signal(0);
+    return {};
+  }
+  station.await_signal(1);
+  const double look_ns = clock_ns();
+  std::vector<double> times;
+  for (int round = 0; round < task.repeats; ++round) {
+    const std::int64_t begin = now_ns();
+    const bool allowed = station.look(1, part(round, task.bytes), task.bytes);
+    times.push_back(allowed ? since(begin, look_ns) : 0);
+  }
+  station.signal(1);
   return times;
 }
 
@@ -203,6 +241,10 @@ std::vector<double> perform(Station& station, const Task& task) {
       return copy(station, task);
     case Task::Kind::signal:
       return signal(station, task);
+    case Task::Kind::turn:
+      return turn(station, task);
+    case Task::Kind::call:
+      return call(station, task);
     case Task::Kind::reduce:
       return reduce(station, task);
     case Task::Kind::registration:

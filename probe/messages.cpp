@@ -30,16 +30,21 @@ std::vector<double> latency(Station& station, const Task& task) {
   return times;
 }
 
-/// Of a write to memory that the receiver has told before, with none under way.
+/// Of a write to memory that the receiver has told before, with none under way. Into a program's
+/// each goes elsewhere, as between two collectives it has touched other memory.
 std::vector<double> send_busy(Station& station, const Task& task) {
   if (!station.is_at(0, 0)) return {};
   Connection& peer = station.to(0);
   const double look_ns = clock_ns();
   std::vector<double> times;
   for (int round = 0; round < task.repeats; ++round) {
+    const bool callers = task.into == nic_profiles::Memory::callers;
+    const std::uint64_t at = callers ? part(round, task.bytes) : 0;
+    const std::uint64_t there = callers ? peer.inbox + at : peer.shared;
+    const verbs::RemoteKeys& keys = callers ? peer.keys : peer.shared_keys;
     const std::int64_t begin = now_ns();
     verbs::Status status =
-        peer.wire.put(peer.inbox, peer.keys, station.out(), station.key(), task.bytes);
+        peer.wire.put(there, keys, station.out() + at, station.key(), task.bytes);
     const std::int64_t end = now_ns();
     station.wait_until([&] {
       Station::progress(peer);

@@ -70,6 +70,12 @@ void Station::await_signal(int place) {
   wait_until([&] { return node_->signals_from(place) >= heard_[place]; });
 }
 
+bool Station::look(int place, std::uint64_t offset, std::uint64_t bytes) {
+  auto* const theirs = reinterpret_cast<std::byte*>(node_->input_of(place, 1)) + offset;
+  return engine::read_from(node_->process_of(place), layout(target() + offset, bytes),
+                           {theirs, bytes, 1, bytes, 0});
+}
+
 void Station::meet(int count) {
   if (count == 1 || place_ >= count) return;
   if (place_ != 0) {
@@ -83,6 +89,9 @@ void Station::meet(int count) {
 void Station::set_active(const std::array<int, 2>& ranks) {
   const int here = one_machine_ ? ranks[0] + ranks[1] : ranks[node_number_];
   patience_ = here <= cores_ ? kSpinTurns : 0;
+  const bool busy = place_ < ranks[node_number_] && here <= CPU_COUNT(&allowed_);
+  const int before = one_machine_ && node_number_ == 1 ? ranks[0] : 0;
+  own_core_ = busy ? before + place_ : -1;
 }
 
 /// Linux lets a process that has run less than the others go on in spite of its yields, so where

@@ -1,6 +1,8 @@
 // What one rank of a probe measures with: connections to the other node, memory, neighbours.
 #pragma once
 
+#include <sched.h>
+
 #include <array>
 #include <memory>
 #include <string>
@@ -23,6 +25,8 @@ struct Connection {
   verbs::Channel channel;
   std::uint64_t inbox = 0;  // where its rank's Station::in() lies
   verbs::RemoteKeys keys{};
+  std::uint64_t shared = 0;  // where memory of its library lies, as large
+  verbs::RemoteKeys shared_keys{};
 
   Connection(verbs::Endpoint& endpoint, std::uint64_t eager_bytes)
       : wire(endpoint), channel(wire, eager_bytes) {}
@@ -74,6 +78,11 @@ class Station {
 
   /// So many ranks of each node are busy now: whether waiting may burn a core.
   void set_active(const std::array<int, 2>& ranks);
+  /// Two ranks are, on one core.
+  void share_core() { patience_ = 0; }
+  /// Which of allowed() this rank may have for itself while it is busy; -1: none, or it is not.
+  int own_core() const { return own_core_; }
+  const cpu_set_t& allowed() const { return allowed_; }
 
   /// Returns once `ready()` holds, which moves on what it waits for. Throws when a rank is gone or
   /// has given up, or nothing happens for WEFT_TIMEOUT (where there is none, half a minute).
@@ -95,6 +104,10 @@ class Station {
   /// To a neighbour, and from one.
   void signal(int place) { node_->signal(place); }
   void await_signal(int place);
+  /// Lets neighbours look() at in().
+  void show() { node_->enter(1, in(), in()); }
+  /// Copies what a neighbour shows at an offset to target(), by a system call; false: it may not.
+  bool look(int place, std::uint64_t offset, std::uint64_t bytes);
   /// The ranks of this node at places below `count` have come here.
   void meet(int count);
 
@@ -120,6 +133,8 @@ class Station {
   int ranks_here_ = 1;
   int cores_ = 1;
   bool one_machine_ = false;
+  cpu_set_t allowed_{};
+  int own_core_ = -1;
   std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of a wait for anything
   int patience_ = 0;  // turns of a wait before the core is given away; 0: there are too few
   std::uint64_t eager_bytes_ = 0;
@@ -131,6 +146,8 @@ class Station {
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::vector<std::byte> memory_;
   verbs::Registration registration_;
+  engine::Segment shared_;
+  verbs::Registration shared_registration_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by place on the other node
   Mapping field_;
   std::uint64_t used_bytes_ = 0;  // of the field, since its beginning

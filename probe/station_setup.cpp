@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "comm/settings.hpp"
 #include "hierarchy/detect.hpp"
+#include "probe/on_core.hpp"
 #include "probe/station.hpp"
 
 namespace weft::probe {
@@ -58,6 +59,8 @@ std::vector<std::string> split(std::string_view all) {
 struct Introduction {
   std::uint64_t inbox = 0;
   verbs::RemoteKeys keys{};
+  std::uint64_t shared = 0;
+  verbs::RemoteKeys shared_keys{};
   std::uint64_t eager_bytes = 0;
 };
 
@@ -76,6 +79,7 @@ void Station::find_place() {
     return hierarchy::host_identity();
   });
   count_cores();
+  allowed_ = allowed_cores();
   settings_ = settings.port;
   eager_bytes_ = settings.eager_bytes;
   if (settings.timeout_ns != 0) timeout_ns_ = settings.timeout_ns;
@@ -135,6 +139,8 @@ void Station::open_device() {
     // it than what processes share.
     memory_.assign(3 * nic_profiles::kLargest_bytes, std::byte{1});
     registration_ = endpoint_->register_memory(memory_.data(), memory_.size());
+    shared_ = engine::Segment::create("weft-probe", nic_profiles::kLargest_bytes);
+    shared_registration_ = endpoint_->register_memory(shared_.data(), shared_.size());
     return "";
   });
 }
@@ -144,6 +150,8 @@ void Station::connect() {
     Introduction mine;
     mine.inbox = reinterpret_cast<std::uint64_t>(in());
     mine.keys = endpoint_->region(registration_.rkey()).rkeys;
+    mine.shared = reinterpret_cast<std::uint64_t>(shared_.data());
+    mine.shared_keys = endpoint_->region(shared_registration_.rkey()).rkeys;
     mine.eager_bytes = eager_bytes_;
     std::vector<std::string> texts{{reinterpret_cast<const char*>(&mine), sizeof mine}};
     connections_.resize(static_cast<std::size_t>(pairs_));
@@ -168,6 +176,8 @@ void Station::connect() {
       Connection& connection = *connections_[other];
       connection.inbox = theirs.inbox;
       connection.keys = theirs.keys;
+      connection.shared = theirs.shared;
+      connection.shared_keys = theirs.shared_keys;
       connection.wire.connect(texts[static_cast<std::size_t>(place_) + 1]);
     }
     return "";

@@ -17,12 +17,15 @@ struct Task {
     stream,
     copy,
     signal,
+    turn,
+    call,
     reduce,
     registration,
   };
 
   Kind kind = Kind::end;
   std::uint64_t bytes = 0;
+  nic_profiles::Memory into = nic_profiles::Memory::librarys;
   nic_profiles::Stream stream = {};
   nic_profiles::Copy copy = {};
   int repeats = 1;  ///< a stream is run once

@@ -53,10 +53,19 @@ inline rc::Gen<Profile> any_adapter() {
       a.senders.points = {{1, 1.0}, {4, (1 + lost) / 2}, {8, lost}};
     }
     if (onload) a.dma_start_ns = a.queue_gap_ns = 0;
+    a.receiver_first = *rc::gen::arbitrary<bool>();
+    const auto sometimes = [](double low, double high) {
+      return *rc::gen::arbitrary<bool>() ? any_between(low, high) : 0;
+    };
+    a.take_bytes_per_ns = (onload ? a.pio_bytes_per_ns : a.bytes_per_ns) * sometimes(0.3, 4);
+    a.into_caller_ns = sometimes(100, 5000);
+    a.into_caller_bytes_per_ns = onload ? a.pio_bytes_per_ns * sometimes(0.2, 0.8) : 0;
+    n.call_ns = sometimes(500, 5000);
     // Where it hides behind half of the senders it passes for polling.
     const double sender_ns = a.post_ns + a.poll_ns / 2 + 8 / a.pio_bytes_per_ns;
     const double hidden_ns = std::max({a.message_gap_ns, sender_ns / 4, 8 / a.bytes_per_ns});
-    a.match_ns = onload && a.poll_ns > 1.3 * hidden_ns ? a.poll_ns * any_between(0.06, 0.3) : 0;
+    const double taken_ns = a.poll_ns + (a.take_bytes_per_ns > 0 ? 8 / a.take_bytes_per_ns : 0);
+    a.match_ns = onload && a.poll_ns > 1.3 * hidden_ns ? taken_ns * any_between(0.06, 0.3) : 0;
     n.copy_start_ns = any_between(10, 200);
     n.memory_bytes_per_ns = any_between(0.3, 12);
     // Cores that store from memory no faster than they read it tell of the memory alone.
@@ -67,8 +76,10 @@ inline rc::Gen<Profile> any_adapter() {
     n.fresh_bytes_per_ns = n.memory_bytes_per_ns * any_between(0.5, 1.5);
     n.total_bytes_per_ns = std::max(n.memory_bytes_per_ns * any_between(2, 16), 5 * a.bytes_per_ns);
     n.cache_bytes = static_cast<std::uint64_t>(any_between(1 << 20, 400 << 20));
+    if (n.call_ns > 0) n.call_bytes_per_ns = n.cached_bytes_per_ns * any_between(0.2, 0.9);
     n.signal_ns = any_between(50, 1000);
     n.reduce_bytes_per_ns = n.cached_bytes_per_ns * any_between(0.2, 0.9);
+    profile.hardware.host.switch_ns = sometimes(500, 5000);
     profile.hardware.fabric.hop_ns = any_between(10, 500);
     return profile;
   });

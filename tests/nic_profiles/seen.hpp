@@ -44,8 +44,24 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   const double stored_rate = std::min(a.pio_bytes_per_ns, a.bytes_per_ns);
   const double stored_ns = static_cast<double>(a.pio_bytes) / stored_rate + a.poll_ns / 2;
   const bool stores_visibly = all_stored || (stores && stored_ns > 0.05 * kHides * a.post_ns);
-  add("bytes_per_ns", [](const auto& h) { return h.adapter.bytes_per_ns; });
-  add("both_ways_bytes_per_ns", both_ways);
+  if (a.into_caller_bytes_per_ns > 0) {
+    // The streams that would show how fast it is go no faster.
+    add("into_caller_bytes_per_ns",
+        [](const auto& h) { return h.adapter.into_caller_bytes_per_ns; });
+  } else {
+    add("bytes_per_ns", [](const auto& h) { return h.adapter.bytes_per_ns; });
+    add("both_ways_bytes_per_ns", both_ways);
+  }
+  double alone_rate = all_stored ? stored_rate : a.bytes_per_ns;
+  if (!all_stored && a.queue_bytes_per_ns > 0) {
+    alone_rate = std::min(alone_rate, a.queue_bytes_per_ns);
+  }
+  if (a.take_bytes_per_ns > 0 && alone_rate / a.take_bytes_per_ns > 0.15) {
+    add("take_bytes_per_ns", [](const auto& h) { return h.adapter.take_bytes_per_ns; });
+  }
+  if (a.into_caller_ns > 0.05 * (a.post_ns + a.poll_ns / 2)) {
+    add("into_caller_ns", [](const auto& h) { return h.adapter.into_caller_ns; });
+  }
   if (stores_visibly) {
     add("pio_bytes", [](const auto& h) { return static_cast<double>(h.adapter.pio_bytes); });
     add("pio_bytes_per_ns",
@@ -62,12 +78,14 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   const double crowd = a.senders.at(cores);
   // Cores of either side, and connections, work side by side; the adapter does not.
   const double core_ns = sending_ns + (stores ? 8 / stored_rate : 0);
-  const double slowest_ns = std::max({core_ns, a.poll_ns, a.queue_gap_ns});
+  const double byte_ns = a.take_bytes_per_ns > 0 ? 1 / a.take_bytes_per_ns : 0;
+  const double taken_ns = a.poll_ns + 8 * byte_ns;
+  const double slowest_ns = std::max({core_ns, taken_ns, a.queue_gap_ns});
   const double gap_ns = a.message_gap_ns / crowd;
   if (gap_ns > kHides * std::max(slowest_ns / cores, 8 / (a.bytes_per_ns * crowd))) {
     add("message_gap_ns", [](const auto& h) { return h.adapter.message_gap_ns; });
   }
-  if (a.queue_gap_ns > kHides * std::max({core_ns, a.poll_ns, a.message_gap_ns})) {
+  if (a.queue_gap_ns > kHides * std::max({core_ns, taken_ns, a.message_gap_ns})) {
     add("queue_gap_ns", [](const auto& h) { return h.adapter.queue_gap_ns; });
   }
   const auto way = [](const sim::Hardware& h) { return h.adapter.latency_ns + h.fabric.hop_ns; };
@@ -82,7 +100,7 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   const int half = cores / 2;
   const bool receiver_shows =
       a.poll_ns > kHides * std::max({gap_ns, slowest_ns / half, 8 / (a.bytes_per_ns * crowd)});
-  if (receiver_shows && a.match_ns * (cores - half) / 2 > 0.1 * a.poll_ns) {
+  if (receiver_shows && a.match_ns * (cores - half) / 2 > 0.1 * taken_ns) {
     add("match_ns", [](const auto& h) { return h.adapter.match_ns; });
   }
   if (poll_shows || !all_stored) add("post_ns", [](const auto& h) { return h.adapter.post_ns; });
@@ -94,11 +112,14 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
         [=](const auto& h) { return way(h) + h.adapter.poll_ns / 2; });
   } else if (poll_shows) {
     add("poll_ns", poll);
-    const bool start_shows = (stores_visibly && !all_stored && a.pio_bytes < a.eager_bytes) ||
-                             (!stores && a.eager_bytes > 0 && a.eager_bytes < (4U << 20));
+    // A receiver that has its word first is not asked, which would take two ways.
+    const bool asks = !a.receiver_first && a.eager_bytes > 0 && a.eager_bytes < (4U << 20);
+    const bool start_shows =
+        (stores_visibly && !all_stored && a.pio_bytes < a.eager_bytes) || (!stores && asks);
     if (start_shows) {
       // It is what is left of the time of the first size that is fetched.
-      if (a.dma_start_ns > 0.2 * static_cast<double>(a.pio_bytes) / a.bytes_per_ns)
+      const double stored = static_cast<double>(a.pio_bytes);
+      if (a.dma_start_ns > 0.2 * stored * (1 / a.bytes_per_ns + byte_ns))
         add("dma_start_ns", [](const auto& h) { return h.adapter.dma_start_ns; });
       add("latency_ns and hop_ns", way);
     } else {
@@ -125,6 +146,13 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   if (n.cache_bytes >= (64U << 10) &&
       n.cached_bytes_per_ns > 1.1 * kHides * n.memory_bytes_per_ns) {
     add("cache_bytes", [](const auto& h) { return static_cast<double>(h.node.cache_bytes); });
+  }
+  if (n.call_ns > 0) {
+    add("call_ns", [](const auto& h) { return h.node.call_ns; });
+    add("call_bytes_per_ns", [](const auto& h) { return h.node.call_bytes_per_ns; });
+  }
+  if (fed.host.switch_ns > 0) {
+    add("switch_ns", [](const auto& h) { return h.host.switch_ns; });
   }
   add("signal_ns", [](const auto& h) { return h.node.signal_ns; });
   add("reduce_bytes_per_ns", [](const auto& h) {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/fit.hpp"
@@ -34,12 +35,21 @@ TEST_F(Device, GivesTimesThatFitTogether) {
     ASSERT_EQ(target.most_pairs(), 2);
     EXPECT_GT(target.latency_ns(1), 0);
     EXPECT_GT(target.latency_ns(4 << 20), target.latency_ns(1));
-    EXPECT_GT(target.send_busy_ns(4 << 20), target.send_busy_ns(1));
+    for (const auto into : {nic_profiles::Memory::librarys, nic_profiles::Memory::callers}) {
+      EXPECT_GT(target.send_busy_ns(4 << 20, into), target.send_busy_ns(1, into));
+    }
     EXPECT_GT(target.signal_ns(), 0);
+    cpu_set_t before, after;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+    EXPECT_GT(target.turn_ns(), 0);
+    ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+    EXPECT_GT(target.call_ns(1 << 20), target.call_ns(1));
     EXPECT_GT(target.reduce_ns(1 << 20), target.reduce_ns(1 << 10));
     EXPECT_GT(target.register_ns(4096), 0);
     const nic_profiles::Profile found = target.identity();
     EXPECT_EQ(found.hardware.adapter.eager_bytes, 8192U);
+    EXPECT_TRUE(found.hardware.adapter.receiver_first);
     EXPECT_TRUE(found.hardware.adapter.in_order_placement);
     EXPECT_EQ(nic_profiles::find(found.device.vendor, found.device.parts.at(0)), "soft");
     EXPECT_EQ(found.hardware.host.cores, hierarchy::usable_cores());
