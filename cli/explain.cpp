@@ -9,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/scenario.hpp"
+#include "sim/processors.hpp"
 #include "tune/choice.hpp"
 #include "tune/decision_table.hpp"
 
@@ -48,7 +49,9 @@ class Explanation {
   explicit Explanation(const Options& options)
       : options_(options),
         scenario_(options.scenario),
-        facts_{scenario_.machine(), direct_of(options), options.deterministic} {}
+        facts_{
+            scenario_.machine(), direct_of(options), options.deterministic,
+            sim::Processors(scenario_.machine(), scenario_.profile().hardware.host).are_shared()} {}
 
   void run() {
     const std::vector<std::uint64_t>& sizes = scenario_.sizes();

@@ -82,6 +82,7 @@ void Communicator::Impl::find_profile() {
   // How large messages travel is the channel's affair, whatever the profile's MPI did, and who
   // shares cores is this job's.
   basis.hardware.adapter.eager_bytes = settings_.eager_bytes;
+  basis.hardware.adapter.receiver_first = true;
   sim::Host& host = basis.hardware.host;
   const double switch_ns = host.switch_ns > 0 ? host.switch_ns : tune::kUsualSwitch_ns;
   host = host_;

@@ -125,6 +125,11 @@ std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options) {
   sim::Hardware counted = hardware;
   if (!is_alltoall(problem.collective)) counted.host = {};
+  if (facts.direct != Direct::calls) counted.node.call_ns = 0;
+  // What neighbours see as their own the device does, too.
+  if (facts.direct == Direct::loads) {
+    counted.adapter.into_caller_ns = counted.adapter.into_caller_bytes_per_ns = 0;
+  }
   return Comparison(problem, facts, counted, options).run();
 }
 
