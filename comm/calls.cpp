@@ -23,9 +23,11 @@ namespace {
 constexpr std::size_t kMostCalls = 512;
 // Of a block, at once: what follows from it stays far from the limits of plans and adapters.
 constexpr std::uint64_t kMostAtOnce = 256 << 20;
-// Of what is combined: the copy of an input in place is no longer, and what one rank has reduced is
-// in a cache still when its neighbours fetch it.
-constexpr std::uint64_t kMostReduced = 8 << 20;
+// Of what is combined, on one node and on several: the copy of an input in place is no longer. On
+// one, what a rank has reduced is in a cache still when its neighbours fetch it; on several, each
+// slice has the startups of all.
+constexpr std::uint64_t kMostReducedInside = 8 << 20;
+constexpr std::uint64_t kMostReduced = 64 << 20;
 constexpr std::uint64_t kMostScratch = 64 << 20;
 // Slices that need too much are made smaller by this at least.
 constexpr double kLargestCut = 0.9;
@@ -122,7 +124,10 @@ Communicator::Impl::Cut Communicator::Impl::cut(const tune::Algorithm& algorithm
   const bool whole = !problem.layout.empty() || problem.block_bytes <= least;
   const std::uint64_t stage_limit = settings_.stage_bytes / 2;
   Cut cut;
-  const std::uint64_t most = is_reduction(problem.collective) ? kMostReduced : kMostAtOnce;
+  std::uint64_t most = kMostAtOnce;
+  if (is_reduction(problem.collective)) {
+    most = machine_.nodes() > 1 ? kMostReduced : kMostReducedInside;
+  }
   cut.slice_bytes = problem.block_bytes;
   if (!whole) cut.slice_bytes = std::min(cut.slice_bytes, std::max(least, most / least * least));
   while (true) {

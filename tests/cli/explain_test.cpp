@@ -42,6 +42,26 @@ TEST(Explain, ReadsInPlaceFromWhereThatPays) {
   EXPECT_TRUE(in_place(" --loads", "4K"));
 }
 
+// Where they are, one that has staged its block need not wait for its readers.
+TEST(Explain, KnowsByTheProfilesHostThatRanksAreCrowded) {
+  TemporaryFolder folder;
+  const auto path = (folder.path() / "crowded.json").string();
+  auto profile = nic_profiles::load("soft");
+  const auto reads_in_place = [&](sim::Host host) {
+    profile.hardware.host = host;
+    std::ofstream(path) << nic_profiles::to_json(profile);
+    const auto found = found_by("explain allgather --machine 2x2 --bytes 4K --loads --nic " + path);
+    const auto& candidates = found.at("results").front().at("candidates");
+    return std::ranges::any_of(candidates, [](const json& one) {
+      return one.at("algorithm").get<std::string>().find("inside=direct") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(reads_in_place({}));
+  EXPECT_TRUE(reads_in_place({2, 1, 1300}));
+  EXPECT_FALSE(reads_in_place({1, 1, 1300}));
+  EXPECT_FALSE(reads_in_place({2, 2, 1300}));
+}
+
 TEST(Explain, SaysWhatTheChoiceFinds) {
   const auto found =
       found_by("explain alltoall --nodes 3 --ppn 4 --uneven 1+3+4 --nic qle7140 --bytes 64,4K");

@@ -63,6 +63,20 @@ TEST(Profile, MayLeaveOutWhoSharesCores) {
   EXPECT_EQ(error_of(json.dump()), "file.json: host.nodes: is missing");
 }
 
+TEST(Profile, MayLeaveOutSomeNumbersAlone) {
+  Json json = Json::parse(to_json(load("soft")));
+  json["adapter"].erase("receiver_first");
+  json["node"].erase("call_ns");
+  const Profile read = parse("text", json.dump());
+  EXPECT_FALSE(read.hardware.adapter.receiver_first);
+  EXPECT_EQ(read.sources.at("adapter.receiver_first"),
+            "not said: a sender asks its receiver first");
+  EXPECT_EQ(read.hardware.node.call_ns, 0);
+  EXPECT_GT(read.hardware.node.call_bytes_per_ns, 0);
+  json["node"].erase("signal_ns");
+  EXPECT_EQ(error_of(json.dump()), "file.json: node.signal_ns: is missing");
+}
+
 TEST(Profile, RefusesUnknownKeysAndKeysThatAreThereTwice) {
   const std::string unknown =
       error_after([](Json& json) { json["node"]["copy_start"] = json["node"]["copy_start_ns"]; });
