@@ -23,9 +23,8 @@ namespace {
 constexpr std::size_t kMostCalls = 512;
 // Of a block, at once: what follows from it stays far from the limits of plans and adapters.
 constexpr std::uint64_t kMostAtOnce = 256 << 20;
-// Of what is combined, on one node and on several: the copy of an input in place is no longer. On
-// one, what a rank has reduced is in a cache still when its neighbours fetch it; on several, each
-// slice has the startups of all.
+// Of what is combined, on one node and on several, where each slice has the startups of all: the
+// copy of an input in place is no longer.
 constexpr std::uint64_t kMostReducedInside = 8 << 20;
 constexpr std::uint64_t kMostReduced = 64 << 20;
 constexpr std::uint64_t kMostScratch = 64 << 20;

@@ -110,6 +110,8 @@ class Fitter {
   /// What bytes of a message take its receiver, where it does not go straight: the part of half a
   /// round trip that grows with them, without the sender's.
   void taking() {
+    // There what both ends do takes turns, and grows with the size in ways of its own.
+    if (is_one_core(profile_.hardware.host)) return;
     // Of those that go one way: stored or fetched.
     const std::uint64_t eager = adapter().eager_bytes, stored = adapter().pio_bytes;
     const bool fetched = eager > 2 * stored;
