@@ -77,7 +77,7 @@ class ProbeTarget {
   virtual double copy_ns(const Copy& copy) = 0;
   /// From a signal to the end of the wait of another rank of the node. With two pairs or more.
   virtual double signal_ns() = 0;
-  /// The same where both share a core.
+  /// The same where both share a core; 0: they cannot be made to.
   virtual double turn_ns() = 0;
   /// A copy of what a neighbour has in memory of its own, written lately; 0: no rank may. With two
   /// pairs or more.

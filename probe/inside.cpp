@@ -163,6 +163,7 @@ std::vector<double> signal(Station& station, const Task& task) {
 
 std::vector<double> turn(Station& station, const Task& task) {
   if (station.node() != 0 || station.place() > 1) return {};
+  if (CPU_COUNT(&station.allowed()) == 0) return {0};
   const OnCore shared(station.allowed(), 0);
   station.share_core();
   return signal(station, task);

@@ -7,10 +7,10 @@
 
 namespace weft::probe {
 
-/// The cores that this thread may run on.
+/// The cores that this thread may run on; none where the machine has more than a cpu_set_t.
 inline cpu_set_t allowed_cores() {
   cpu_set_t cores;
-  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) throw_errno("sched_getaffinity");
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) CPU_ZERO(&cores);
   return cores;
 }
 
@@ -32,7 +32,9 @@ class OnCore {
   }
   OnCore(const OnCore&) = delete;
   OnCore& operator=(const OnCore&) = delete;
-  ~OnCore() { ::sched_setaffinity(0, sizeof allowed_, &allowed_); }
+  ~OnCore() {
+    if (CPU_COUNT(&allowed_) != 0) ::sched_setaffinity(0, sizeof allowed_, &allowed_);
+  }
 
  private:
   cpu_set_t allowed_;

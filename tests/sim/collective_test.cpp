@@ -1,5 +1,6 @@
 // Collectives: closed forms where nothing is in the way, and what must hold of all of them.
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -216,8 +217,9 @@ void expect_no_faster(const Named& named, const Machine& machine, std::uint64_t 
   const double better = run(named.collective, named.algorithm, machine, bytes, hardware).time_ns;
   const double time = run(named.collective, named.algorithm, machine, more_bytes, worse).time_ns;
   // Where ranks share an adapter its queues have anomalies: what comes a little later may find a
-  // shorter one.
-  RC_ASSERT(time >= (machine.widest() == 1 ? 0.99 : 0.85) * better);
+  // shorter one. Graham ("Bounds on multiprocessing timing anomalies", 1969) has the most that
+  // there can be: a factor of 2. On average there are none (SharedAdapters).
+  RC_ASSERT(time >= (machine.widest() == 1 ? 0.99 : 0.5) * better);
 }
 
 RC_GTEST_PROP(MoreBytes, AreNeverFaster, ()) {
@@ -229,13 +231,9 @@ RC_GTEST_PROP(MoreBytes, AreNeverFaster, ()) {
   expect_no_faster(named, machine, bytes, hardware, bytes + more, hardware);
 }
 
-RC_GTEST_PROP(SlowerHardware, IsNeverFaster, ()) {
-  const auto machine = hierarchy::any_machine(12);
-  const auto named = *rc::gen::elementOf(kSome);
-  const auto bytes = static_cast<std::uint64_t>(*rc::gen::inRange(1, 10000));
-  const Hardware hardware = bare_hardware();
-  Hardware worse = hardware;
-  switch (*rc::gen::inRange(0, 5)) {
+Hardware slower_hardware(int which) {
+  Hardware worse = bare_hardware();
+  switch (which) {
     case 0:
       worse.adapter.bytes_per_ns /= 2;
       break;
@@ -251,7 +249,46 @@ RC_GTEST_PROP(SlowerHardware, IsNeverFaster, ()) {
     default:
       worse.node.cached_bytes_per_ns /= 4;
   }
-  expect_no_faster(named, machine, bytes, hardware, bytes, worse);
+  return worse;
+}
+
+RC_GTEST_PROP(SlowerHardware, IsNeverFaster, ()) {
+  const auto machine = hierarchy::any_machine(12);
+  const auto named = *rc::gen::elementOf(kSome);
+  const auto bytes = static_cast<std::uint64_t>(*rc::gen::inRange(1, 10000));
+  const Hardware worse = slower_hardware(*rc::gen::inRange(0, 5));
+  expect_no_faster(named, machine, bytes, bare_hardware(), bytes, worse);
+}
+
+// The same cases in each run, as averages are no laws.
+TEST(SharedAdapters, AreSlowerOnAverageWhereHardwareIs) {
+  constexpr int kCases = 400;
+  std::mt19937 random(7);
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  for (int which = 0; which < 5; ++which) {
+    double sum = 0;
+    int anomalies = 0;
+    for (int i = 0; i < kCases; ++i) {
+      std::vector<int> nodes(static_cast<std::size_t>(4 + below(9)), 0);
+      for (std::size_t rank = 1; rank < nodes.size(); ++rank) nodes[rank] = below(3);
+      // Numbers without a gap.
+      nodes[1] = 1;
+      nodes[2] = 2;
+      const Machine machine(nodes);
+      const Named named = kSome[static_cast<std::size_t>(below(static_cast<int>(kSome.size())))];
+      const auto bytes = static_cast<std::uint64_t>(1 + below(10000));
+      const auto time = [&](const Hardware& hardware) {
+        return run(named.collective, named.algorithm, machine, bytes, hardware).time_ns;
+      };
+      const double ratio = time(slower_hardware(which)) / time(bare_hardware());
+      sum += ratio;
+      anomalies += ratio < 0.85 ? 1 : 0;
+    }
+    EXPECT_GT(sum / kCases, 1) << which;
+    EXPECT_LE(anomalies, kCases / 50) << which;
+  }
 }
 
 TEST(Congestion, MakesAStormSlowerThanPairsOnAFatTree) {
