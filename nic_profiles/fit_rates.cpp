@@ -83,6 +83,8 @@ class RateFitter {
     const auto all = gap(most, most, bytes);
     const auto into_one = gap(most, 1, bytes);
     const auto from_one = gap(1, most, bytes);
+    // What the queue pairs of a sender need, if they are what holds it.
+    const double queues_ns = gap(1, 1, bytes).value_or(0) / most;
     // Nobody has seen more than one pair: where cores are shared it is the receiver that counts,
     // and it may be what holds the stream.
     if (most == 1 && on_shared_cores() && all) {
@@ -100,7 +102,7 @@ class RateFitter {
       set(adapter_.post_ns, std::max(0.0, pio_->stored_ns - adapter_.poll_ns / 2),
           "adapter.post_ns");
     } else if (adapter_.poll_ns == 0 && from_one && all &&
-               *from_one > kTold * *all * adapter_.senders.at(most)) {
+               *from_one > kTold * std::max(*all * adapter_.senders.at(most), queues_ns)) {
       const double rest = *from_one - core_ns(adapter_, bytes);
       if (rest > 0) set(adapter_.poll_ns, 2 * rest, "adapter.poll_ns", "what a sender polls");
     }

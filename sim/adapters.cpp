@@ -114,6 +114,7 @@ void Simulation::send_piece(int adapter, int rank, Index index) {
   Piece piece{machine_.node_of(rank), machine_.node_of(op.peer), network_.rail_of(rank),
               stored ? core.piece : piece_of(op)};
   piece.is_first = op.bytes == ops_[recv].bytes;
+  piece.is_whole = piece.is_first && piece.bytes == op.bytes;
   piece.is_stored = stored;
   piece.ready = stored ? core.store_begin : now_;
   const Passage passage = network_.send(piece, adapters_[adapter].senders, now_);

@@ -66,8 +66,11 @@ Passage Network::send(const Piece& piece, int senders, Time now) {
   Adapter& adapter = adapters_[adapter_of(piece.from_node, piece.rail)];
   const Speed& rates = speed(senders);
   const Rate rate = slower(rates.out, link_);
-  const Time start = std::max(piece.ready, adapter.out.free_at);
-  Time busy = start + std::max(rate.time(piece.bytes), piece.is_first ? rates.gap : 0);
+  Time start = std::max(piece.ready, adapter.out.free_at);
+  if (piece.is_first) start = std::max(start, adapter.next_message_at);
+  // The gap is one between messages: other pieces of this one go on.
+  if (piece.is_first && !piece.is_whole) adapter.next_message_at = start + rates.gap;
+  Time busy = start + std::max(rate.time(piece.bytes), piece.is_whole ? rates.gap : 0);
   Time tail = std::max(start + rate.time(piece.bytes), now);
   if (!piece.is_stored) {
     tail = std::max({tail, memory_[piece.from_node].reserve(start, memory_rate_.time(piece.bytes)),

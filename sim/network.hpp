@@ -17,6 +17,7 @@ struct Piece {
   int rail = 0;
   std::uint64_t bytes = 0;
   bool is_first = true;    // of its message
+  bool is_whole = false;   // the message has no other
   bool is_stored = false;  // by the core, up to now; else the adapter fetches it
   Time ready = 0;          // when the core began to store it; now where the adapter fetches it
 };
@@ -57,6 +58,7 @@ class Network {
     Server out;
     Server in;
     Server both;  // what crosses it either way
+    Time next_message_at = 0;
   };
   /// By the number of senders.
   struct Speed {

@@ -93,6 +93,7 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   // A sender posts all that it has before it polls: where that ends before the last message has
   // come, polling does not show.
   const bool half_poll_shows = sending_ns > kHidesHalf * a.message_gap_ns &&
+                               sending_ns > kHidesHalf * a.queue_gap_ns / cores &&
                                kStreamed * a.poll_ns / 2 > 2 * (way(fed) + a.dma_start_ns);
   const bool poll_shows = a.poll_ns > kHides * std::max(gap_ns, slowest_ns / cores) ||
                           (!all_stored && (stores_visibly || half_poll_shows));
