@@ -81,7 +81,7 @@ std::vector<std::vector<double>> run(Station& station, const Task& task) {
   const auto all = together(station.bootstrap(), [&] {
     try {
       station.set_active(active_ranks(task));
-      const OnCore bound(station.allowed(), station.own_core());
+      const OnCore bound(station.common(), station.own_core());
       const auto times = perform(station, task);
       return bytes_of(times.data(), times.size());
     } catch (const std::exception& error) {

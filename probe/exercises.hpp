@@ -14,9 +14,9 @@ namespace weft::probe {
 /// done between; those that it sends count, too. Throws when it cannot be finished.
 std::vector<double> perform(Station& station, const Task& task);
 
-/// Where the bytes of a round begin in memory of kLargest_bytes, so that they are not those of the
-/// round before.
-std::uint64_t part(int round, std::uint64_t bytes);
+/// Where the `number`-th piece of so many bytes begins in memory of kLargest_bytes, apart from the
+/// others as long as there is room.
+std::uint64_t part(int number, std::uint64_t bytes);
 
 /// How long it takes to look at the clock.
 double clock_ns();

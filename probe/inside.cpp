@@ -121,10 +121,10 @@ class Copier {
 
 }  // namespace
 
-std::uint64_t part(int round, std::uint64_t bytes) {
+std::uint64_t part(int number, std::uint64_t bytes) {
   const std::uint64_t length = round_up(std::max<std::uint64_t>(bytes, 1), kPage);
   const std::uint64_t parts = nic_profiles::kLargest_bytes / length;
-  return static_cast<std::uint64_t>(round) % parts * length;
+  return static_cast<std::uint64_t>(number) % parts * length;
 }
 
 double clock_ns() {
@@ -163,8 +163,8 @@ std::vector<double> signal(Station& station, const Task& task) {
 
 std::vector<double> turn(Station& station, const Task& task) {
   if (station.node() != 0 || station.place() > 1) return {};
-  if (CPU_COUNT(&station.allowed()) == 0) return {0};
-  const OnCore shared(station.allowed(), 0);
+  if (CPU_COUNT(&station.common()) == 0) return {0};
+  const OnCore shared(station.common(), 0);
   station.share_core();
   return signal(station, task);
 }

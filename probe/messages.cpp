@@ -58,7 +58,6 @@ std::vector<double> send_busy(Station& station, const Task& task) {
 namespace {
 
 constexpr int kUnderWay = 128;  // messages of a flow, as perftest has posted
-constexpr std::uint64_t kPage = 4096;
 
 /// How many messages the sender at one place has for the receiver at another.
 int messages_between(const Stream& stream, int sender, int receiver) {
@@ -105,8 +104,7 @@ class Flow {
 /// Where the messages of a sender arrive: each sender has a part of its own, as the blocks of a
 /// collective have, as long as there is room for all.
 std::byte* inbox(Station& station, int sender, std::uint64_t bytes) {
-  const std::uint64_t parts = nic_profiles::kLargest_bytes / round_up(bytes, kPage);
-  return station.in() + static_cast<std::uint64_t>(sender) % parts * round_up(bytes, kPage);
+  return station.in() + part(sender, bytes);
 }
 
 std::vector<Flow> flows_of(Station& station, const Stream& stream) {

@@ -89,7 +89,7 @@ void Station::meet(int count) {
 void Station::set_active(const std::array<int, 2>& ranks) {
   const int here = one_machine_ ? ranks[0] + ranks[1] : ranks[node_number_];
   patience_ = here <= cores_ ? kSpinTurns : 0;
-  const bool busy = place_ < ranks[node_number_] && here <= CPU_COUNT(&allowed_);
+  const bool busy = place_ < ranks[node_number_] && here <= CPU_COUNT(&common_);
   const int before = one_machine_ && node_number_ == 1 ? ranks[0] : 0;
   own_core_ = busy ? before + place_ : -1;
 }

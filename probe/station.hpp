@@ -80,9 +80,11 @@ class Station {
   void set_active(const std::array<int, 2>& ranks);
   /// Two ranks are, on one core.
   void share_core() { patience_ = 0; }
-  /// Which of allowed() this rank may have for itself while it is busy; -1: none, or it is not.
+  /// The cores that all ranks of this kernel may run on, as all of them know: where a launcher has
+  /// bound each to its own, there are none.
+  const cpu_set_t& common() const { return common_; }
+  /// Which of these this rank may have for itself while it is busy; -1: none, or it is not.
   int own_core() const { return own_core_; }
-  const cpu_set_t& allowed() const { return allowed_; }
 
   /// Returns once `ready()` holds, which moves on what it waits for. Throws when a rank is gone or
   /// has given up, or nothing happens for WEFT_TIMEOUT (where there is none, half a minute).
@@ -133,7 +135,7 @@ class Station {
   int ranks_here_ = 1;
   int cores_ = 1;
   bool one_machine_ = false;
-  cpu_set_t allowed_{};
+  cpu_set_t common_{};
   int own_core_ = -1;
   std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of a wait for anything
   int patience_ = 0;  // turns of a wait before the core is given away; 0: there are too few

@@ -79,7 +79,6 @@ void Station::find_place() {
     return hierarchy::host_identity();
   });
   count_cores();
-  allowed_ = allowed_cores();
   settings_ = settings.port;
   eager_bytes_ = settings.eager_bytes;
   if (settings.timeout_ns != 0) timeout_ns_ = settings.timeout_ns;
@@ -106,6 +105,11 @@ void Station::count_cores() {
   const auto kernels = together(bootstrap_, [] { return hierarchy::kernel_identity(); });
   auto masks = together(bootstrap_, [] { return hierarchy::affinity_mask(); });
   const std::string& here = kernels[static_cast<std::size_t>(bootstrap_.rank())];
+  std::vector<std::string> masks_here;
+  for (std::size_t rank = 0; rank < masks.size(); ++rank) {
+    if (kernels[rank] == here) masks_here.push_back(masks[rank]);
+  }
+  common_ = common_cores(masks_here);
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
     if (kernels[rank] != here) masks[rank].clear();
   }

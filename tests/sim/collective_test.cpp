@@ -217,8 +217,9 @@ void expect_no_faster(const Named& named, const Machine& machine, std::uint64_t 
   const double better = run(named.collective, named.algorithm, machine, bytes, hardware).time_ns;
   const double time = run(named.collective, named.algorithm, machine, more_bytes, worse).time_ns;
   // Where ranks share an adapter its queues have anomalies: what comes a little later may find a
-  // shorter one. Graham ("Bounds on multiprocessing timing anomalies", 1969) has the most that
-  // there can be: a factor of 2. On average there are none (SharedAdapters).
+  // shorter one. Such anomalies go up to a factor of 2 (Graham, "Bounds on multiprocessing timing
+  // anomalies", 1969), in one of some thousand cases beyond 15 %: SharedAdapters asks for that of
+  // cases that are the same in each run.
   RC_ASSERT(time >= (machine.widest() == 1 ? 0.99 : 0.5) * better);
 }
 
@@ -260,34 +261,38 @@ RC_GTEST_PROP(SlowerHardware, IsNeverFaster, ()) {
   expect_no_faster(named, machine, bytes, bare_hardware(), bytes, worse);
 }
 
-// The same cases in each run, as averages are no laws.
-TEST(SharedAdapters, AreSlowerOnAverageWhereHardwareIs) {
+/// Hardware that is slower in one thing, or more bytes.
+TEST(SharedAdapters, AreSlowerOnAverageAndHardlyEverMuchFaster) {
   constexpr int kCases = 400;
+  constexpr int kCopies = 4;
+  constexpr int kKinds = 6;
   std::mt19937 random(7);
   const auto below = [&](int end) {
     return static_cast<int>(random() % static_cast<unsigned>(end));
   };
-  for (int which = 0; which < 5; ++which) {
+  for (int kind = 0; kind < kKinds; ++kind) {
     double sum = 0;
     int anomalies = 0;
     for (int i = 0; i < kCases; ++i) {
       std::vector<int> nodes(static_cast<std::size_t>(4 + below(9)), 0);
-      for (std::size_t rank = 1; rank < nodes.size(); ++rank) nodes[rank] = below(3);
-      // Numbers without a gap.
+      for (std::size_t rank = 3; rank < nodes.size(); ++rank) nodes[rank] = below(3);
       nodes[1] = 1;
       nodes[2] = 2;
       const Machine machine(nodes);
       const Named named = kSome[static_cast<std::size_t>(below(static_cast<int>(kSome.size())))];
       const auto bytes = static_cast<std::uint64_t>(1 + below(10000));
-      const auto time = [&](const Hardware& hardware) {
-        return run(named.collective, named.algorithm, machine, bytes, hardware).time_ns;
-      };
-      const double ratio = time(slower_hardware(which)) / time(bare_hardware());
+      const bool more = kind == kKinds - 1;
+      const auto others = bytes + (more ? static_cast<std::uint64_t>(1 + below(10000)) : 0);
+      const Hardware worse = more ? bare_hardware() : slower_hardware(kind);
+      const double ratio =
+          run(named.collective, named.algorithm, machine, others, worse).time_ns /
+          run(named.collective, named.algorithm, machine, bytes, bare_hardware()).time_ns;
       sum += ratio;
       anomalies += ratio < 0.85 ? 1 : 0;
     }
-    EXPECT_GT(sum / kCases, 1) << which;
-    EXPECT_LE(anomalies, kCases / 50) << which;
+    EXPECT_GT(sum / kCases, 1) << kind;
+    // Slower copies alone bring ranks to their adapters in another order.
+    EXPECT_LE(anomalies, kind == kCopies ? kCases / 50 : 0) << kind;
   }
 }
 
