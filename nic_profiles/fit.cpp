@@ -137,10 +137,11 @@ class Fitter {
     if (!one_way.empty()) {
       const double most = rate(*std::ranges::max_element(one_way, {}, rate));
       // Streams go into programs' memory: where that is what holds them, the adapter gives no less
-      // than a core stores elsewhere, and nobody has seen its end.
+      // than a core stores elsewhere and than small messages need, and nobody has seen its end.
       if (adapter().into_caller_bytes_per_ns > 0) {
-        set(adapter().bytes_per_ns, std::max(most, adapter().pio_bytes_per_ns),
-            "adapter.bytes_per_ns", "what a core stores");
+        double least = std::max(most, adapter().pio_bytes_per_ns);
+        for (const StreamTiming& timing : taken_.rates) least = std::max(least, rate(timing));
+        set(adapter().bytes_per_ns, least, "adapter.bytes_per_ns", "what cores store");
         return;
       }
       set(adapter().bytes_per_ns, most, "adapter.bytes_per_ns");

@@ -60,6 +60,23 @@ TEST(RoundTrip, TakesSlowMemoryForNoFaultOfTheAdapter) {
   EXPECT_EQ(probed(fed).hardware.adapter.senders.at(8), 1);
 }
 
+// Small messages come faster than the streams that would show the adapter's rate.
+TEST(RoundTrip, TakesSlowMemoryOfProgramsForNoFaultOfTheAdapter) {
+  Profile fed = load("mt25208");
+  fed.kind = Kind::onload;
+  sim::Adapter& adapter = fed.hardware.adapter;
+  adapter.post_ns = adapter.poll_ns = 50;
+  adapter.dma_start_ns = adapter.queue_gap_ns = 0;
+  adapter.pio_bytes = sim::Adapter::kAllSizes;
+  adapter.pio_bytes_per_ns = 0.06;
+  adapter.bytes_per_ns = 0.2;
+  adapter.both_ways_bytes_per_ns = 0.24;
+  adapter.senders = {};
+  adapter.message_gap_ns = 44.16;
+  adapter.into_caller_bytes_per_ns = 0.012;
+  EXPECT_EQ(differences(fed, probed(fed)), "");
+}
+
 /// Every rank sends to all of the other node.
 double exchange_ns(const Profile& profile, int pairs, std::uint64_t bytes) {
   const auto plan_of_rank = [=](int rank) {

@@ -83,7 +83,12 @@ inline std::vector<SeenNumber> seen_numbers(const sim::Hardware& fed, int cores 
   const double slowest_ns = std::max({core_ns, taken_ns, a.queue_gap_ns});
   const double gap_ns = a.message_gap_ns / crowd;
   if (gap_ns > kHides * std::max(slowest_ns / cores, 8 / (a.bytes_per_ns * crowd))) {
-    add("message_gap_ns", [](const auto& h) { return h.adapter.message_gap_ns; });
+    // Where the adapter's rate is not seen it may pass for the gap.
+    const bool apart = a.into_caller_bytes_per_ns == 0;
+    add(apart ? "message_gap_ns" : "message_gap_ns or bytes_per_ns", [=](const auto& h) {
+      const double wire_ns = apart ? 0 : 8 / (h.adapter.bytes_per_ns * h.adapter.senders.at(cores));
+      return std::max(h.adapter.message_gap_ns, wire_ns);
+    });
   }
   if (a.queue_gap_ns > kHides * std::max({core_ns, taken_ns, a.message_gap_ns})) {
     add("queue_gap_ns", [](const auto& h) { return h.adapter.queue_gap_ns; });
