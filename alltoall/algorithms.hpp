@@ -1,9 +1,9 @@
 // The algorithms themselves, one file each; users reach them by name through the registry.
 #pragma once
 
-#include "alltoall/exchange.hpp"
-#include "alltoall/lanes.hpp"
+#include "alltoall/flat/exchange.hpp"
 #include "alltoall/registry.hpp"
+#include "alltoall/schemes/lanes.hpp"
 
 namespace weft::alltoall {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <limits>
 
-#include "alltoall/aggregation.hpp"
 #include "alltoall/algorithms.hpp"
-#include "alltoall/swap.hpp"
+#include "alltoall/flat/swap.hpp"
+#include "alltoall/schemes/aggregation.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/settings.hpp"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "alltoall/digits.hpp"
-#include "alltoall/exchange.hpp"
+#include "alltoall/flat/digits.hpp"
+#include "alltoall/flat/exchange.hpp"
 #include "hierarchy/groups.hpp"
 #include "hierarchy/local_blocks.hpp"
 #include "plan/plan.hpp"

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "verbs/channel.hpp"
-#include "verbs/endpoint.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/channel/channel.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace {
 

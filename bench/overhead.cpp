@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "alltoall/registry.hpp"
-#include "engine/program.hpp"
+#include "engine/run/program.hpp"
 #include "nic_profiles/profile.hpp"
 #include "tune/chooser.hpp"
 #include "tune/decision_table.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/kernels.hpp"
+#include "kernels/kernels.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/own_file.hpp"
-#include "verbs/library.hpp"
+#include "verbs/device/library.hpp"
 
 namespace weft::cli {
 

@@ -12,13 +12,13 @@
 #include "cli/output.hpp"
 #include "cli/settings_table.hpp"
 #include "cli/soft_paths.hpp"
-#include "engine/view.hpp"
+#include "engine/memory/view.hpp"
 #include "hierarchy/detect.hpp"
 #include "tune/profile_choice.hpp"
-#include "verbs/devices.hpp"
-#include "verbs/endpoint.hpp"
-#include "verbs/memory_watch.hpp"
-#include "verbs/numa.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/device/devices.hpp"
+#include "verbs/device/memory_watch.hpp"
+#include "verbs/device/numa.hpp"
 
 namespace weft::cli {
 

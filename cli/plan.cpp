@@ -11,8 +11,8 @@
 #include "cli/counts.hpp"
 #include "cli/plan_files.hpp"
 #include "cli/plan_output.hpp"
-#include "comm/settings.hpp"
-#include "plan/draw.hpp"
+#include "comm/setup/settings.hpp"
+#include "plan/show/draw.hpp"
 #include "plan/text.hpp"
 
 namespace weft::cli {

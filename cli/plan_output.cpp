@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "verbs/rc_wire.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace weft::cli {
 

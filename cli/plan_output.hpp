@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/output.hpp"
-#include "plan/cost.hpp"
 #include "plan/plan.hpp"
+#include "plan/show/cost.hpp"
 
 namespace weft::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/view.hpp"
+#include "engine/memory/view.hpp"
 
 namespace weft::cli {
 

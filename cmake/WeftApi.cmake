@@ -1,7 +1,7 @@
 # libweft.so: the public C and C++ API as one shared library, for programs that are linked to it.
 add_library(weft_api SHARED $<TARGET_OBJECTS:weft_comm>)
 target_link_libraries(weft_api
-  PRIVATE weft_hierarchy weft_alltoall weft_gather weft_reduce weft_tune weft_engine)
+  PRIVATE weft_hierarchy weft_alltoall weft_gather weft_reduce weft_tune weft_engine_run)
 target_link_options(weft_api PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/comm/exports.map)
 if(NOT WEFT_SANITIZE)

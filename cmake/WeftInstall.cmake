@@ -22,10 +22,10 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/nic_profiles/catalogue/
   DESTINATION share/weft/nic_profiles FILES_MATCHING PATTERN *.json)
 # weft.hpp includes them; a quoted include looks beside it first.
-install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp ${CMAKE_SOURCE_DIR}/base/operation.hpp
-  DESTINATION include/weft/base)
+install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp DESTINATION include/weft/base)
+install(FILES ${CMAKE_SOURCE_DIR}/kernels/operation.hpp DESTINATION include/weft/kernels)
 
-install(FILES ${CMAKE_SOURCE_DIR}/verbs/soft/extensions.h DESTINATION include/weft/soft)
+install(FILES ${CMAKE_SOURCE_DIR}/verbs/soft/abi/extensions.h DESTINATION include/weft/soft)
 
 install(EXPORT weft-targets NAMESPACE weft:: DESTINATION lib/cmake/weft FILE weft-config.cmake)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weft-config-version.cmake

@@ -16,31 +16,48 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(weft_flags INTERFACE Threads::Threads)
 
-# weft_room(NAME DEPENDS rooms... PRIVATE libraries...): the static library weft_NAME of the
-# sources in the folder NAME (not of folders below it). Static, and position independent, so that
-# an add-on to be preloaded is one self-contained shared object.
+# weft_room(NAME DEPENDS rooms... PRIVATE libraries... FOLDERS folders...): the static library of
+# the sources in the folder NAME (not of folders below it, but for FOLDERS): weft_base, or
+# weft_engine_memory of engine/memory. Static, and position independent, so that an add-on to be
+# preloaded is one self-contained shared object. DEPENDS are rooms by their names, or libraries.
 function(weft_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.hpp)
-  if(sources)
-    add_library(weft_${name} STATIC ${sources} ${headers})
-    set(scope PUBLIC)
-    target_link_libraries(weft_${name} PRIVATE ${ROOM_PRIVATE})
-  else()
-    add_library(weft_${name} INTERFACE)
-    set(scope INTERFACE)
-  endif()
-  target_link_libraries(weft_${name} ${scope} weft_flags)
-  if(sources AND WEFT_SANITIZE)
-    weft_precompile(weft_${name} rooms <algorithm> <array> <chrono> <functional> <map> <memory>
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
+  string(REPLACE / _ target weft_${name})
+  set(patterns ${CMAKE_SOURCE_DIR}/${name}/*.)
+  foreach(folder ${ROOM_FOLDERS})
+    list(APPEND patterns ${CMAKE_SOURCE_DIR}/${name}/${folder}/*.)
+  endforeach()
+  list(TRANSFORM patterns APPEND cpp OUTPUT_VARIABLE source_patterns)
+  list(TRANSFORM patterns APPEND hpp OUTPUT_VARIABLE header_patterns)
+  file(GLOB sources CONFIGURE_DEPENDS ${source_patterns})
+  file(GLOB headers CONFIGURE_DEPENDS ${header_patterns})
+  add_library(${target} STATIC ${sources} ${headers})
+  target_link_libraries(${target} PUBLIC weft_flags PRIVATE ${ROOM_PRIVATE})
+  if(WEFT_SANITIZE)
+    weft_precompile(${target} rooms <algorithm> <array> <chrono> <functional> <map> <memory>
       <mutex> <optional> <set> <span> <string> <vector>)
   endif()
   foreach(dependency ${ROOM_DEPENDS})
-    if(TARGET weft_${dependency})
-      target_link_libraries(weft_${name} ${scope} weft_${dependency})
+    string(REPLACE / _ room weft_${dependency})
+    if(TARGET ${room})
+      target_link_libraries(${target} PUBLIC ${room})
     else()
-      target_link_libraries(weft_${name} ${scope} ${dependency})
+      target_link_libraries(${target} PUBLIC ${dependency})
     endif()
   endforeach()
+endfunction()
+
+# weft_rooms(NAME rooms...): weft_NAME for the library of a folder's own sources, if it has some,
+# and those of the rooms in it.
+function(weft_rooms name)
+  add_library(weft_all_${name} INTERFACE)
+  foreach(room ${ARGN})
+    string(REPLACE / _ target weft_${name}/${room})
+    target_link_libraries(weft_all_${name} INTERFACE ${target})
+  endforeach()
+  if(TARGET weft_${name})
+    target_link_libraries(weft_all_${name} INTERFACE weft_${name})
+  else()
+    add_library(weft_${name} ALIAS weft_all_${name})
+  endif()
 endfunction()

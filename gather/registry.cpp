@@ -5,7 +5,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "gather/steps.hpp"
+#include "gather/schemes/steps.hpp"
 #include "gather/whole.hpp"
 
 namespace weft::gather {

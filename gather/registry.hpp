@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "gather/fragments.hpp"
-#include "gather/meeting.hpp"
+#include "gather/flat/fragments.hpp"
+#include "gather/flat/meeting.hpp"
 #include "hierarchy/groups.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"

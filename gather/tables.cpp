@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "gather/registry.hpp"
-#include "gather/schemes.hpp"
+#include "gather/schemes/schemes.hpp"
 
 namespace weft::gather {
 

@@ -1,7 +1,7 @@
 // The collective that a problem asks for, as a team of all ranks.
 #pragma once
 
-#include "gather/team.hpp"
+#include "gather/flat/team.hpp"
 #include "plan/problem.hpp"
 
 namespace weft::gather {

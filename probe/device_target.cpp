@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "engine/waiting.hpp"
+#include "engine/node/waiting.hpp"
 #include "probe/exercises.hpp"
 #include "probe/on_core.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nic_profiles/probe_target.hpp"
+#include "nic_profiles/fit/probe_target.hpp"
 #include "probe/station.hpp"
 #include "probe/task.hpp"
 

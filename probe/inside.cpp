@@ -7,9 +7,9 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/copy.hpp"
-#include "engine/reduce.hpp"
-#include "engine/waiting.hpp"
+#include "engine/memory/copy.hpp"
+#include "engine/memory/reduce.hpp"
+#include "engine/node/waiting.hpp"
 #include "probe/exercises.hpp"
 #include "probe/on_core.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/waiting.hpp"
+#include "engine/node/waiting.hpp"
 #include "probe/exercises.hpp"
 
 namespace weft::probe {

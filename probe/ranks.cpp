@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "comm/tcp_socket.hpp"
+#include "comm/bootstrap/tcp_socket.hpp"
 #include "probe/device_target.hpp"
 
 namespace weft::probe {

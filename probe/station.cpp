@@ -9,7 +9,7 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/waiting.hpp"
+#include "engine/node/waiting.hpp"
 
 namespace weft::probe {
 

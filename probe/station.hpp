@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/node.hpp"
+#include "engine/node/node.hpp"
 #include "hierarchy/machine.hpp"
-#include "nic_profiles/classify.hpp"
+#include "nic_profiles/fit/classify.hpp"
 #include "nic_profiles/store.hpp"
 #include "probe/together.hpp"
-#include "verbs/channel.hpp"
-#include "verbs/endpoint.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/channel/channel.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace weft::probe {
 

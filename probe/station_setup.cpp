@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "comm/settings.hpp"
+#include "comm/setup/settings.hpp"
 #include "hierarchy/detect.hpp"
 #include "probe/on_core.hpp"
 #include "probe/station.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "nic_profiles/probe_target.hpp"
+#include "nic_profiles/fit/probe_target.hpp"
 
 namespace weft::probe {
 

@@ -4,8 +4,8 @@
 #include "base/error.hpp"
 #include "base/settings.hpp"
 #include "reduce/algorithms.hpp"
-#include "reduce/nodes.hpp"
-#include "reduce/problem.hpp"
+#include "reduce/flat/problem.hpp"
+#include "reduce/schemes/nodes.hpp"
 
 namespace weft::reduce {
 

@@ -12,8 +12,8 @@
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
-#include "reduce/ledger.hpp"
-#include "reduce/reduction.hpp"
+#include "reduce/flat/ledger.hpp"
+#include "reduce/flat/reduction.hpp"
 
 namespace weft::reduce {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "plan/trace.hpp"
+#include "plan/show/trace.hpp"
 #include "sim/hardware.hpp"
 #include "sim/program.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <new>
 
-#include "mpi/pmpi/failure.hpp"
-#include "mpi/pmpi/handle_cache.hpp"
+#include "mpi/pmpi/types/failure.hpp"
+#include "mpi/pmpi/types/handle_cache.hpp"
 #include "mpi/pmpi/world.hpp"
 #include "weft/mpi.hpp"
 

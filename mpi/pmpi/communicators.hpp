@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "mpi/pmpi/operations.hpp"
 #include "mpi/pmpi/report.hpp"
+#include "mpi/pmpi/types/operations.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::pmpi {

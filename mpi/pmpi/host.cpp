@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "mpi/pmpi/failure.hpp"
+#include "mpi/pmpi/types/failure.hpp"
 
 namespace weft::pmpi {
 

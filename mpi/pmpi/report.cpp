@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "mpi/pmpi/failure.hpp"
+#include "mpi/pmpi/types/failure.hpp"
 
 namespace weft::pmpi {
 

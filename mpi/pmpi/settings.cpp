@@ -5,7 +5,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "comm/settings.hpp"
+#include "comm/setup/settings.hpp"
 #include "hierarchy/detect.hpp"
 #include "hierarchy/domains.hpp"
 

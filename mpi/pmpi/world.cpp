@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "mpi/pmpi/communicators.hpp"
-#include "mpi/pmpi/failure.hpp"
 #include "mpi/pmpi/host.hpp"
 #include "mpi/pmpi/settings.hpp"
+#include "mpi/pmpi/types/failure.hpp"
 #include "weft/mpi.hpp"
 
 namespace weft::pmpi {

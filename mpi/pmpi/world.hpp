@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "mpi/pmpi/datatype.hpp"
-#include "mpi/pmpi/operations.hpp"
 #include "mpi/pmpi/report.hpp"
+#include "mpi/pmpi/types/datatype.hpp"
+#include "mpi/pmpi/types/operations.hpp"
 #include "plan/collective_set.hpp"
 #include "weft/weft.hpp"
 

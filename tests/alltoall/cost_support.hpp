@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/cast.hpp"
-#include "plan/cost.hpp"
+#include "plan/show/cost.hpp"
 #include "tests/alltoall/support.hpp"
 
 namespace weft::alltoall {

@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
-#include "alltoall/digits.hpp"
-#include "alltoall/swap.hpp"
-#include "plan/cost.hpp"
+#include "alltoall/flat/digits.hpp"
+#include "alltoall/flat/swap.hpp"
+#include "plan/show/cost.hpp"
 #include "tests/alltoall/counts.hpp"
 #include "tests/alltoall/support.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "alltoall/registry.hpp"
 #include "plan/text.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
 namespace weft::alltoall {

@@ -7,7 +7,7 @@
 #include <array>
 #include <set>
 
-#include "alltoall/swap.hpp"
+#include "alltoall/flat/swap.hpp"
 #include "tests/alltoall/cost_support.hpp"
 #include "tests/alltoall/counts.hpp"
 

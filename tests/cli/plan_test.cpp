@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "alltoall/registry.hpp"
-#include "plan/cost.hpp"
-#include "plan/draw.hpp"
+#include "plan/show/cost.hpp"
+#include "plan/show/draw.hpp"
 #include "plan/text.hpp"
 #include "tests/cli/run_tool.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace weft::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "comm/selection.hpp"
+#include "comm/setup/selection.hpp"
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/profile.hpp"
 #include "tests/comm/processes.hpp"

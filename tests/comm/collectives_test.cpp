@@ -8,7 +8,7 @@
 
 #include "gather/registry.hpp"
 #include "hierarchy/machine.hpp"
-#include "plan/contract.hpp"
+#include "plan/verify/contract.hpp"
 #include "reduce/registry.hpp"
 #include "tests/comm/run_ranks.hpp"
 

@@ -15,10 +15,10 @@
 #include "alltoall/registry.hpp"
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
-#include "engine/letters.hpp"
-#include "plan/cost.hpp"
+#include "engine/node/letters.hpp"
+#include "plan/show/cost.hpp"
 #include "tests/comm/processes.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/connection/rc_wire.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {

@@ -14,7 +14,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "comm/tcp_socket.hpp"
+#include "comm/bootstrap/tcp_socket.hpp"
 #include "hierarchy/detect.hpp"
 #include "tests/comm/count_allocations.hpp"
 #include "tests/comm/run_ranks.hpp"

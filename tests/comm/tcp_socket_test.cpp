@@ -1,4 +1,4 @@
-#include "comm/tcp_socket.hpp"
+#include "comm/bootstrap/tcp_socket.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "verbs/library.hpp"
+#include "verbs/device/library.hpp"
 
 namespace weft::test {
 

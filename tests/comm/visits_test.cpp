@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "comm/selection.hpp"
+#include "comm/setup/selection.hpp"
 #include "hierarchy/machine.hpp"
 
 namespace weft::comm {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/file.hpp"
-#include "engine/xpmem.hpp"
+#include "engine/memory/xpmem.hpp"
 
 namespace weft::test {
 

@@ -1,5 +1,5 @@
 // Which reductions become one pass.
-#include "engine/folds.hpp"
+#include "engine/memory/folds.hpp"
 
 #include <gtest/gtest.h>
 

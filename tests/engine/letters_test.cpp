@@ -1,5 +1,5 @@
 // Letters found by a rank from its own plan against those found from the plans of all.
-#include "engine/letters.hpp"
+#include "engine/node/letters.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

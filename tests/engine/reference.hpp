@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "base/operation.hpp"
+#include "kernels/operation.hpp"
 
 namespace weft::test {
 

@@ -1,5 +1,5 @@
 // Shared memory lies where its maker runs.
-#include "engine/segment.hpp"
+#include "engine/memory/segment.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,10 +1,10 @@
 // Fragments on teams that no algorithm of the tables makes.
-#include "gather/fragments.hpp"
+#include "gather/flat/fragments.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "gather/segment.hpp"
+#include "gather/flat/segment.hpp"
 #include "gather/whole.hpp"
 #include "tests/gather/support.hpp"
 

@@ -14,7 +14,7 @@
 #include "gather/registry.hpp"
 #include "plan/problem.hpp"
 #include "plan/text.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
 namespace weft::gather {

@@ -13,24 +13,36 @@ import re
 import sys
 
 # A room, and the rooms whose headers it may include besides its own and besides what those may
-# include themselves. CMakeLists.txt links along the same arrows.
+# include themselves. CMakeLists.txt links along the same arrows. A folder below a room that is not
+# in the table belongs to that room.
 ROOMS = {
     "base": [],
+    "kernels": ["base"],
     "plan": ["base"],
+    "plan/verify": ["plan"],
+    "plan/show": ["plan/verify"],
     "hierarchy": ["plan"],
-    "alltoall": ["plan", "hierarchy"],
-    "gather": ["plan", "hierarchy"],
-    "reduce": ["plan", "hierarchy", "gather"],
-    "sim": ["plan", "hierarchy"],
-    "nic_profiles": ["plan", "sim"],
+    "alltoall": ["hierarchy"],
+    "gather": ["hierarchy"],
+    "reduce": ["hierarchy"],
+    "sim": ["hierarchy", "plan/show"],
+    "nic_profiles": ["sim"],
+    "nic_profiles/fit": ["nic_profiles"],
+    "nic_profiles/probe": ["nic_profiles/fit"],
+    "nic_profiles/report": ["nic_profiles/fit"],
     "tune": ["alltoall", "gather", "reduce", "sim", "nic_profiles"],
-    "verbs": ["base"],
+    "verbs/channel": ["base"],
+    "verbs/device": ["base"],
+    "verbs/control": ["verbs/channel", "verbs/device"],
+    "verbs/connection": ["verbs/control"],
     "verbs/soft": ["base"],
-    "engine": ["plan", "verbs"],
-    "comm": ["hierarchy", "alltoall", "gather", "reduce", "tune", "engine"],
-    "probe": ["comm", "nic_profiles"],
+    "engine/memory": ["kernels", "plan", "verbs/channel"],
+    "engine/node": ["engine/memory", "verbs/connection"],
+    "engine/run": ["engine/node"],
+    "comm": ["hierarchy", "alltoall", "gather", "reduce", "tune", "engine/run"],
+    "probe": ["comm", "nic_profiles/fit"],
     "mpi": ["comm"],
-    "cli": ["comm", "sim", "nic_profiles", "probe"],
+    "cli": ["comm", "nic_profiles/probe", "nic_profiles/report", "probe"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

@@ -35,7 +35,7 @@ class Table(unittest.TestCase):
             calls = re.findall(r"^weft_room\((\S+) DEPENDS ([^)]*)\)", file.read(), re.MULTILINE)
         self.assertGreater(len(calls), 0)
         for room, words in calls:
-            linked = [word for word in words.split(" PRIVATE ")[0].split()
+            linked = [word for word in re.split(r" PRIVATE |\s+FOLDERS ", words)[0].split()
                       if word in include_direction.ROOMS]
             self.assertEqual(sorted(linked), sorted(include_direction.ROOMS[room]), room)
 
@@ -68,12 +68,12 @@ class Planted(unittest.TestCase):
                              ["plan/a.cpp: does not include plan/a.hpp first"])
 
     def test_the_line_is_named(self):
-        self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <engine/a.hpp>  // why\n", 3)
+        self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <probe/a.hpp>  // why\n", 3)
 
     def test_folders_below_belong_to_their_room(self):
         self.assert_fault("cli/deep/b.cpp", '#include "mpi/pmpi/a.hpp"\n', 1)
-        self.assert_fault("verbs/b.cpp", '#include "verbs/soft/a.hpp"\n', 1)
-        self.assert_fault("verbs/soft/b.cpp", '#include "verbs/a.hpp"\n', 1)
+        self.assert_fault("verbs/channel/b.cpp", '#include "verbs/soft/a.hpp"\n', 1)
+        self.assert_fault("verbs/soft/b.cpp", '#include "verbs/channel/a.hpp"\n', 1)
         self.assertEqual(faults_of("mpi/other/b.cpp", '#include "mpi/pmpi/a.hpp"\n'), [])
 
     def test_rooms_do_not_see_tests_or_benchmarks(self):

@@ -1,10 +1,10 @@
 // Classes of curves such as the paper's figures have.
-#include "nic_profiles/classify.hpp"
+#include "nic_profiles/fit/classify.hpp"
 
 #include <gtest/gtest.h>
 
-#include "nic_profiles/cache.hpp"
-#include "nic_profiles/pio.hpp"
+#include "nic_profiles/fit/cache.hpp"
+#include "nic_profiles/fit/pio.hpp"
 
 namespace weft::nic_profiles {
 namespace {

@@ -1,14 +1,14 @@
-#include "nic_profiles/report.hpp"
+#include "nic_profiles/report/report.hpp"
 
 #include <cstdio>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "nic_profiles/chart.hpp"
 #include "nic_profiles/numbers.hpp"
-#include "nic_profiles/probe.hpp"
-#include "nic_profiles/simulated_target.hpp"
+#include "nic_profiles/probe/probe.hpp"
+#include "nic_profiles/probe/simulated_target.hpp"
+#include "nic_profiles/report/chart.hpp"
 
 namespace weft::nic_profiles {
 namespace {

@@ -7,10 +7,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "any_adapter.hpp"
-#include "nic_profiles/classify.hpp"
-#include "nic_profiles/fit.hpp"
-#include "nic_profiles/probe.hpp"
-#include "nic_profiles/simulated_target.hpp"
+#include "nic_profiles/fit/classify.hpp"
+#include "nic_profiles/fit/fit.hpp"
+#include "nic_profiles/probe/probe.hpp"
+#include "nic_profiles/probe/simulated_target.hpp"
 #include "plan/builder.hpp"
 #include "seen.hpp"
 #include "sim/simulator.hpp"

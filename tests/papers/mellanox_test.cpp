@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nic_profiles/simulated_target.hpp"
+#include "nic_profiles/probe/simulated_target.hpp"
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "plan/builder.hpp"
-#include "plan/contract.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/contract.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/plan/draft.hpp"
 #include "tests/plan/vector_cases.hpp"
 

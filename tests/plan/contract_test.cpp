@@ -1,4 +1,4 @@
-#include "plan/contract.hpp"
+#include "plan/verify/contract.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plan/cost.hpp"
+#include "plan/show/cost.hpp"
 
 #include <gtest/gtest.h>
 

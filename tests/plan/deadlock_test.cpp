@@ -4,8 +4,8 @@
 #include <random>
 
 #include "plan/builder.hpp"
-#include "plan/events.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/events.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/plan/oracle.hpp"
 
 namespace weft::plan::testing {

@@ -1,4 +1,4 @@
-#include "plan/draw.hpp"
+#include "plan/show/draw.hpp"
 
 #include <gtest/gtest.h>
 

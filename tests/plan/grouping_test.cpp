@@ -1,12 +1,12 @@
 // How results are grouped: on the ranks of one call, and in one placement and another.
-#include "plan/grouping.hpp"
+#include "plan/verify/grouping.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "plan/builder.hpp"
-#include "plan/expressions.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/expressions.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/plan/random_slices.hpp"
 #include "tests/plan/reduction_cases.hpp"
 

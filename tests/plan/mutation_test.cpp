@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 #include "plan/text.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/plan/draft.hpp"
 #include "tests/plan/oracle.hpp"
 #include "tests/plan/reduction_cases.hpp"

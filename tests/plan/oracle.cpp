@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "plan/contract.hpp"
+#include "plan/verify/contract.hpp"
 #include "tests/plan/program.hpp"
 
 namespace weft::plan::testing {

@@ -1,4 +1,4 @@
-#include "plan/symbolic.hpp"
+#include "plan/verify/symbolic.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

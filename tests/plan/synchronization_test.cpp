@@ -8,7 +8,7 @@
 
 #include "plan/builder.hpp"
 #include "plan/text.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "tests/plan/cases.hpp"
 #include "tests/plan/draft.hpp"
 

@@ -1,4 +1,4 @@
-#include "plan/trace.hpp"
+#include "plan/show/trace.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

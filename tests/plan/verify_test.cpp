@@ -1,5 +1,5 @@
 // What the verifier accepts, and each flaw in the smallest plans that have it.
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "hierarchy/detect.hpp"
-#include "nic_profiles/fit.hpp"
-#include "nic_profiles/probe.hpp"
+#include "nic_profiles/fit/fit.hpp"
+#include "nic_profiles/probe/probe.hpp"
 #include "probe/device_target.hpp"
 #include "tests/comm/run_ranks.hpp"
 

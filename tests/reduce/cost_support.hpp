@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "plan/cost.hpp"
+#include "plan/show/cost.hpp"
 #include "tests/reduce/support.hpp"
 
 namespace weft::reduce {

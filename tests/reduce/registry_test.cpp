@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "plan/grouping.hpp"
+#include "plan/verify/grouping.hpp"
 #include "tests/reduce/support.hpp"
 
 namespace weft::reduce {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plan/text.hpp"
-#include "plan/verify.hpp"
+#include "plan/verify/verify.hpp"
 #include "reduce/registry.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 

@@ -8,7 +8,7 @@
 #include "alltoall/registry.hpp"
 #include "base/error.hpp"
 #include "gather/registry.hpp"
-#include "plan/cost.hpp"
+#include "plan/show/cost.hpp"
 #include "reduce/registry.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/sim/support.hpp"

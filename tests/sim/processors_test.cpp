@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "alltoall/registry.hpp"
-#include "plan/trace.hpp"
+#include "plan/show/trace.hpp"
 #include "tests/sim/support.hpp"
 
 namespace weft::sim {

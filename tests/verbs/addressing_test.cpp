@@ -1,5 +1,5 @@
 // Which GID and P_Key a port's connections use, over tables that adapters could have.
-#include "verbs/addressing.hpp"
+#include "verbs/device/addressing.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,6 @@
 // The channel's promises over a wire in memory that refuses and dawdles at random: every message
 // arrives whole and in order, whatever its size and layout, and nothing else is written.
-#include "verbs/channel.hpp"
+#include "verbs/channel/channel.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "verbs/memory_watch.hpp"
+#include "verbs/device/memory_watch.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,6 +1,6 @@
 // A connection that breaks while one of its ranks is in no call: it is waited for as long as its
 // process is known to live, and no longer.
-#include "verbs/presence.hpp"
+#include "verbs/control/presence.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "verbs/channel.hpp"
-#include "verbs/endpoint.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/channel/channel.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace weft::verbs {
 namespace {

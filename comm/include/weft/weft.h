@@ -58,7 +58,7 @@ WEFT_C_API int weft_comm_size(const weft_comm* comm);
    place, otherwise they do not overlap. */
 WEFT_C_API int weft_alltoall(const void* input, void* output, size_t block_bytes, weft_comm* comm);
 
-/* What an element is, and what a reduction does: as in base/operation.hpp. */
+/* What an element is, and what a reduction does: as in kernels/operation.hpp. */
 typedef enum weft_type {
   WEFT_INT8,
   WEFT_INT16,

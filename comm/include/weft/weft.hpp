@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/error_types.hpp"
-#include "base/operation.hpp"
+#include "kernels/operation.hpp"
 
 namespace weft {
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "base/file.hpp"
-#include "verbs/channel.hpp"
-#include "verbs/endpoint.hpp"
-#include "verbs/rc_wire.hpp"
+#include "verbs/channel/channel.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/connection/rc_wire.hpp"
 
 namespace weft::rig {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "tests/soft/endpoint.hpp"
-#include "verbs/soft/extensions.h"
+#include "verbs/soft/abi/extensions.h"
 
 namespace weft::soft::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <infiniband/verbs.h>
 
 #include "tests/soft/endpoint.hpp"
-#include "verbs/soft/extensions.h"
+#include "verbs/soft/abi/extensions.h"
 
 namespace weft::soft::test {
 namespace {

@@ -1,0 +1,134 @@
+// weft run: each rank a process.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "cli/launch/launch.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Errors of exec() come back through `told`, which it closes when it succeeds.
+[[noreturn]] void become(const Launch& launch, char* const* arguments, char* const* environment,
+                         pid_t tool, int told) {
+  // A rank does not outlive the tool.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() == tool) ::execve(launch.program.c_str(), arguments, environment);
+  const int error = errno;
+  [[maybe_unused]] const auto ignored = ::write(told, &error, sizeof error);
+  ::_exit(127);
+}
+
+class Processes {
+ public:
+  explicit Processes(int ranks) : processes_(static_cast<std::size_t>(ranks), 0) {}
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+  ~Processes() { end_all(); }
+
+  void start(const Launch& launch, int rank) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw_errno("pipe");
+    const File reads(ends[0]);
+    File writes(ends[1]);
+    auto arguments = launch.arguments;
+    auto environment = environment_of(launch, rank);
+    const auto argument_pointers = pointers_to(arguments);
+    const auto environment_pointers = pointers_to(environment);
+    const pid_t tool = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) throw_errno("fork");
+    if (child == 0) {
+      become(launch, argument_pointers.data(), environment_pointers.data(), tool, writes.get());
+    }
+    processes_[static_cast<std::size_t>(rank)] = child;
+    writes.reset();
+    int error = 0;
+    if (::read(reads.get(), &error, sizeof error) == sizeof error) {
+      throw SystemError(fmt::format("run: exec({})", launch.program), error);
+    }
+  }
+
+  /// Until all have ended, or one has failed.
+  int wait() {
+    int status = 0;
+    while (std::ranges::any_of(processes_, [](pid_t one) { return one != 0; })) {
+      const pid_t ended = ::waitpid(-1, &status, 0);
+      if (ended < 0 && errno == EINTR) continue;
+      if (ended < 0) throw_errno("waitpid");
+      const auto found = std::ranges::find(processes_, ended);
+      if (found == processes_.end()) continue;
+      *found = 0;
+      const auto rank = found - processes_.begin();
+      if (WIFSIGNALED(status)) {
+        fmt::print(stderr, "weft: run: rank {} was ended by signal {} ({})\n", rank,
+                   WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+        return 128 + WTERMSIG(status);
+      }
+      if (WEXITSTATUS(status) != 0) {
+        fmt::print(stderr, "weft: run: rank {} ended with {}\n", rank, WEXITSTATUS(status));
+        return WEXITSTATUS(status);
+      }
+    }
+    return 0;
+  }
+
+ private:
+  /// By SIGTERM, and a while later by what cannot be refused.
+  void end_all() {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    tell(SIGTERM);
+    const auto deadline = Clock::now() + kPatience;
+    while (take_ended() && Clock::now() < deadline) ::poll(nullptr, 0, 5);
+    tell(SIGKILL);
+    for (pid_t& one : processes_) {
+      while (one != 0 && ::waitpid(one, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      one = 0;
+    }
+  }
+  void tell(int signal) {
+    for (const pid_t one : processes_) {
+      if (one != 0) ::kill(one, signal);
+    }
+  }
+  /// Whether any is left.
+  bool take_ended() {
+    for (pid_t& one : processes_) {
+      if (one != 0 && ::waitpid(one, nullptr, WNOHANG) != 0) one = 0;
+    }
+    return std::ranges::any_of(processes_, [](pid_t one) { return one != 0; });
+  }
+
+  std::vector<pid_t> processes_;  // by rank; 0: none, or it has ended
+};
+
+}  // namespace
+
+int run_processes(const Launch& launch) {
+  Processes processes(launch.ranks);
+  for (int rank = 0; rank < launch.ranks; ++rank) processes.start(launch, rank);
+  return processes.wait();
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,98 @@
+// weft run: starts the ranks of a program that is written to weft's own API.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/cast.hpp"
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "cli/arguments.hpp"
+#include "cli/command.hpp"
+#include "cli/launch/launch.hpp"
+#include "comm/bootstrap/tcp_socket.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+struct Options {
+  Text ranks;
+  bool one_address_space = false;
+};
+
+/// As a shell finds it.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != name.npos) return name;
+  const std::string path = env::text("PATH").value_or("/usr/bin:/bin");
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string folder = begin == end ? "." : path.substr(begin, end - begin);
+    const std::string file = folder + "/" + name;
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    begin = end + 1;
+  }
+  throw_usage("run {}: no such program on PATH", name);
+}
+
+int run(const Options& options, std::vector<std::string> words) {
+  if (words.empty()) throw_usage("run: no program given");
+  if (words.front().starts_with("-")) {
+    throw_usage("run {}: no such option; there are -n, --one-address-space, --help", words.front());
+  }
+  Launch launch;
+  launch.ranks = checked_cast<int>(
+      env::parse_integer("-n", required(options.ranks, "run: -n RANKS"), 1, 4096));
+  launch.program = find_program(words.front());
+  launch.arguments = std::move(words);
+  const File port = comm::reserve_root(launch.root);
+  return options.one_address_space ? run_in_one_address_space(launch) : run_processes(launch);
+}
+
+}  // namespace
+
+std::vector<std::string> environment_of(const Launch& launch, int rank) {
+  const std::vector<std::pair<std::string, std::string>> ours = {
+      {"WEFT_RANK", std::to_string(rank)},
+      {"WEFT_SIZE", std::to_string(launch.ranks)},
+      {"WEFT_ROOT", launch.root}};
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const bool replaced = std::ranges::any_of(
+        ours, [&](const auto& one) { return text.starts_with(one.first + "="); });
+    if (!replaced) all.emplace_back(text);
+  }
+  for (const auto& [name, value] : ours) all.push_back(name + "=" + value);
+  return all;
+}
+
+void add_run(CLI::App& tool, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = tool.add_subcommand(
+      "run", "Run a program written to weft's API: run -n RANKS PROGRAM [ARGUMENTS]");
+  command->add_option("-n", options->ranks, "How many ranks, from 1 to 4096")->type_name("RANKS");
+  command
+      ->add_flag("--one-address-space", options->one_address_space,
+                 "Ranks are threads of one process, at most 15, each with globals of its own: "
+                 "they read one another's memory where it lies")
+      ->disable_flag_override();
+  // What follows the program's name is the program's.
+  command->prefix_command();
+  command->footer(
+      "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE and WEFT_ROOT\n"
+      "are set for it. All ranks run on this machine. One address space asks for a program that "
+      "is\n"
+      "position independent and has its symbols; whatever ends one rank by a signal ends all.\n\n"
+      "Ends with 0 when all ranks do, else with what the first that fails ends with (128 and the\n"
+      "signal where a signal ended it); the others are ended then. 2 for bad usage.\n\n"
+      "Examples:\n"
+      "  weft run -n 8 ./program\n"
+      "  weft run --one-address-space -n 8 ./program --its-own-option");
+  command->callback([command, options, &action] {
+    action = [command, options] { return run(*options, command->remaining()); };
+  });
+}
+
+}  // namespace weft::cli

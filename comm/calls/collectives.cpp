@@ -1,0 +1,298 @@
+// The collectives of a communicator: each says which task it is, and either runs it or keeps it.
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "comm/calls/impl.hpp"
+#include "comm/calls/task.hpp"
+#include "weft/weft.hpp"
+
+namespace weft {
+
+using comm::Task;
+using plan::Collective;
+using plan::Problem;
+
+namespace {
+
+const std::byte* bytes_of(const void* buffer) {
+  return static_cast<const std::byte*>(buffer);
+}
+std::byte* bytes_of(void* buffer) {
+  return static_cast<std::byte*>(buffer);
+}
+
+// Tasks are filled where they are: to move one costs what a small collective does.
+void describe(Problem& problem, Collective collective, int ranks, std::size_t bytes, int root = 0) {
+  if (root < 0 || root >= ranks) {
+    throw_usage("{} with root {}: a rank from 0 to {} is allowed", to_string(collective), root,
+                ranks - 1);
+  }
+  problem.collective = collective;
+  problem.ranks = ranks;
+  problem.block_bytes = bytes;
+  problem.stride = bytes;
+  problem.root = root;
+}
+
+void describe(Problem& problem, Collective collective, int ranks, std::size_t elements,
+              const Operation& operation, int root = 0) {
+  if (operation.element_bytes == 0 || operation.combine == nullptr) {
+    throw_usage("{} with an operation on elements of {} bytes{}", to_string(collective),
+                operation.element_bytes,
+                operation.combine == nullptr ? " that combines nothing" : "");
+  }
+  describe(problem, collective, ranks, elements * operation.element_bytes, root);
+  problem.element_bytes = operation.element_bytes;
+  problem.commutative = operation.commutative;
+  problem.associative = operation.associative;
+}
+
+void set_layout(Problem& problem, std::span<const Part> parts) {
+  if (parts.size() != static_cast<std::size_t>(problem.ranks)) {
+    throw_usage("{} of {} ranks with {} parts: they must be equal", to_string(problem.collective),
+                problem.ranks, parts.size());
+  }
+  for (const Part& part : parts) problem.layout.push_back({part.offset, part.bytes});
+}
+
+/// In place, what is small is copied aside, which is faster; of what is large no rank needs a copy,
+/// as all do it in place.
+Task alltoall_task(const Communicator& comm, const void* input, void* output, std::size_t bytes,
+                   std::uint64_t most_aside) {
+  const std::byte* in = bytes_of(input);
+  const std::byte* out = bytes_of(output);
+  const std::size_t all = bytes * static_cast<std::size_t>(comm.size());
+  if (all != 0 && in != out && in < out + all && out < in + all) {
+    throw_usage("alltoall of {} blocks of {} bytes: input and output overlap and are not the same",
+                comm.size(), bytes);
+  }
+  Task task{.input = in, .output = bytes_of(output)};
+  describe(task.problem, Collective::alltoall, comm.size(), bytes);
+  task.in_place = in == out && all <= most_aside;
+  task.problem.in_place = in == out && all > most_aside;
+  return task;
+}
+
+Task alltoallv_task(const Communicator& comm, const void* input, std::span<const Part> sends,
+                    void* output, std::span<const Part> receives) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  Task task{.input = bytes_of(input), .output = bytes_of(output)};
+  describe(task.problem, Collective::alltoallv, comm.size(), 0);
+  task.problem.in_place = sends.empty();
+  if ((!sends.empty() && sends.size() != ranks) || receives.size() != ranks) {
+    throw_usage("alltoallv of {} ranks with {} parts to send and {} to receive: they must be equal",
+                ranks, sends.size(), receives.size());
+  }
+  task.sends = sends;
+  task.receives = receives;
+  return task;
+}
+
+Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
+  Task task{.input = bytes_of(buffer), .output = bytes_of(buffer)};
+  describe(task.problem, Collective::broadcast, comm.size(), bytes, root);
+  return task;
+}
+
+/// One block a rank: scatter, gather, allgather.
+Task block_task(const Communicator& comm, Collective collective, const void* input, void* output,
+                std::size_t bytes, int root = 0) {
+  Task task{.input = bytes_of(input), .output = bytes_of(output)};
+  describe(task.problem, collective, comm.size(), bytes, root);
+  return task;
+}
+
+Task allgather_task(const Communicator& comm, const void* input, void* output,
+                    std::span<const Part> parts) {
+  Task task = block_task(comm, Collective::allgather, input, output, 0);
+  set_layout(task.problem, parts);
+  return task;
+}
+
+/// Parts that the root knows; others know the bytes of their own.
+Task irregular_task(const Communicator& comm, Collective collective, const void* input,
+                    void* output, std::span<const Part> parts, std::size_t bytes, int root) {
+  Task task = block_task(comm, collective, input, output, 0, root);
+  task.irregular = true;
+  if (comm.rank() == root) {
+    set_layout(task.problem, parts);
+  } else {
+    task.problem.layout.resize(static_cast<std::size_t>(comm.size()));
+    task.problem.layout[static_cast<std::size_t>(comm.rank())] = {0, bytes};
+  }
+  return task;
+}
+
+Task reduction_task(const Communicator& comm, Collective collective, const void* input,
+                    void* output, std::size_t elements, const Operation& operation, int root = 0) {
+  const bool takes = collective != Collective::reduce || comm.rank() == root;
+  Task task{.input = bytes_of(input),
+            .output = bytes_of(output),
+            .operation = operation,
+            .in_place = takes && input == output};
+  describe(task.problem, collective, comm.size(), elements, operation, root);
+  return task;
+}
+
+Task reduce_scatter_task(const Communicator& comm, const void* input, void* output,
+                         std::span<const std::size_t> elements, const Operation& operation) {
+  Task task = reduction_task(comm, Collective::reduce_scatter, input, output, 0, operation);
+  std::vector<Part> parts;
+  std::size_t offset = 0;
+  for (const std::size_t count : elements) {
+    parts.push_back({offset, count * operation.element_bytes});
+    offset += parts.back().bytes;
+  }
+  set_layout(task.problem, parts);
+  return task;
+}
+
+}  // namespace
+
+void Communicator::barrier() {
+  impl_->run(block_task(*this, Collective::barrier, nullptr, nullptr, 0));
+}
+Request Communicator::barrier_init() {
+  return Request(impl_->request(block_task(*this, Collective::barrier, nullptr, nullptr, 0)));
+}
+
+void Communicator::alltoall(const void* input, void* output, std::size_t block_bytes) {
+  impl_->run(alltoall_task(*this, input, output, block_bytes, impl_->most_aside()));
+}
+Request Communicator::alltoall_init(const void* input, void* output, std::size_t block_bytes) {
+  return Request(
+      impl_->request(alltoall_task(*this, input, output, block_bytes, impl_->most_aside())));
+}
+
+void Communicator::alltoallv(const void* input, std::span<const Part> sends, void* output,
+                             std::span<const Part> receives) {
+  impl_->run(alltoallv_task(*this, input, sends, output, receives));
+}
+Request Communicator::alltoallv_init(const void* input, std::span<const Part> sends, void* output,
+                                     std::span<const Part> receives) {
+  return Request(impl_->request(alltoallv_task(*this, input, sends, output, receives)));
+}
+
+void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {
+  impl_->run(broadcast_task(*this, buffer, bytes, root));
+}
+Request Communicator::broadcast_init(void* buffer, std::size_t bytes, int root) {
+  return Request(impl_->request(broadcast_task(*this, buffer, bytes, root)));
+}
+
+void Communicator::scatter(const void* input, void* output, std::size_t block_bytes, int root) {
+  impl_->run(block_task(*this, Collective::scatter, input, output, block_bytes, root));
+}
+Request Communicator::scatter_init(const void* input, void* output, std::size_t block_bytes,
+                                   int root) {
+  return Request(
+      impl_->request(block_task(*this, Collective::scatter, input, output, block_bytes, root)));
+}
+
+void Communicator::gather(const void* input, void* output, std::size_t block_bytes, int root) {
+  impl_->run(block_task(*this, Collective::gather, input, output, block_bytes, root));
+}
+Request Communicator::gather_init(const void* input, void* output, std::size_t block_bytes,
+                                  int root) {
+  return Request(
+      impl_->request(block_task(*this, Collective::gather, input, output, block_bytes, root)));
+}
+
+void Communicator::allgather(const void* input, void* output, std::size_t block_bytes) {
+  impl_->run(block_task(*this, Collective::allgather, input, output, block_bytes));
+}
+Request Communicator::allgather_init(const void* input, void* output, std::size_t block_bytes) {
+  return Request(
+      impl_->request(block_task(*this, Collective::allgather, input, output, block_bytes)));
+}
+
+void Communicator::scatter(const void* input, std::span<const Part> parts, void* output,
+                           std::size_t bytes, int root) {
+  impl_->run(irregular_task(*this, Collective::scatter, input, output, parts, bytes, root));
+}
+Request Communicator::scatter_init(const void* input, std::span<const Part> parts, void* output,
+                                   std::size_t bytes, int root) {
+  return Request(impl_->request(
+      irregular_task(*this, Collective::scatter, input, output, parts, bytes, root)));
+}
+
+void Communicator::gather(const void* input, std::size_t bytes, void* output,
+                          std::span<const Part> parts, int root) {
+  impl_->run(irregular_task(*this, Collective::gather, input, output, parts, bytes, root));
+}
+Request Communicator::gather_init(const void* input, std::size_t bytes, void* output,
+                                  std::span<const Part> parts, int root) {
+  return Request(
+      impl_->request(irregular_task(*this, Collective::gather, input, output, parts, bytes, root)));
+}
+
+void Communicator::allgather(const void* input, void* output, std::span<const Part> parts) {
+  impl_->run(allgather_task(*this, input, output, parts));
+}
+Request Communicator::allgather_init(const void* input, void* output, std::span<const Part> parts) {
+  return Request(impl_->request(allgather_task(*this, input, output, parts)));
+}
+
+void Communicator::reduce(const void* input, void* output, std::size_t elements,
+                          const Operation& operation, int root) {
+  impl_->run(reduction_task(*this, Collective::reduce, input, output, elements, operation, root));
+}
+Request Communicator::reduce_init(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation, int root) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::reduce, input, output, elements, operation, root)));
+}
+
+void Communicator::allreduce(const void* input, void* output, std::size_t elements,
+                             const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::allreduce, input, output, elements, operation));
+}
+Request Communicator::allreduce_init(const void* input, void* output, std::size_t elements,
+                                     const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::allreduce, input, output, elements, operation)));
+}
+
+void Communicator::reduce_scatter(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::reduce_scatter, input, output, elements, operation));
+}
+Request Communicator::reduce_scatter_init(const void* input, void* output, std::size_t elements,
+                                          const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::reduce_scatter, input, output, elements, operation)));
+}
+
+void Communicator::reduce_scatter(const void* input, void* output,
+                                  std::span<const std::size_t> elements,
+                                  const Operation& operation) {
+  impl_->run(reduce_scatter_task(*this, input, output, elements, operation));
+}
+Request Communicator::reduce_scatter_init(const void* input, void* output,
+                                          std::span<const std::size_t> elements,
+                                          const Operation& operation) {
+  return Request(impl_->request(reduce_scatter_task(*this, input, output, elements, operation)));
+}
+
+void Communicator::scan(const void* input, void* output, std::size_t elements,
+                        const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::scan, input, output, elements, operation));
+}
+Request Communicator::scan_init(const void* input, void* output, std::size_t elements,
+                                const Operation& operation) {
+  return Request(
+      impl_->request(reduction_task(*this, Collective::scan, input, output, elements, operation)));
+}
+
+void Communicator::exscan(const void* input, void* output, std::size_t elements,
+                          const Operation& operation) {
+  impl_->run(reduction_task(*this, Collective::exscan, input, output, elements, operation));
+}
+Request Communicator::exscan_init(const void* input, void* output, std::size_t elements,
+                                  const Operation& operation) {
+  return Request(impl_->request(
+      reduction_task(*this, Collective::exscan, input, output, elements, operation)));
+}
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+#include "comm/calls/heap_copies.hpp"
+
+#include <utility>
+
+#include "base/copy_bytes.hpp"
+#include "engine/memory/heap.hpp"
+
+namespace weft::comm {
+
+namespace heap = engine::heap;
+
+void HeapCopies::Block::Free::operator()(std::byte* memory) const noexcept {
+  heap::deallocate(memory);
+}
+
+std::byte* HeapCopies::Block::reserve(std::uint64_t bytes) {
+  if (bytes > bytes_) {
+    memory_.reset();
+    memory_.reset(static_cast<std::byte*>(heap::allocate(bytes, 64)));
+    bytes_ = memory_ != nullptr ? bytes : 0;
+  }
+  return memory_.get();
+}
+
+bool HeapCopies::take(const Task& task, std::uint64_t input_bytes, std::uint64_t output_bytes) {
+  seen_ = task;
+  wanted_at_ = nullptr;
+  if (input_bytes != 0 && (task.in_place || !heap::contains(task.input))) {
+    std::byte* input = input_.reserve(input_bytes);
+    if (input == nullptr) return false;
+    copy_bytes(input, task.input, input_bytes);
+    seen_.input = input;
+    seen_.in_place = false;
+  }
+  if (output_bytes != 0 && !heap::contains(task.output)) {
+    std::byte* output = output_.reserve(output_bytes);
+    if (output == nullptr) return false;
+    copy_bytes(output, task.output, output_bytes);
+    seen_.output = output;
+    wanted_at_ = task.output;
+    bytes_ = output_bytes;
+  }
+  return true;
+}
+
+void HeapCopies::put_back() noexcept {
+  if (wanted_at_ != nullptr) copy_bytes(wanted_at_, seen_.output, bytes_);
+  wanted_at_ = nullptr;
+}
+
+}  // namespace weft::comm

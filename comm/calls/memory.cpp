@@ -1,0 +1,42 @@
+// Memory that peers see.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "engine/memory/heap.hpp"
+#include "weft/weft.h"
+#include "weft/weft.hpp"
+
+namespace weft {
+
+namespace heap = engine::heap;
+
+void* allocate(std::size_t bytes) {
+  heap::start(0);
+  void* block = heap::allocate(bytes, 64);
+  if (block == nullptr) block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
+}
+
+void deallocate(void* block) noexcept {
+  if (heap::contains(block)) {
+    heap::deallocate(block);
+  } else {
+    std::free(block);
+  }
+}
+
+}  // namespace weft
+
+void* weft_alloc(std::size_t bytes) {
+  try {
+    return weft::allocate(bytes);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void weft_free(void* memory) {
+  weft::deallocate(memory);
+}

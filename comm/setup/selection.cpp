@@ -1,0 +1,162 @@
+#include "comm/setup/selection.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "tune/candidates.hpp"
+#include "tune/deterministic.hpp"
+
+namespace weft::comm {
+
+using plan::Collective;
+using plan::Problem;
+using tune::Algorithm;
+using tune::Facts;
+
+namespace {
+
+constexpr std::uint64_t kBruckBytes = 512;       // of what goes to one node
+constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation costs too many copies
+constexpr std::uint64_t kShortVector = 512;      // whole vectors are exchanged up to here
+constexpr std::uint64_t kEveryone = 16 << 10;    // of all vectors: everyone reads them up to here
+constexpr std::uint64_t kLongVector = 64 << 10;  // from here on they are cut between leaders
+constexpr int kFewRanks = 8;                     // tell each other in a barrier, without a leader
+constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
+
+/// Candidates, best first. One of the last may run whatever the problem is.
+using Names = std::initializer_list<std::string_view>;
+
+class Chooser {
+ public:
+  Chooser(const Problem& problem, const Facts& facts) : problem_(problem), facts_(facts) {}
+
+  Algorithm choose() const {
+    switch (problem_.collective) {
+      case Collective::alltoall:
+        return alltoall();
+      case Collective::alltoallv:
+        // Stages hold what is small, and what is not goes straight: see VectorExchange.
+        return first_of({facts_.machine.widest() == 1 ? "isend" : "sa"});
+      case Collective::broadcast:
+        return broadcast();
+      case Collective::scatter:
+        return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+      case Collective::gather:
+        return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+      case Collective::allgather:
+        return allgather();
+      case Collective::barrier:
+        return barrier();
+      case Collective::reduce:
+        return reduce();
+      case Collective::allreduce:
+        return allreduce();
+      case Collective::reduce_scatter:
+        return reduce_scatter();
+      case Collective::scan:
+      case Collective::exscan:
+        return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
+    }
+    throw_usage("no algorithm for {}", to_string(problem_.collective));
+  }
+
+ private:
+  Algorithm alltoall() const {
+    const hierarchy::Machine& machine = facts_.machine;
+    const std::uint64_t block = problem_.block_bytes;
+    const std::string_view sa = direct() ? "sa:direct=1" : "sa";
+    if (machine.nodes() == 1) return first_of({sa});
+    if (machine.widest() == 1) {
+      return first_of({block <= kBruckBytes && machine.ranks() > 4 ? "bruck" : "isend"});
+    }
+    if (block >= kFlatBytes) return first_of({"isend"});
+    const std::uint64_t aggregate = block * static_cast<std::uint64_t>(machine.widest());
+    if (aggregate <= kBruckBytes && machine.nodes() > 4) return first_of({"sa:between=bruck"});
+    return first_of({sa});
+  }
+
+  Algorithm barrier() const {
+    const int ranks = facts_.machine.ranks();
+    // A few need no leader: each tells all others, and nobody answers.
+    if (facts_.machine.nodes() == 1 && ranks > 1 && ranks <= kFewRanks) {
+      return first_of({fmt::format("dissemination:radix={}", ranks)});
+    }
+    return first_of({"leader", "dissemination"});
+  }
+
+  Algorithm broadcast() const {
+    if (bytes() >= kPipelined && facts_.machine.nodes() > 1) {
+      return first_of(
+          {direct() ? "leader:segment=131072,inside=direct" : "leader:segment=131072", "binomial"});
+    }
+    return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
+  }
+
+  Algorithm allgather() const {
+    if (bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kShortVector) {
+      return first_of({"leader:between=bruck", "bruck"});
+    }
+    return first_of({direct() ? "leader:inside=direct" : "leader", "ring"});
+  }
+
+  Algorithm reduce() const {
+    if (bytes() <= kShortVector || !is_shared_out()) {
+      return first_of({direct() ? "leader:direct=1" : "leader", "binomial"});
+    }
+    return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",
+                     "halving-doubling", "binomial"});
+  }
+
+  Algorithm allreduce() const {
+    const bool is_short = bytes() <= kShortVector;
+    if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
+      return first_of({"everyone", "leader", "recursive-doubling"});
+    }
+    if (is_short || (facts_.crowded && bytes() < kLongVector)) {
+      return first_of({direct() ? "leader:direct=1" : "leader", "recursive-doubling"});
+    }
+    if (bytes() < kLongVector || facts_.machine.nodes() == 1) {
+      return first_of(
+          {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", "halving-doubling"});
+    }
+    return first_of({direct() ? "leader:leaders=all,direct=1,between=halving-doubling"
+                              : "leader:leaders=all,between=halving-doubling",
+                     "halving-doubling"});
+  }
+
+  Algorithm reduce_scatter() const {
+    const std::string_view flat = problem_.commutative ? "recursive-halving" : "recursive-doubling";
+    return first_of(
+        {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
+  }
+
+  std::uint64_t bytes() const { return tune::block_bytes(problem_); }
+
+  /// Whether it pays that all ranks of a node take a part of a reduction: each with a core, and the
+  /// parts small beside what has to be brought together.
+  bool is_shared_out() const { return !facts_.crowded && facts_.machine.widest() > 2; }
+
+  bool direct() const { return tune::reads_in_place(problem_, facts_); }
+
+  Algorithm first_of(Names names) const {
+    for (const std::string_view name : names) {
+      auto algorithm = tune::parse_algorithm(problem_.collective, name);
+      if (may_run(algorithm, problem_, facts_)) return algorithm;
+    }
+    throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
+  }
+
+  const Problem& problem_;
+  const Facts& facts_;
+};
+
+}  // namespace
+
+Algorithm choose(const Problem& problem, const Facts& facts) {
+  if (auto only = tune::deterministic_algorithm(problem, facts)) return *only;
+  return Chooser(problem, facts).choose();
+}
+
+}  // namespace weft::comm

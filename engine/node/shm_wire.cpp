@@ -1,0 +1,62 @@
+#include "engine/node/shm_wire.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <utility>
+
+#include "base/copy_bytes.hpp"
+namespace weft::engine {
+
+using verbs::Layout;
+using verbs::Status;
+
+ShmWire::ShmWire(Node& node, int place, Segment mine, std::size_t my_offset, Segment theirs,
+                 std::size_t their_offset) noexcept
+    : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
+  watch(mine_.data() + my_offset);
+  outbox_ = theirs_.data() + their_offset;
+}
+
+Status ShmWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept {
+  std::atomic_ref<std::uint64_t> word(
+      *reinterpret_cast<std::uint64_t*>(outbox_ + offset + bytes - 8));
+  if (!node_.crowded()) {
+    word.store(last, std::memory_order_release);
+    return Status::ok;
+  }
+  word.store(last, std::memory_order_seq_cst);
+  node_.doorbell(place_).ring(node_.place());
+  return Status::ok;
+}
+
+Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, const std::byte* local,
+                    std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
+  const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
+  const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
+  if (!put_by_hand(theirs, local)) {
+    const bool by_kernel = write_to(node_.process_of(place_), ours, theirs);
+    if (by_kernel) {
+      node_.count_moved(View::cma, bytes);
+    } else if (errno == ESRCH || !node_.move_by_owner(place_, ours, theirs, true)) {
+      failure_ = "process_vm_writev to a rank of this node failed";
+      return Status::failed;
+    }
+  }
+  puts_done_ = ++puts_;
+  return Status::ok;
+}
+
+bool ShmWire::put_by_hand(const Layout& theirs, const std::byte* local) noexcept {
+  const Node::Found found = node_.find(place_, theirs);
+  if (found.memory == nullptr) return false;
+  const auto copy = [&] { copy_bytes(found.memory, local, theirs.block_bytes); };
+  if (found.by != View::xpmem) {
+    copy();
+  } else if (!node_.attachments().reach(copy)) {
+    return false;
+  }
+  node_.count_moved(found.by, theirs.block_bytes);
+  return true;
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,205 @@
+// One execution of a program: which of its steps are done, under way, and still to come.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/node/node.hpp"
+#include "engine/node/stages.hpp"
+#include "engine/run/program.hpp"
+#include "kernels/operation.hpp"
+#include "verbs/channel/channel.hpp"
+
+namespace weft::engine {
+
+class Executor;
+struct Prepared;
+
+/// What a call gives to its execution.
+struct Buffers {
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  const Operation* operation = nullptr;  // of its reductions, if it has any
+};
+
+/// The most that any program needs of an execution.
+struct Room {
+  std::size_t steps = 0;
+  std::size_t transfers = 0;
+  std::size_t peers = 0;
+  std::size_t places = 0;
+  std::size_t bases = 0;
+  std::size_t fold_sources = 0;
+  bool reduces = false;
+
+  void grow_for(const Program& program);
+};
+
+/// What a reduction has fetched of sources that no load reaches, a piece at a time.
+class Pieces {
+ public:
+  struct Fetched {
+    std::size_t source = 0;  // of the fold, by number
+    int place = 0;
+    std::byte* there = nullptr;
+  };
+
+  /// For folds of up to so many sources. Memory that no reduction uses is never touched.
+  void reserve_for(std::size_t sources);
+  void reserve(std::size_t bytes);
+
+  std::byte* memory() noexcept { return memory_.get(); }
+  Fetched& at(std::size_t number) noexcept { return fetched_[number]; }
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  std::size_t bytes_ = 0;
+  std::vector<Fetched> fetched_;
+};
+
+/// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
+///
+/// Several may be under way. Towards one peer their sends, recvs and signals start in the order of
+/// the calls, as those of one program start in list order: both ends match them in that order. So
+/// the first of a later execution follows the last of an earlier one (a *crossing*).
+class Execution {
+ public:
+  explicit Execution(Executor& home) : home_(home) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// So that the rest allocates nothing. `version`: of this room, which has() asks for.
+  void make(const Room& room, std::uint64_t version);
+  bool has(std::uint64_t version) const noexcept { return version_ == version; }
+
+  /// Takes up a program: the `number`-th execution of this rank. `counts`, by place, are those of
+  /// all earlier ones, and stay so until this one is over or has queued. `is_run`: its caller waits
+  /// for its end. Then queue(), or, once it has entered, run_through().
+  void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
+              std::span<const Counts> counts) noexcept;
+  /// Gets ready to start steps in any order that they allow.
+  void queue() noexcept;
+  /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
+  /// of this one has.
+  void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
+  /// Begins: what it may touch is free for it. `stages` may be null where it uses none.
+  void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
+             const verbs::Registration& registration) noexcept;
+  /// Lets those go that wait for nothing: once it has queued and entered.
+  void release_initial() noexcept;
+  /// Runs steps in list order as long as each can be done at once, looking up to `looks` times for
+  /// what it waits for, and queues the others. Most small collectives are over then, without a
+  /// queue. Nothing else is under way.
+  void run_through(std::uint32_t looks) noexcept;
+  /// Starts what is ready, until nothing is.
+  void advance() noexcept;
+  /// Takes note of what has come. Whether anything has.
+  bool progress() noexcept;
+
+  bool is_done() const noexcept { return left_ == 0; }
+  bool has_entered() const noexcept { return entered_; }
+  bool is_run() const noexcept { return is_run_; }
+  std::uint64_t number() const noexcept { return number_; }
+  std::size_t scratch_slot() const noexcept { return scratch_slot_; }
+  const Prepared& prepared() const noexcept { return *prepared_; }
+  const Buffers& buffers() const noexcept { return buffers_; }
+  void set_keys(std::uint32_t base, std::uint32_t lkey, std::uint32_t rkey) noexcept {
+    lkeys_[base] = lkey;
+    rkeys_[base] = rkey;
+  }
+
+  /// Transfers with ranks of other nodes under way.
+  std::size_t remote_active() const noexcept { return remote_active_; }
+  /// The place whose signal alone is waited for; -1: there is more than that.
+  int awaited_place() const noexcept;
+  void probe_peers() noexcept;
+  /// ", op 3 waits for rank 2, ..": what it stands at.
+  std::string where() const;
+
+ private:
+  struct Crossing {
+    std::uint32_t last;
+    Execution* later;
+    std::uint32_t first;
+  };
+
+  bool run_now(const Step& step, std::uint32_t& looks) noexcept;
+  void resume_at(std::uint32_t first) noexcept;
+  void start(std::uint32_t id) noexcept;
+  void signal(const Step& step) noexcept;
+  void finish(std::uint32_t id) noexcept;
+  void release(std::uint32_t id) noexcept;
+  bool has_come(const Step& step) const noexcept;
+  bool progress_waits() noexcept;
+  bool progress_channels() noexcept;
+  void end_activity(std::uint32_t peer) noexcept;
+
+  // execution_move.cpp
+  bool copy(const Step& step) noexcept {
+    if (!step.small) return copy_any(step);
+    std::byte* to = bases_[step.dst.base] + step.dst.offset;
+    const std::byte* from = bases_[step.src.base] + step.src.offset;
+    const std::uint64_t bytes = step.src.block_bytes;
+    if (bytes == 8) {
+      std::memcpy(to, from, 8);
+    } else if (to != from) {
+      std::memcpy(to, from, bytes);
+    }
+    return true;
+  }
+  bool copy_any(const Step& step) noexcept;
+  bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+            bool writes) noexcept;
+  Node::Found reach(const Operand& operand) noexcept;
+  void transfer(const Step& step, std::uint32_t id) noexcept;
+  verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
+  void find_peer_buffer(const Operand& operand) noexcept;
+  bool is_peer_buffer(const Operand& operand) const noexcept;
+  int owner_of(const Operand& operand) const noexcept;
+
+  // execution_reduce.cpp
+  bool reduce(const Step& step) noexcept;
+  bool fold(const Step& step) noexcept;
+  bool fetch(std::size_t count, std::uint64_t at, std::uint64_t bytes) noexcept;
+  Node::Found reach_all(const Operand& source) noexcept;
+  template <class Use>
+  bool combine(bool maps, Use use) noexcept;
+
+  Executor& home_;
+  std::uint64_t version_ = 0;
+  const Prepared* prepared_ = nullptr;
+  Buffers buffers_;
+  std::uint64_t number_ = 0;
+  std::size_t scratch_slot_ = 0;
+  bool is_run_ = true;
+  bool past_caches_ = false;  // what the ranks of the node read and write does not fit into caches
+  bool entered_ = false;
+
+  std::vector<std::byte*> bases_;
+  std::vector<std::uint32_t> lkeys_;
+  std::vector<std::uint32_t> rkeys_;
+  std::vector<std::uint32_t> pending_;  // by step: what it waits for; kNone once it has started
+  std::vector<std::uint32_t> ready_;    // every step enters once
+  std::vector<std::uint32_t> waiting_;  // waits whose signal has not come
+  std::vector<std::uint32_t> moving_;   // sends and recvs under way
+  std::vector<verbs::Transfer> transfers_;
+  std::vector<std::uint32_t> active_;    // peers with transfers under way
+  std::vector<std::uint32_t> activity_;  // by peer: how many
+  const Counts* counts_ = nullptr;       // by place: of earlier executions
+  std::vector<Counts> own_counts_;       // once it has queued
+  std::vector<Crossing> crossings_;
+  std::vector<const std::byte*> fold_sources_;
+  Pieces pieces_;
+  std::size_t ready_begin_ = 0;
+  std::size_t ready_end_ = 0;
+  std::size_t waiting_count_ = 0;
+  std::size_t moving_count_ = 0;
+  std::size_t active_count_ = 0;
+  std::size_t remote_active_ = 0;
+  std::uint32_t left_ = 0;
+};
+
+}  // namespace weft::engine

@@ -1,0 +1,339 @@
+#include "engine/run/executor.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+
+namespace weft::engine {
+
+using plan::OpKind;
+
+namespace {
+
+// A neighbour that comes at about the same time is seen within so many looks.
+constexpr std::uint32_t kLooks = 256;
+// A message that takes as long as this is worth a registration of its own. Of smaller ones there
+// may be many, and one registration of the buffer serves them all.
+constexpr std::uint64_t kRegisteredPiece = 4 << 20;
+
+}  // namespace
+
+Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
+                   std::int64_t timeout_ns)
+    : rank_(rank),
+      node_(node),
+      crowded_(crowded),
+      links_(links),
+      meanwhile_(std::move(meanwhile)),
+      timeout_ns_(timeout_ns),
+      counts_(node == nullptr ? 1 : node->places()),
+      completed_(counts_.size()) {
+  spare_.push_back(std::make_unique<Execution>(*this));
+  // The first call that has to wait allocates no more than the others.
+  under_way_.reserve(2);
+  done_.reserve(2);
+  if (node_ == nullptr) return;
+  node_->set_by_owner([this](int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                             bool writes) { return move_by_owner(place, ours, theirs, writes); });
+}
+
+Executor::~Executor() {
+  if (node_ != nullptr) node_->set_by_owner({});
+}
+
+void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
+  if (scratch.memory.size() < bytes) {
+    // Whoever is under way goes on in the memory that it has.
+    if (!under_way_.empty()) outgrown_.push_back(std::move(scratch));
+    scratch = {};
+    scratch.memory = Segment::create("weft-scratch", bytes);
+  }
+  verbs::Endpoint* endpoint = links_.endpoint();
+  if (endpoint != nullptr && !scratch.registration && scratch.memory.size() != 0) {
+    scratch.registration = endpoint->register_memory(scratch.memory.data(), scratch.memory.size());
+  }
+}
+
+std::uint64_t Executor::scratch_bytes() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const Scratch& scratch : scratch_) bytes += scratch.memory.size();
+  for (const Scratch& scratch : outgrown_) bytes += scratch.memory.size();
+  return bytes;
+}
+
+Prepared Executor::prepare(Program program) {
+  Prepared prepared{std::move(program), {}, {}, {}, false, 0, 0};
+  const Program& made = prepared.program;
+  prepared.ranks.reserve(made.peers().size());
+  prepared.channels.reserve(made.peers().size());
+  for (const int peer : made.peers()) {
+    prepared.ranks.push_back(peer);
+    prepared.channels.push_back(links_.channel(peer));
+  }
+  for (const Step& step : made.steps()) {
+    if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
+    const bool local = links_.is_local(prepared.ranks[step.peer]);
+    const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
+    if (step.kind == OpKind::send && !local) {
+      ++prepared.messages;
+      prepared.wire_bytes += operand.bytes();
+    }
+    if (!local && operand.base < 2 &&
+        prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
+      Registering& known = prepared.registering[operand.base];
+      const bool piece = operand.count == 1 && operand.bytes() >= kRegisteredPiece;
+      if (!piece || known == Registering::whole) {
+        known = Registering::whole;
+      } else {
+        known = Registering::pieces;
+      }
+    }
+  }
+  prepared.registers =
+      std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
+  room_.grow_for(made);
+  ++room_version_;
+  for (const auto& execution : spare_) execution->make(room_, room_version_);
+  make_scratch(scratch_[0], made.scratch_bytes());
+  if (stages_ != nullptr && links_.endpoint() != nullptr) {
+    stages_->register_with(*links_.endpoint());
+  }
+  return prepared;
+}
+
+/// The newest execution, neither queued nor entered yet: the last of spare_. Allocates nothing
+/// where there is one.
+Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
+  if (links_.is_troubled()) links_.tend();
+  if (spare_.empty()) {
+    spare_.push_back(std::make_unique<Execution>(*this));
+    done_.reserve(done_.size() + under_way_.size() + 1);
+  }
+  Execution& execution = *spare_.back();
+  if (!execution.has(room_version_)) execution.make(room_, room_version_);
+  execution.assign(prepared, buffers, ++started_, is_run, counts_);
+  return execution;
+}
+
+void Executor::count(const Program& program) noexcept {
+  const auto counts = program.counts();
+  for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(counts[place]);
+}
+
+/// The last of spare_, which needs no more of the counts so far.
+void Executor::line_up() {
+  count(spare_.back()->prepared().program);
+  under_way_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+}
+
+/// Both ends match what they send and signal in the order of the calls.
+void Executor::order_behind_earlier(Execution& later) {
+  const Program& program = later.prepared().program;
+  const auto follow = [&](std::uint32_t first, auto last_in) {
+    for (std::size_t i = under_way_.size() - 1; first != kNone && i-- > 0;) {
+      Execution& earlier = *under_way_[i];
+      const std::uint32_t last = last_in(earlier.prepared().program);
+      if (last == kNone) continue;
+      earlier.let_follow(last, later, first);
+      return;  // that one follows those before it
+    }
+  };
+  for (std::size_t peer = 0; peer < program.peers().size(); ++peer) {
+    const int rank = program.peers()[peer];
+    const auto last_of = [rank](const Program& earlier, std::span<const Program::Ends> ends) {
+      const auto found = std::ranges::lower_bound(earlier.peers(), rank);
+      if (found == earlier.peers().end() || *found != rank) return kNone;
+      return ends[static_cast<std::size_t>(found - earlier.peers().begin())].last;
+    };
+    follow(program.send_ends()[peer].first,
+           [&](const Program& earlier) { return last_of(earlier, earlier.send_ends()); });
+    follow(program.recv_ends()[peer].first,
+           [&](const Program& earlier) { return last_of(earlier, earlier.recv_ends()); });
+  }
+  for (std::size_t place = 0; place < program.signal_ends().size(); ++place) {
+    follow(program.signal_ends()[place].first,
+           [place](const Program& earlier) { return earlier.signal_ends()[place].last; });
+  }
+}
+
+/// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
+/// one before the last. It is done here; stages are shared and there it must be done everywhere on
+/// the node. Letters lie with others, too, and there is room for more of them.
+bool Executor::may_enter(const Execution& execution) noexcept {
+  if (execution.number() >= oldest() + 2) return false;
+  const Program& program = execution.prepared().program;
+  if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
+  const bool is_shared = program.uses_stage() || program.uses_peer_buffers();
+  const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
+  if (execution.number() <= ahead) return true;
+  // Everyone was heard in the last execution, which nobody began before the one before was done.
+  const bool is_only = oldest() == started_;
+  if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
+  for (int place = 0; place < node_->places(); ++place) {
+    if (place == node_->place() || completed_[place] + ahead >= execution.number()) continue;
+    completed_[place] = node_->completed_by(place);
+    if (completed_[place] + ahead < execution.number()) return false;
+  }
+  return true;
+}
+
+bool Executor::enter(Execution& execution) noexcept {
+  const Prepared& prepared = execution.prepared();
+  was_run_[execution.number() & 1] = execution.is_run();
+  heard_all_ = prepared.program.hears_all_places();
+  if (!register_buffers(execution)) return false;
+  if (node_ != nullptr) {
+    node_->enter(execution.number(), execution.buffers().input, execution.buffers().output);
+  }
+  // Of two that have entered, the later one takes what the other leaves.
+  const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
+  const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
+  const Scratch& scratch = scratch_[slot];
+  execution.enter(stages_, slot, scratch.memory.data(), scratch.registration);
+  return true;
+}
+
+/// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
+bool Executor::register_buffers(Execution& execution) noexcept {
+  const Prepared& prepared = execution.prepared();
+  if (!prepared.registers) return true;
+  const Buffers& buffers = execution.buffers();
+  const auto enter = [&](std::uint32_t base, const std::byte* memory, std::uint64_t bytes) {
+    if (prepared.registering[base] != Registering::whole) return;
+    const auto keys = register_memory(memory, bytes);
+    execution.set_keys(base, keys.lkey, keys.rkey);
+  };
+  enter(0, buffers.input, prepared.program.input_bytes());
+  enter(1, buffers.output, prepared.program.output_bytes());
+  return failure_.empty();
+}
+
+verbs::RegistrationCache::Keys Executor::register_memory(const std::byte* memory,
+                                                         std::uint64_t bytes) noexcept {
+  verbs::RegistrationCache::Keys keys;
+  registered_ = true;
+  try {
+    links_.registrations()->acquire(memory, bytes, keys);
+  } catch (const std::exception& error) {
+    fail(error.what());
+  }
+  return keys;
+}
+
+bool Executor::progress() noexcept {
+  if (node_ != nullptr) node_->errand(node_->place()).serve();
+  bool moved = false;
+  bool some_done = false;
+  for (const auto& execution : under_way_) {
+    if (!execution->has_entered()) {
+      if (!may_enter(*execution)) break;
+      if (!enter(*execution)) return true;
+      execution->release_initial();
+      moved = true;
+    }
+    execution->advance();
+    if (execution->progress()) {
+      execution->advance();
+      moved = true;
+    }
+    if (!failure_.empty()) return true;
+    some_done |= execution->is_done();
+  }
+  if (some_done) retire_done();
+  return moved || some_done;
+}
+
+void Executor::retire_done() noexcept {
+  for (auto at = under_way_.begin(); at != under_way_.end();) {
+    if (!(*at)->is_done() || !(*at)->has_entered()) {
+      ++at;
+      continue;
+    }
+    done_.push_back(std::move(*at));
+    at = under_way_.erase(at);
+  }
+  end_turn();
+}
+
+/// Something is done and no longer under way.
+void Executor::end_turn() noexcept {
+  if (node_ != nullptr) {
+    node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
+  }
+  if (!under_way_.empty()) return;
+  outgrown_.clear();
+  if (registered_) links_.registrations()->release();
+  registered_ = false;
+}
+
+Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
+  if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
+  Execution& execution = assign(prepared, buffers, is_run);
+  execution.queue();
+  line_up();
+  if (under_way_.size() > 1) order_behind_earlier(execution);
+  return execution;
+}
+
+/// Alone, as far as that goes without queues; null when it is done.
+Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffers) {
+  Execution& execution = assign(prepared, buffers, true);
+  if (!may_enter(execution)) {
+    execution.queue();
+  } else if (enter(execution)) {
+    execution.run_through(crowded_ ? 0 : kLooks);
+  }
+  if (!execution.has_entered() || !execution.is_done() || !failure_.empty()) {
+    line_up();
+    return &execution;
+  }
+  count(prepared.program);
+  end_turn();
+  return nullptr;
+}
+
+bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
+  if (!failure_.empty()) return false;
+  try {
+    if (!under_way_.empty()) return wait(begin(prepared, buffers, true));
+    Execution* rest = run_through(prepared, buffers);
+    return rest == nullptr || wait(*rest);
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return false;
+  }
+}
+
+Execution* Executor::start(const Prepared& prepared, const Buffers& buffers) {
+  if (!failure_.empty()) return nullptr;
+  Execution& execution = begin(prepared, buffers, false);
+  progress();
+  return &execution;
+}
+
+bool Executor::take(Execution& execution) noexcept {
+  for (auto& one : done_) {
+    if (one.get() != &execution) continue;
+    std::swap(one, done_.back());
+    spare_.push_back(std::move(done_.back()));
+    done_.pop_back();
+    return true;
+  }
+  return false;
+}
+
+bool Executor::wait(Execution& execution) noexcept {
+  idle_turns_ = 0;
+  while (!take(execution)) {
+    if (!failure_.empty()) return false;
+    if (progress()) {
+      idle_turns_ = 0;
+    } else if (!idle()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace weft::engine

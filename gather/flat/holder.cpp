@@ -1,0 +1,163 @@
+#include "gather/flat/holder.hpp"
+
+#include <numeric>
+
+namespace weft::gather {
+
+using plan::OpId;
+using plan::Slice;
+
+namespace {
+
+void append(auto& list, const auto& more) {
+  list.insert(list.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+bool holds_own(int member, int block) {
+  return member == block;
+}
+
+std::vector<int> run_of(const Team& team, int first, int count) {
+  std::vector<int> blocks;
+  blocks.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) blocks.push_back(team.around(first, i));
+  return blocks;
+}
+
+std::vector<int> all_of(const Team& team) {
+  std::vector<int> blocks(static_cast<std::size_t>(team.blocks));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  return blocks;
+}
+
+Holder::Holder(plan::Builder& builder, const Team& team)
+    : builder_(builder), team_(team), states_(static_cast<std::size_t>(team.blocks)) {}
+
+Slices Holder::target(int block) const {
+  const State& state = states_[block];
+  return state.kept.empty() ? team_.target(team_.self, block) : state.kept;
+}
+
+/// The blocks that a message to `member` has.
+std::vector<int> Holder::missing(int member, std::span<const int> blocks) const {
+  std::vector<int> result;
+  for (const int block : blocks) {
+    if (team_.bytes(block) > 0 && !team_.holds(member, block)) result.push_back(block);
+  }
+  return result;
+}
+
+Holder::State& Holder::load(int block) {
+  State& state = states_[block];
+  if (!state.has && team_.holds(team_.self, block)) {
+    state.has = true;
+    state.place = team_.source(team_.self, block);
+    state.ready = team_.ready_for(block);
+  }
+  return state;
+}
+
+void Holder::send(int to, std::span<const int> blocks) {
+  Slices slices;
+  Ops ready;
+  std::uint64_t bytes = 0;
+  for (const int block : missing(to, blocks)) {
+    const State& state = load(block);
+    append(slices, state.place);
+    append(ready, state.ready);
+    bytes += team_.bytes(block);
+  }
+  if (bytes == 0) return;
+  slices = plan::coalesce(slices);
+  const int peer = team_.members[to];
+  if (slices.size() == 1) {
+    builder_.send(peer, slices.front(), ready);
+    return;
+  }
+  const Slice packed = builder_.allocate_scratch(bytes);
+  Ops copies;
+  builder_.gather(packed, slices, ready, copies);
+  builder_.send(peer, packed, copies);
+}
+
+void Holder::receive(int from, std::span<const int> blocks) {
+  const std::vector<int> wanted = missing(team_.self, blocks);
+  Slices targets;
+  std::uint64_t bytes = 0;
+  bool everywhere = true;
+  for (const int block : wanted) {
+    const Slices slices = target(block);
+    everywhere &= !slices.empty();
+    append(targets, slices);
+    bytes += team_.bytes(block);
+  }
+  if (bytes == 0) return;
+  targets = plan::coalesce(targets);
+  const bool in_place = everywhere && targets.size() == 1;
+  const Slice whole = in_place ? targets.front() : builder_.allocate_scratch(bytes);
+  const OpId received = builder_.recv(team_.members[from], whole);
+  Ops copies;
+  if (!in_place && everywhere) builder_.scatter(targets, whole, received, copies);
+  std::uint64_t offset = 0;
+  for (const int block : wanted) {
+    State& state = states_[block];
+    const Slices slices = target(block);
+    const Slices piece = plan::subslices(whole, offset, team_.bytes(block));
+    offset += team_.bytes(block);
+    state.has = true;
+    state.settled = true;
+    state.arrived = {received};
+    if (!in_place && everywhere) state.arrived = copies;
+    if (!in_place && !everywhere && !slices.empty()) {
+      state.arrived.clear();
+      builder_.copy(slices, piece, received, state.arrived);
+    }
+    // From the target where that is one slice, as it lies beside others there; else from where it
+    // came, as it would have to be packed again.
+    const bool from_target = slices.size() == 1;
+    state.place = from_target ? slices : piece;
+    state.ready = from_target ? state.arrived : Ops{received};
+  }
+}
+
+void Holder::keep(std::span<const int> blocks) {
+  std::uint64_t bytes = 0;
+  for (const int block : blocks) {
+    if (target(block).empty()) bytes += team_.bytes(block);
+  }
+  const Slice room = builder_.allocate_scratch(bytes);
+  std::uint64_t offset = 0;
+  for (const int block : blocks) {
+    if (team_.bytes(block) == 0 || !target(block).empty()) continue;
+    states_[block].kept = plan::subslices(room, offset, team_.bytes(block));
+    offset += team_.bytes(block);
+  }
+}
+
+void Holder::settle(int block) {
+  State& state = load(block);
+  if (!state.has || state.settled || team_.bytes(block) == 0) return;
+  state.settled = true;
+  const Slices slices = target(block);
+  state.arrived = state.ready;
+  if (slices.empty() || slices == state.place) return;
+  Ops copies;
+  builder_.copy(slices, state.place, state.ready, copies);
+  state.place = slices;
+  if (!copies.empty()) state.arrived = copies;
+  state.ready = state.arrived;
+}
+
+Arrived Holder::finish() && {
+  Arrived arrived;
+  arrived.reserve(states_.size());
+  for (int block = 0; block < team_.blocks; ++block) {
+    settle(block);
+    arrived.push_back(std::move(states_[block].arrived));
+  }
+  return arrived;
+}
+
+}  // namespace weft::gather

@@ -1,0 +1,32 @@
+// Barrier around an extended ring: a note goes from member to member, once around and on, so that
+// the last member knows first that all have come, and the others as the note passes again.
+//
+//   p = 4    0 -> 1 -> 2 -> 3 -> 0 -> 1 -> 2
+//            have come          may leave
+//
+// With p members:
+//   rounds    2 (p - 1)
+//   messages  2 of each member, 1 of the last two; 2 (p - 1) in all
+//
+// Source: Vadhiyar, Fagg, Dongarra, "Towards an Accurate Model for Collective Communications",
+// IJHPCA 18(1), 2004, Table 1.
+#include "gather/flat/meeting.hpp"
+
+namespace weft::gather {
+
+Ops ring_barrier(plan::Builder& builder, const Meeting& meeting) {
+  const int p = meeting.size();
+  Ops known = meeting.ready;
+  if (p == 1) return known;
+  Notes notes(builder, meeting);
+  const int next = meeting.around(meeting.self, 1);
+  const int before = meeting.around(meeting.self, -1);
+  if (meeting.self > 0) known.push_back(notes.hear(before));
+  notes.tell(next, known);
+  if (meeting.self == p - 1) return known;
+  known = {notes.hear(before)};
+  if (meeting.self < p - 2) notes.tell(next, known);
+  return known;
+}
+
+}  // namespace weft::gather

@@ -1,0 +1,135 @@
+// Gather by leaders: the reverse of the scatter. Ranks put their blocks into the stages of their
+// leaders, leaders send them to those of their column on the root's node, and the root takes them
+// from there.
+//
+//   other nodes               root's node
+//   B3 -> leader B2 ------> leader A2 --> root
+//   B1 -> leader B0 ---------------------> root <-- ranks of its node
+//
+// The root leads its own group and receives into its output. The blocks of its own node it takes
+// while the messages are on their way. A leader alone in its group sends from its input.
+//
+// With N nodes, P ranks on each, blocks of m bytes, k leaders, `binomial` between:
+//   rounds      floor(lg N) on the wire
+//   messages    k (N - 1) in all, one of each leader on another node
+//   bytes       of a message m P / k times the nodes that it is from; to the root's node
+//               (N - 1) P m
+//   copied      on other nodes P m where k < P, 0 where k = P; on the root's (k - 1) / k (N - 1) P
+//   m
+//               from its leaders, and inside it; and what the step between copies
+//   stage       of a leader of the root's node (N - 1) m P / k, of others m P / k if k < P; inside
+//               the root's node staged m of each but the root
+//   signals     P - k on each other node; on the root's P - 1 and k - 1, direct twice that
+// With another step between nodes: its costs among N members for blocks of m P / k, k times.
+//
+// Source: the hierarchy of Huang et al., "PiP-MColl", 2023, with leaders; the trees are Vadhiyar's,
+// Fagg's and Dongarra's, 2004, Table 1.
+#include "gather/schemes/leaders.hpp"
+#include "gather/schemes/schemes.hpp"
+#include "gather/schemes/staged_groups.hpp"
+#include "gather/schemes/steps.hpp"
+
+namespace weft::gather {
+
+using hierarchy::Machine;
+using plan::Collective;
+using plan::Space;
+
+namespace {
+
+class LeaderGather {
+ public:
+  LeaderGather(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
+               const Parameters& parameters)
+      : builder_(builder),
+        parameters_(parameters),
+        groups_(builder, problem, machine, parameters.leaders, Space::output, Space::input) {}
+
+  void emit() {
+    Arrived bundles(static_cast<std::size_t>(groups_.leaders().columns()));
+    for (int column = 0; column < groups_.leaders().columns(); ++column) {
+      Arrived collected;
+      if (!groups_.at_root() && groups_.has_self(column)) collected = collect(column);
+      if (groups_.leads(column)) bundles[column] = send_between(column, collected);
+    }
+    if (!groups_.at_root()) return;
+    take_own_node();
+    for (int column = 0; column < groups_.leaders().columns(); ++column) {
+      if (groups_.in_bundle(column)) take_bundle(column, bundles[column]);
+    }
+  }
+
+ private:
+  const InsideAlgorithm& step() const { return step_inside(Collective::gather, parameters_); }
+
+  Arrived collect(int column) {
+    if (groups_.is_alone(column)) return {};
+    Team team = groups_.group_team(column);
+    team.holds = holds_own;
+    team.source = [&team, this](int member, int) {
+      return groups_.own_block(team.members[member]);
+    };
+    team.target = [this, column, root = team.root](int member, int block) {
+      return member == root ? groups_.piece(column, block) : Slices();
+    };
+    return move_inside(builder_, team, Collective::gather, step());
+  }
+
+  /// Returns the ops after which the column's blocks are on the root's node.
+  Ops send_between(int column, const Arrived& collected) {
+    Team team = groups_.column_team(column);
+    team.holds = holds_own;
+    team.source = [this, column](int, int) { return groups_.at_leader(column); };
+    team.target = [this, column, root = team.root](int member, int node) {
+      return member == root ? groups_.at_root_leader(column, node) : Slices();
+    };
+    team.ready = [&collected](int) {
+      Ops ready;
+      for (const Ops& ops : collected) ready.insert(ready.end(), ops.begin(), ops.end());
+      return ready;
+    };
+    Ops all;
+    for (const Ops& ops :
+         move(builder_, team, step_between(Collective::gather, parameters_), parameters_)) {
+      all.insert(all.end(), ops.begin(), ops.end());
+    }
+    return all;
+  }
+
+  void take_own_node() {
+    Team team = groups_.node_team();
+    team.holds = holds_own;
+    team.source = [&team, this](int member, int) {
+      return groups_.own_block(team.members[member]);
+    };
+    team.target = [&team, this](int member, int block) {
+      return member == team.root ? groups_.block_at_root(team.members[block]) : Slices();
+    };
+    move_inside(builder_, team, Collective::gather, step());
+  }
+
+  void take_bundle(int column, const Ops& ready) {
+    Team team = groups_.bundle_team(column);
+    team.root = 1;
+    team.holds = [](int member, int) { return member == 1; };
+    team.source = [this, column](int, int) { return groups_.bundle(column); };
+    team.target = [this, column](int member, int) {
+      return member == 0 ? groups_.bundle_at_root(column) : Slices();
+    };
+    team.ready = [&ready](int) { return ready; };
+    move_inside(builder_, team, Collective::broadcast, step());
+  }
+
+  plan::Builder& builder_;
+  const Parameters& parameters_;
+  StagedGroups groups_;
+};
+
+}  // namespace
+
+void leader_gather(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
+                   const Parameters& parameters) {
+  LeaderGather(builder, problem, machine, parameters).emit();
+}
+
+}  // namespace weft::gather

@@ -1,0 +1,55 @@
+// What a probe has measured: times, as they were taken.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nic_profiles/fit/probe_target.hpp"
+
+namespace weft::nic_profiles {
+
+/// A time by size.
+struct Timing {
+  std::uint64_t bytes = 0;
+  double ns = 0;
+};
+
+struct StreamTiming {
+  Stream stream;
+  double ns = 0;
+
+  /// Of all senders, both ways together.
+  double messages_per_s() const { return messages() * 1e9 / ns; }
+  double bytes_per_ns() const { return messages() * static_cast<double>(stream.bytes) / ns; }
+
+ private:
+  double messages() const {
+    return static_cast<double>(stream.senders) * stream.messages * (stream.both_ways ? 2 : 1);
+  }
+};
+
+struct CopyTiming {
+  Copy copy;
+  double ns = 0;
+};
+
+struct Measurements {
+  Profile identity;       ///< as ProbeTarget gives it
+  std::string source;     ///< likewise
+  bool complete = false;  ///< false: stopped before all was measured
+
+  std::vector<Timing> latency;      ///< half a round trip
+  std::vector<Timing> send_busy;    ///< of the sending core, into the library's memory
+  std::vector<Timing> into_caller;  ///< likewise, into a program's
+  std::vector<StreamTiming> rates;  ///< of small messages
+  std::vector<StreamTiming> bandwidths;
+  std::vector<CopyTiming> copies;
+  std::vector<Timing> reductions;
+  std::vector<Timing> registrations;
+  std::vector<Timing> calls;  ///< copies of what a neighbour has
+  std::optional<double> signal_ns;
+  std::optional<double> turn_ns;  ///< a signal to a rank on the same core
+};
+
+}  // namespace weft::nic_profiles

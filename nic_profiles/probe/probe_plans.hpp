@@ -1,0 +1,34 @@
+// The measurements of a probe as plans, for whatever runs plans.
+#pragma once
+
+#include <functional>
+
+#include "hierarchy/machine.hpp"
+#include "nic_profiles/fit/probe_target.hpp"
+#include "plan/plan.hpp"
+
+namespace weft::nic_profiles {
+
+/// The plans of all ranks of a machine, and whose end is looked at.
+struct Exercise {
+  hierarchy::Machine machine;
+  std::function<plan::Plan(int rank)> plan_of_rank;
+  int watched = -1;  ///< a rank; -1: the last of all to end
+};
+
+// Where a time is that of one part of an exercise, it is given with that part and without it
+// (`timed`): the difference is the time.
+
+/// `rounds` round trips.
+Exercise ping_pong(std::uint64_t bytes, int rounds);
+Exercise stream(const Stream& stream);
+/// A core that sends, then tells another one of its node that it is free.
+Exercise send_and_tell(std::uint64_t bytes, bool timed);
+Exercise copy(const Copy& copy, bool timed);
+/// `rounds` signals there and back.
+Exercise signals(int rounds);
+Exercise reduction(std::uint64_t bytes, bool timed);
+/// A copy of a neighbour's input.
+Exercise call(std::uint64_t bytes, bool timed);
+
+}  // namespace weft::nic_profiles

@@ -1,0 +1,36 @@
+// The probe's target that is a profile: the simulator runs the measurements as plans.
+#pragma once
+
+#include "nic_profiles/probe/probe_plans.hpp"
+
+namespace weft::nic_profiles {
+
+class SimulatedTarget final : public ProbeTarget {
+ public:
+  /// Two nodes with `pairs` ranks each.
+  explicit SimulatedTarget(Profile profile, int pairs = 8);
+
+  Profile identity() const override;
+  std::string source() const override;
+  int most_pairs() const override { return pairs_; }
+  std::uint64_t most_touched_bytes() const override;
+  double latency_ns(std::uint64_t bytes) override;
+  double steady_ns(const Stream& stream) override;
+  double send_busy_ns(std::uint64_t bytes, Memory into) override;
+  double copy_ns(const Copy& copy) override;
+  double signal_ns() override;
+  double turn_ns() override;
+  double call_ns(std::uint64_t bytes) override;
+  double reduce_ns(std::uint64_t bytes) override;
+  /// No plan registers memory: the profile's own numbers.
+  double register_ns(std::uint64_t bytes) override;
+
+ private:
+  double time_ns(const Exercise& exercise, const sim::Hardware& hardware) const;
+  double time_ns(const Exercise& exercise) const { return time_ns(exercise, profile_.hardware); }
+
+  Profile profile_;
+  int pairs_;
+};
+
+}  // namespace weft::nic_profiles

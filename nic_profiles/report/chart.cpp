@@ -1,0 +1,246 @@
+#include "nic_profiles/report/chart.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace weft::nic_profiles {
+
+namespace {
+
+// Okabe and Ito's colours, which people with any colour vision tell apart; a page may set others,
+// as --c0 to --c7, where its ground is dark.
+constexpr std::array kColours = {"var(--c0,#0072B2)", "var(--c1,#D55E00)", "var(--c2,#009E73)",
+                                 "var(--c3,#CC79A7)", "var(--c4,#E69F00)", "var(--c5,#56B4E9)",
+                                 "var(--c6,#777777)", "var(--c7,#8C6BB1)"};
+
+constexpr double kWidth = 560, kHeight = 320;
+constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 48;
+constexpr double kLegendRow = 20;
+constexpr std::size_t kMostLegendColumns = 4;
+constexpr double kLegendMark = 34, kLetter = 7;  // widths
+constexpr double kTickText = 68;
+
+/// An axis: from values to positions.
+struct Axis {
+  double low = 0, high = 1;  // of values, or of their logarithms
+  bool logarithmic = false;
+  double from = 0, to = 1;  // of positions
+
+  double at(double value) const {
+    const double v = logarithmic ? std::log2(value) : value;
+    return from + (v - low) / (high - low) * (to - from);
+  }
+};
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1 << 20) return fmt::format("{:g} MiB", bytes / (1 << 20));
+  if (bytes >= 1 << 10) return fmt::format("{:g} KiB", bytes / (1 << 10));
+  return fmt::format("{:g}", bytes);
+}
+
+/// 1, 2 or 5 times a power of ten, so that about five ticks fit.
+double tick_distance(double range) {
+  const double rough = range / 5;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::string number_text(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
+template <class Use>
+void for_points(const Chart& chart, Use use) {
+  for (const Series& series : chart.series) {
+    for (const auto& [x, y] : series.points) use(x, y);
+  }
+}
+
+Axis x_axis(const Chart& chart) {
+  double low = INFINITY, high = -INFINITY;
+  for_points(chart, [&](double x, double) {
+    low = std::min(low, x);
+    high = std::max(high, x);
+  });
+  if (chart.x_is_bytes) low = std::log2(low), high = std::log2(high);
+  if (low == high) high += 1;
+  return {low, high, chart.x_is_bytes, kLeft, kWidth - kRight};
+}
+
+Axis y_axis(const Chart& chart) {
+  double low = INFINITY, high = 0;
+  for_points(chart, [&](double, double y) {
+    low = std::min(low, y);
+    high = std::max(high, y);
+  });
+  if (!(high > 0)) high = 1;
+  if (!chart.y_logarithmic || !(low > 0)) {
+    return {0, high * 1.05, false, kHeight - kBottom, kTop};
+  }
+  return {std::log2(low / 1.2), std::log2(high * 1.2), true, kHeight - kBottom, kTop};
+}
+
+std::string grid_line(double x1, double y1, double x2, double y2) {
+  return fmt::format(R"(<line class="grid" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", x1,
+                     y1, x2, y2);
+}
+
+/// No more powers of two than have room for their text; of counts, those that are there.
+std::set<double> x_ticks(const Chart& chart, const Axis& axis) {
+  std::set<double> ticks;
+  if (!chart.x_is_bytes) {
+    for_points(chart, [&](double x, double) { ticks.insert(x); });
+    return ticks;
+  }
+  const double most = std::floor((kWidth - kLeft - kRight) / kTickText);
+  const double step = std::max(1.0, std::ceil((axis.high - axis.low) / most));
+  for (double power = std::ceil(axis.low); power <= axis.high + 1e-9; power += step) {
+    ticks.insert(std::exp2(power));
+  }
+  return ticks;
+}
+
+std::string draw_x_axis(const Chart& chart, const Axis& axis) {
+  const double base = kHeight - kBottom;
+  std::string svg;
+  for (const double value : x_ticks(chart, axis)) {
+    svg += grid_line(axis.at(value), kTop, axis.at(value), base);
+    svg +=
+        fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", axis.at(value),
+                    base + 16, chart.x_is_bytes ? bytes_text(value) : number_text(value));
+  }
+  svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+                     (kLeft + kWidth - kRight) / 2, base + 38, escape_html(chart.x_label));
+  return svg + "\n";
+}
+
+/// Powers of ten on a logarithmic axis, and 2 and 5 times these where they are few.
+std::vector<double> y_ticks(const Axis& axis) {
+  std::vector<double> ticks;
+  if (!axis.logarithmic) {
+    const double step = tick_distance(axis.high);
+    for (double value = 0; value <= axis.high + 1e-9; value += step) ticks.push_back(value);
+    return ticks;
+  }
+  const double low = std::exp2(axis.low), high = std::exp2(axis.high);
+  const bool few = high / low < 1e3;
+  for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double value = factor * power;
+      if (value >= low && value <= high && (few || factor == 1)) ticks.push_back(value);
+    }
+  }
+  return ticks;
+}
+
+std::string draw_y_axis(const Chart& chart, const Axis& axis) {
+  std::string svg;
+  for (const double value : y_ticks(axis)) {
+    const double y = axis.at(value);
+    svg += grid_line(kLeft, y, kWidth - kRight, y);
+    svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6,
+                       y + 4, number_text(value));
+  }
+  svg += fmt::format(
+      R"svg(<text transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)svg",
+      (kTop + kHeight - kBottom) / 2, escape_html(chart.y_label));
+  return svg + "\n";
+}
+
+std::string draw_series(const Chart& chart, const Series& series, const char* colour, const Axis& x,
+                        const Axis& y) {
+  std::string line, dots;
+  for (const auto& [value_x, value_y] : series.points) {
+    line += fmt::format("{:.1f},{:.1f} ", x.at(value_x), y.at(value_y));
+    dots += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" style="fill:{}">)"
+                        "<title>{}: {}, {}</title></circle>",
+                        x.at(value_x), y.at(value_y), colour, escape_html(series.name),
+                        chart.x_is_bytes ? bytes_text(value_x) : number_text(value_x),
+                        number_text(value_y));
+  }
+  return fmt::format(R"(<polyline points="{}" style="fill:none;stroke:{};stroke-width:2"/>)", line,
+                     colour) +
+         dots + "\n";
+}
+
+/// As many columns as have room for the longest name.
+std::size_t legend_columns(const Chart& chart) {
+  std::size_t longest = 1;
+  for (const Series& series : chart.series) longest = std::max(longest, series.name.size());
+  const double each = kLegendMark + kLetter * static_cast<double>(longest);
+  const auto room = static_cast<std::size_t>((kWidth - kLeft) / each);
+  return std::clamp<std::size_t>(room, 1, kMostLegendColumns);
+}
+
+std::string draw_legend(const Chart& chart) {
+  const std::size_t columns = legend_columns(chart);
+  std::string svg;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const double x =
+        kLeft + static_cast<double>(i % columns) * (kWidth - kLeft) / static_cast<double>(columns);
+    const double y = kHeight + 8 + static_cast<double>(i / columns) * kLegendRow;
+    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="4" style="fill:{}"/>)"
+                       R"(<text x="{:.1f}" y="{:.1f}">{}</text>)",
+                       x, y - 5, kColours[i % kColours.size()], x + 17, y,
+                       escape_html(chart.series[i].name));
+  }
+  return svg + "\n";
+}
+
+}  // namespace
+
+std::string escape_html(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      case '\'':
+        result += "&#39;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string to_svg(const Chart& chart) {
+  const std::size_t columns = legend_columns(chart);
+  const std::size_t rows = (chart.series.size() + columns - 1) / columns;
+  const double height = kHeight + 4 + static_cast<double>(rows) * kLegendRow;
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n", kWidth,
+      height, escape_html(chart.title), escape_html(chart.title));
+  bool any = false;
+  for_points(chart, [&](double, double) { any = true; });
+  if (!any) {
+    return svg +
+           fmt::format("<text x=\"{}\" y=\"{}\">not measured</text>\n</svg>\n", kLeft, kHeight / 2);
+  }
+  const Axis x = x_axis(chart), y = y_axis(chart);
+  svg += draw_x_axis(chart, x) + draw_y_axis(chart, y);
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    svg += draw_series(chart, chart.series[i], kColours[i % kColours.size()], x, y);
+  }
+  return svg + draw_legend(chart) + "</svg>\n";
+}
+
+}  // namespace weft::nic_profiles

@@ -1,0 +1,54 @@
+// The ops of a set of plans, run on symbolic memory.
+#pragma once
+
+#include <vector>
+
+#include "plan/verify/checks.hpp"
+#include "plan/verify/symbolic.hpp"
+
+namespace weft::plan {
+
+/// Runs in one order: any does where nothing races.
+class SymbolicRun {
+ public:
+  SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
+              Findings& findings);
+
+  /// Finds reads of undefined bytes, and reductions of bytes that do not belong together.
+  void run(const EventGraph& graph);
+
+  Expressions& expressions() { return expressions_; }
+  const SymbolicMemory& memory(Space space, int owner) const {
+    return memories_[index(space, owner)];
+  }
+
+ private:
+  struct Range {  // of pieces_
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  static std::size_t index(Space space, int owner) {
+    constexpr std::size_t kSpaces = 4;
+    return static_cast<std::size_t>(owner) * kSpaces + static_cast<std::size_t>(space);
+  }
+  Range read(OpId op, const Slice& slice);
+  void write(const Slice& slice, Range range);
+  void check_elements(OpId op, const Slice& slice, Range range);
+  void send(OpId op);
+  void copy(OpId op);
+  void reduce(OpId op);
+  Piece combined(OpId op, const Piece& left, const Piece& right);
+  void advance(Range& range, Piece& piece, std::uint64_t bytes);
+
+  const OpTable& ops_;
+  const Matching& matching_;
+  Findings& findings_;
+  const std::uint64_t element_bytes_;
+  Expressions expressions_;
+  std::vector<SymbolicMemory> memories_;
+  std::vector<Piece> pieces_;    // only payloads outlive their op
+  std::vector<Range> payloads_;  // by send: what it carries
+};
+
+}  // namespace weft::plan

@@ -1,0 +1,98 @@
+#include "verbs/channel/channel.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::verbs {
+
+Channel::Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept
+    : wire_(wire), rendezvous_bytes_(rendezvous_bytes) {}
+
+void Channel::enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept {
+  transfer.moved = 0;
+  transfer.done = false;
+  transfer.announced = false;
+  transfer.next = nullptr;
+  transfer.message = ++counter;
+  (queue.head == nullptr ? queue.head : queue.tail->next) = &transfer;
+  queue.tail = &transfer;
+}
+
+void Channel::pop(Queue& queue) noexcept {
+  Transfer* transfer = queue.head;
+  queue.head = transfer->next;
+  transfer->done = true;
+}
+
+Status Channel::fail(const char* why) noexcept {
+  failure_ = why;
+  return Status::failed;
+}
+
+Status Channel::progress() noexcept {
+  if (failure_[0] != '\0') return Status::failed;
+  if (wire_.poll() == Status::failed) {
+    return is_closed_by_peer() ? finish_alone() : fail(wire_.failure());
+  }
+  if (wire_.is_resumable() || replaying_) {
+    const Status status = replay();
+    if (status == Status::failed && failure_[0] == '\0') failure_ = wire_.failure();
+    if (status != Status::ok) return status == Status::failed ? status : Status::ok;
+  }
+  // The wire may have refused to return credit when it was due.
+  if (return_credit() == Status::failed || progress_recv() == Status::failed ||
+      progress_send() == Status::failed) {
+    if (failure_[0] == '\0') failure_ = wire_.failure();
+    return Status::failed;
+  }
+  return Status::ok;
+}
+
+Status Channel::progress_send() noexcept {
+  while (Transfer* transfer = sends_.head) {
+    const Status status = is_rendezvous(transfer->layout.bytes()) ? send_straight(*transfer)
+                                                                  : send_fragments(*transfer);
+    if (status != Status::ok) return status;
+    pop(sends_);
+  }
+  return Status::ok;
+}
+
+Status Channel::progress_recv() noexcept {
+  while (Transfer* transfer = recvs_.head) {
+    const Status status = is_rendezvous(transfer->layout.bytes()) ? recv_straight(*transfer)
+                                                                  : recv_fragments(*transfer);
+    if (status != Status::ok) return status;
+    pop(recvs_);
+  }
+  return Status::ok;
+}
+
+void Channel::abort(const char* text) noexcept {
+  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, abort_text);
+  constexpr std::size_t bytes = sizeof(Mailbox::abort_text);
+  auto* out = reinterpret_cast<char*>(wire_.outbox() + offset);
+  const std::size_t length = std::min(std::strlen(text), bytes - 1);
+  std::memcpy(out, text, length);
+  std::memset(out + length, 0, bytes - length);
+  aborted_ = true;
+  // A connection that cannot take it is found broken by the peer without it.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
+      return;
+  }
+}
+
+Status Channel::close() noexcept {
+  if (wire_.is_resumable() || replaying_) return Status::again;
+  const Status status = wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
+  if (status == Status::ok) closed_ = true;
+  return status;
+}
+
+const char* Channel::peer_abort() const noexcept {
+  const Mailbox& box = wire_.mailbox();
+  return load_acquire(box.aborted) != 0 ? box.abort_text.data() : nullptr;
+}
+
+}  // namespace weft::verbs

@@ -1,0 +1,153 @@
+// The channel between two ranks: messages in order, over any wire.
+//
+// Small messages go as fragments through a ring of slots in the receiver's inbox. Payload lies
+// right-aligned before the slot's trailer, so that one contiguous write carries both and the
+// trailer's sequence number, at a fixed place, arrives last: nothing but sequence numbers is ever
+// written there, so stale bytes cannot be taken for a message. The first fragment takes what does
+// not fill a slot, so that the rest lies behind it without a gap and goes along in the same write
+// where the wire allows it. Large messages: the receiver opens a
+// window, which is to write its address to the sender's inbox (clear to send); the sender puts the
+// bytes straight into place and then counts up the receiver's `finished`. One window holds the
+// whole message, but where the receiver's memory could not be registered: then it is the wire's
+// bounce memory, as often as needed. A sender whose memory could not be registered sends from such
+// memory. Where the wire has several ways the puts of a window go by all of them, and its end is
+// told when those that it could overtake are done. Which way a message takes follows from its size
+// alone, which both ends know.
+//
+// Nothing here waits: send() and recv() queue, progress() moves what can move.
+//
+// A connection that broke and was made anew: the ends have told each other what they had seen when
+// nothing more of the old connection could arrive (Seen), and each sends the rest again. Why every
+// message still arrives once:
+// - A slot of the ring is reused only after its credit, so whatever the peer has not consumed still
+//   lies in the outbox. It is written again as it was: the same bytes over those of a slot that had
+//   arrived are no change, even under a reader, and a slot that was consumed in the meantime has a
+//   number that the reader no longer expects. New slots follow behind, in order.
+// - At most one window is unsettled, as the next is opened only by a peer that has seen the last
+//   one's end. If the peer has seen its end, or all of its puts are known to be done, no byte is
+//   put again: the receiver, or in the other case the sender, may have given its buffer back. Else
+//   neither has, and the window is filled again from its beginning; its end follows.
+// - The mailbox's words only grow, so writing them once more does no harm. A clear to send is
+//   written again only while its window is open; until then its copy in the outbox is the last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "verbs/channel/inbox.hpp"
+#include "verbs/channel/layout.hpp"
+#include "verbs/channel/wire.hpp"
+
+namespace weft::verbs {
+
+/// One message under way. Owned by the caller, in place until `done`.
+struct Transfer {
+  Layout layout;
+  std::uint64_t moved = 0;    // bytes
+  std::uint64_t message = 0;  // its number, given by the channel
+  std::uint64_t ticket = 0;   // send: puts of the wire that carry it
+  Transfer* next = nullptr;
+  bool done = false;
+  bool announced = false;  // recv: its window was opened; send: its end was written
+};
+
+class Channel {
+ public:
+  /// Messages above `rendezvous_bytes` go straight into place, where the wire can put. The same at
+  /// both ends.
+  Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept;
+
+  /// Whether a message of this size needs registered memory at both ends.
+  bool is_rendezvous(std::uint64_t bytes) const noexcept {
+    return bytes > rendezvous_bytes_ && wire_.can_put();
+  }
+
+  /// Queues a message behind those before it. Transfers must not be empty.
+  void send(Transfer& transfer) noexcept { enqueue(sends_, transfer, sent_); }
+  void recv(Transfer& transfer) noexcept { enqueue(recvs_, transfer, received_); }
+
+  /// Moves what can be moved; sets `done` on what is complete. Returns failed when the connection
+  /// broke, the peer gave up or the two ends disagree on sizes: failure() says which.
+  Status progress() noexcept;
+  bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
+  const char* failure() const noexcept { return failure_; }
+
+  /// Writes to the peer what it knows already, so that a peer that is gone is found out although
+  /// this end only waits.
+  Status probe() noexcept { return tell_credit(); }
+
+  /// Tells the peer, as far as possible, that this rank gives up and why.
+  void abort(const char* text) noexcept;
+  /// What the peer said when it gave up; null when it has not.
+  const char* peer_abort() const noexcept;
+
+  /// Says goodbye. A connection may go once both ends have.
+  Status close() noexcept;
+  bool is_closed_by_peer() const noexcept { return said_goodbye(wire_.mailbox()); }
+
+ private:
+  struct Queue {
+    Transfer* head = nullptr;
+    Transfer* tail = nullptr;
+  };
+  static void enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept;
+  static void pop(Queue& queue) noexcept;
+
+  void take_credit(std::uint32_t consumed) noexcept;
+  Status progress_send() noexcept;
+  Status progress_recv() noexcept;
+  // channel_fragments.cpp
+  Status send_fragments(Transfer& transfer) noexcept;
+  Status recv_fragments(Transfer& transfer) noexcept;
+  std::uint32_t joined_slots(std::uint64_t bytes) const noexcept;
+  struct Composed {
+    std::size_t begin = 0;  // offsets in the outbox
+    std::size_t end = 0;
+    std::uint64_t last = 0;  // what the last 8 bytes are to be
+  };
+  Composed compose(Transfer& transfer) noexcept;
+  Status return_credit() noexcept;
+  Status tell_credit() noexcept;
+  // channel_windows.cpp
+  Status send_straight(Transfer& transfer) noexcept;
+  Status fill_window(Transfer& transfer) noexcept;
+  std::uint64_t piece_bytes(std::uint64_t window_bytes) const noexcept;
+  Status put(Transfer& transfer, const ClearToSend& clear) noexcept;
+  Status recv_straight(Transfer& transfer) noexcept;
+  Status open_window(Transfer& transfer) noexcept;
+  bool bounces(const Transfer& transfer) const noexcept {
+    return transfer.layout.key == 0 && wire_.needs_keys();
+  }
+  // channel_replay.cpp
+  Status replay() noexcept;
+  Status finish_alone() noexcept;
+  bool rewind(const Seen& peer, bool landed) noexcept;
+  void rewind_window() noexcept;
+  Status replay_slots() noexcept;
+  Status replay_word(std::size_t word) noexcept;
+  Status fail(const char* why) noexcept;
+
+  Wire& wire_;
+  std::uint64_t rendezvous_bytes_;
+  Queue sends_;
+  Queue recvs_;
+  std::uint64_t sent_ = 0;            // messages
+  std::uint64_t received_ = 0;        // messages
+  std::uint64_t windows_filled_ = 0;  // of the peer
+  std::uint64_t windows_opened_ = 0;
+  std::uint64_t filling_ = 0;       // bytes put into the window that is being filled
+  std::uint64_t window_begin_ = 0;  // bytes of its message before the last window begun
+  std::uint64_t bounce_busy_ = 0;   // puts after which the outgoing bounce memory is free again
+  std::uint32_t slots_sent_ = 0;    // modulo 2^32, as on the wire
+  std::uint32_t slots_granted_ = kSlots;
+  std::uint32_t slots_consumed_ = 0;
+  std::uint32_t slots_returned_ = 0;
+  bool aborted_ = false;  // this end; its text is in the outbox
+  bool closed_ = false;   // this end
+  bool replaying_ = false;
+  std::uint32_t replayed_slots_ = 0;  // the next one to be sent again
+  std::size_t replayed_words_ = 0;    // of the mailbox
+  const char* failure_ = "";
+};
+
+}  // namespace weft::verbs

@@ -1,0 +1,99 @@
+#include "verbs/connection/endpoint.hpp"
+
+#include <cerrno>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "verbs/connection/port_choice.hpp"
+#include "verbs/connection/rc_wire.hpp"
+#include "verbs/device/numa.hpp"
+
+namespace weft::verbs {
+
+Registration::Registration(Registration&& other) noexcept
+    : endpoint_(other.endpoint_), key_(std::exchange(other.key_, 0)) {}
+
+Registration& Registration::operator=(Registration&& other) noexcept {
+  if (this != &other) {
+    reset();
+    endpoint_ = other.endpoint_;
+    key_ = std::exchange(other.key_, 0);
+  }
+  return *this;
+}
+
+void Registration::reset() noexcept {
+  if (key_ != 0) endpoint_->forget_region(key_);
+  key_ = 0;
+}
+
+Endpoint::Endpoint(const PortSettings& settings, int turn) : settings_(settings) {
+  const int here = numa_node_of_thread();
+  std::vector<int> distances;
+  for (OpenPort& port : choose_ports(settings)) {
+    const std::string name = port.name();
+    try {
+      rails_.push_back(std::make_unique<Rail>(std::move(port), settings_));
+    } catch (const Error& error) {
+      // Whoever named no port need not have made every one of them fit for use.
+      if (!settings.ports.empty() || rails_.empty()) throw;
+      log::warn("{} is not used: {}", name, error.what());
+      continue;
+    }
+    distances.push_back(numa_distance(here, rails_.back()->numa_node()));
+  }
+  order_ = verbs::nearest_first(distances, turn);
+}
+
+std::string Endpoint::describe() const {
+  std::string text;
+  for (const auto& rail : rails_) text += (text.empty() ? "" : ", ") + rail->describe();
+  return text;
+}
+
+Registration Endpoint::register_memory(void* address, std::size_t bytes) {
+  if (free_keys_.empty()) {
+    regions_.emplace_back();
+    handles_.emplace_back();
+    free_keys_.push_back(static_cast<std::uint32_t>(regions_.size() - 1));
+    free_keys_.reserve(regions_.size());  // so that forget_region() need not allocate
+  }
+  const std::uint32_t key = free_keys_.back();
+  free_keys_.pop_back();
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    ibv_mr* region = rails_[i]->register_memory(address, bytes);
+    if (region == nullptr) {
+      const int error = errno;
+      forget_region(key);
+      throw SystemError(fmt::format("ibv_reg_mr({}, {} bytes)", rails_[i]->name(), bytes), error);
+    }
+    handles_[key][i] = region;
+    regions_[key].lkeys[i] = region->lkey;
+    regions_[key].rkeys[i] = region->rkey;
+  }
+  return {*this, key};
+}
+
+void Endpoint::forget_region(std::uint32_t key) noexcept {
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    if (handles_[key][i] != nullptr) rails_[i]->library().dereg_mr(handles_[key][i]);
+  }
+  handles_[key] = {};
+  regions_[key] = {};
+  free_keys_.push_back(key);
+}
+
+const Endpoint::Region& Endpoint::region(std::uint32_t key) const noexcept {
+  return regions_[key < regions_.size() ? key : 0];
+}
+
+int Endpoint::poll() noexcept {
+  int count = 0;
+  for (const auto& rail : rails_) count += rail->poll();
+  if (troubled_ != 0 || limping_ != 0) {
+    for (RcWire* wire : wires_) wire->tend();
+  }
+  return count;
+}
+
+}  // namespace weft::verbs

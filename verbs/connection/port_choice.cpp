@@ -1,0 +1,132 @@
+#include "verbs/connection/port_choice.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "verbs/channel/wire.hpp"
+
+namespace weft::verbs {
+
+namespace {
+
+/// What the loaded libraries offer.
+struct Found {
+  std::vector<OpenPort> ports;  // that are active
+  std::vector<std::string> devices;
+  std::string why;  // a library could not be loaded
+};
+
+void add_device(const Library& library, ibv_device* handle, Found& found) {
+  const std::string name = library.get_device_name(handle);
+  found.devices.push_back(name);
+  const std::shared_ptr<ibv_context> context(library.open_device(handle),
+                                             [&library](ibv_context* opened) {
+                                               if (opened != nullptr) library.close_device(opened);
+                                             });
+  if (context == nullptr) {
+    log::warn("{}: cannot be opened", name);
+    return;
+  }
+  ibv_device_attr device{};
+  if (library.query_device(context.get(), &device) != 0) return;
+  for (int number = 1; number <= device.phys_port_cnt; ++number) {
+    // An older libibverbs fills only the beginning of the attributes.
+    OpenPort port{&library, name, context, static_cast<std::uint8_t>(number), {}};
+    if (library.query_port(context.get(), port.number, &port.attributes) == 0 &&
+        port.attributes.state == IBV_PORT_ACTIVE) {
+      found.ports.push_back(std::move(port));
+    } else {
+      log::info("{}: not active", port.name());
+    }
+  }
+}
+
+void add_library(const Library& (*load)(), Found& found) {
+  try {
+    const Library& library = load();
+    int count = 0;
+    ibv_device** list = library.get_device_list(&count);
+    if (list == nullptr) return;
+    for (int i = 0; i < count; ++i) add_device(library, list[i], found);
+    library.free_device_list(list);
+  } catch (const Error& error) {
+    found.why = error.what();
+  }
+}
+
+std::string text_of(const std::vector<PortName>& names) {
+  std::string text;
+  for (const PortName& name : names) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", name.text());
+  }
+  return text;
+}
+
+/// The active ports that one name stands for, all alike; none is an error.
+std::vector<OpenPort> ports_of(const PortName& name, const Found& found, const std::string& all) {
+  const bool soft = name.device == "soft";
+  std::vector<OpenPort> result;
+  for (const OpenPort& port : found.ports) {
+    const bool named = soft ? port.library->software : port.device == name.device;
+    if (!named || (name.port != 0 && name.port != port.number)) continue;
+    if (result.empty() || result.front().is_like(port)) result.push_back(port);
+  }
+  if (!result.empty()) return result;
+  if (std::ranges::find(found.devices, name.device) != found.devices.end()) {
+    if (name.port == 0) throw_usage("WEFT_DEVICE={}: {} has no active port", all, name.device);
+    throw_usage("WEFT_DEVICE={}: {} is not there or not active", all, name.text());
+  }
+  std::string devices;
+  for (const std::string& one : found.devices) devices += (devices.empty() ? "" : ", ") + one;
+  throw_usage("WEFT_DEVICE={}: there is no device {}; there are: {} (or: soft)", all, name.device,
+              devices.empty() ? "none" : devices);
+}
+
+std::vector<OpenPort> named_ports(const std::vector<PortName>& names) {
+  const std::string all = text_of(names);
+  Found found;
+  const bool only_soft =
+      std::ranges::all_of(names, [](const PortName& name) { return name.device == "soft"; });
+  if (!only_soft) add_library(&Library::system, found);
+  add_library(&Library::soft, found);
+  std::vector<OpenPort> result;
+  for (const PortName& name : names) {
+    for (OpenPort& port : ports_of(name, found, all)) {
+      for (const OpenPort& other : result) {
+        if (other.library == port.library && other.name() == port.name()) {
+          throw_usage("WEFT_DEVICE={}: {} is named twice", all, port.name());
+        }
+        if (other.library != port.library ||
+            other.attributes.link_layer != port.attributes.link_layer) {
+          throw_usage("WEFT_DEVICE={}: {} and {} are not of one fabric", all, other.name(),
+                      port.name());
+        }
+      }
+      result.push_back(std::move(port));
+    }
+  }
+  if (result.size() > kMaxRails) {
+    throw_usage("WEFT_DEVICE={}: {} ports; at most {} can be used", all, result.size(), kMaxRails);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<OpenPort> choose_ports(const PortSettings& settings) {
+  if (!settings.ports.empty()) return named_ports(settings.ports);
+  Found found;
+  add_library(&Library::system, found);
+  if (found.ports.empty()) add_library(&Library::soft, found);
+  if (found.ports.empty()) {
+    throw Error("no RDMA device with an active port, and no software device: " + found.why);
+  }
+  std::vector<OpenPort> result;
+  for (const OpenPort& port : found.ports) {
+    if (port.is_like(found.ports.front()) && result.size() < kMaxRails) result.push_back(port);
+  }
+  return result;
+}
+
+}  // namespace weft::verbs

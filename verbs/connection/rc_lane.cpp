@@ -1,0 +1,194 @@
+#include "verbs/connection/rc_lane.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.hpp"
+
+namespace weft::verbs {
+
+namespace {
+
+constexpr std::uint32_t kDepth = 64;
+// A completion every so many requests: few events, and room before the queue is full.
+constexpr std::uint64_t kSignalEvery = 16;
+constexpr std::uint32_t kWantedInlineBytes = 256;
+constexpr unsigned kNumberBits = 40;  // of a work request's id, below its epoch
+constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
+
+/// Where the packets of a connection begin to be numbered, so that a late one of an earlier
+/// connection between the same two queue pairs has a number that is not expected.
+constexpr std::uint32_t packet_sequence(std::uint32_t pair, std::uint32_t epoch) noexcept {
+  return (pair + epoch * 0x9e3779) & 0xffffff;
+}
+
+}  // namespace
+
+RcLane::RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives)
+    : rail_(rail), wire_(wire), number_(number) {
+  const Library& library = rail.library();
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = rail.handles_.queue;
+  wanted.recv_cq = rail.handles_.queue;
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap = {kDepth, receives ? kDepth : 1, 1, 1, kWantedInlineBytes};
+  pair_ = library.create_qp(rail.handles_.domain, &wanted);
+  while (pair_ == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
+    wanted.cap.max_inline_data /= 2;  // adapters differ, and none says its limit beforehand
+    pair_ = library.create_qp(rail.handles_.domain, &wanted);
+  }
+  if (pair_ == nullptr) throw_errno(fmt::format("ibv_create_qp({})", rail.describe()));
+  inline_bytes_ = wanted.cap.max_inline_data;
+  depth_ = std::min(wanted.cap.max_send_wr, kDepth);
+  wants_immediate_ = rail.placement() == Placement::immediate;
+  if (rail.placement() == Placement::unknown) {
+    wants_immediate_ = library.query_qp_data_in_order == nullptr ||
+                       library.query_qp_data_in_order(pair_, IBV_WR_RDMA_WRITE, 0) == 0;
+  }
+  rail.lanes_[pair_->qp_num] = this;
+}
+
+RcLane::~RcLane() {
+  fall_silent();
+  forget_control();
+  rail_.lanes_.erase(pair_->qp_num);
+  rail_.library().destroy_qp(pair_);
+}
+
+RcAddress RcLane::address() const {
+  const PortAddress& own = rail_.address();
+  RcAddress address;
+  address.queue_pair = pair_->qp_num;
+  address.control = rail_.control() == nullptr ? 0 : rail_.control()->number();
+  address.presence = rail_.presence() == nullptr ? 0 : rail_.presence()->number();
+  address.lid = own.lid;
+  address.partition = own.partition;
+  address.software = rail_.software() ? 1 : 0;
+  address.ethernet = own.ethernet ? 1 : 0;
+  address.global_required = own.global_required ? 1 : 0;
+  address.mtu = static_cast<std::uint8_t>(own.mtu);
+  address.gid_type = own.gid.type;
+  address.gid_family = own.gid.family();
+  address.gid = own.gid.gid;
+  return address;
+}
+
+void RcLane::set_peer(const RcAddress& peer) {
+  expect_same_fabric(rail_, peer);
+  peer_ = peer;
+  if (!has_control() || rail_.presence() == nullptr) return;
+  const Presence::Peer asks{peer.queue_pair, peer.control, route(rail_, peer)};
+  rail_.presence()->answer_for(pair_->qp_num, asks);
+}
+
+bool RcLane::modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept {
+  attributes.qp_state = state;
+  const int error = rail_.library().modify_qp(pair_, &attributes, mask | IBV_QP_STATE);
+  if (error > 0) errno = error;
+  return error == 0;
+}
+
+const char* RcLane::reset(std::uint32_t epoch, bool immediate) noexcept {
+  epoch_ = epoch;
+  posted_ = completed_ = signalled_ = last_put_ = share_bytes = 0;
+  up = ready = false;
+  ibv_qp_attr reset{};
+  if (!modify(reset, IBV_QPS_RESET, 0)) return "RESET";
+  ibv_qp_attr init{};
+  init.port_num = rail_.port();
+  init.pkey_index = static_cast<std::uint16_t>(rail_.address().partition_index);
+  init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  const int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+  if (!modify(init, IBV_QPS_INIT, mask)) return "INIT";
+  for (std::uint32_t i = 0; immediate && i < kDepth; ++i) {
+    if (!post_receive()) return "INIT, ibv_post_recv";
+  }
+  return nullptr;
+}
+
+const char* RcLane::start() noexcept {
+  ibv_qp_attr receive{};
+  receive.path_mtu = std::min(static_cast<ibv_mtu>(peer_.mtu), rail_.address().mtu);
+  receive.dest_qp_num = peer_.queue_pair;
+  receive.rq_psn = packet_sequence(peer_.queue_pair, epoch_);
+  receive.max_dest_rd_atomic = 1;
+  receive.min_rnr_timer = 12;
+  receive.ah_attr = route(rail_, peer_);
+  if (!modify(receive, IBV_QPS_RTR,
+              IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) {
+    return "RTR";
+  }
+  ibv_qp_attr send{};
+  send.timeout = rail_.settings().timeout;
+  send.retry_cnt = rail_.settings().retries;
+  send.rnr_retry = 7;
+  send.sq_psn = packet_sequence(pair_->qp_num, epoch_);
+  send.max_rd_atomic = 1;
+  const bool done = modify(send, IBV_QPS_RTS,
+                           IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                               IBV_QP_MAX_QP_RD_ATOMIC);
+  return done ? nullptr : "RTS";
+}
+
+bool RcLane::post_receive() noexcept {
+  ibv_recv_wr wanted{};
+  wanted.wr_id = std::uint64_t{epoch_} << kNumberBits;
+  ibv_recv_wr* bad = nullptr;
+  return ibv_post_recv(pair_, &wanted, &bad) == 0;
+}
+
+Status RcLane::post(ibv_send_wr& wanted) noexcept {
+  if (is_full()) return Status::again;
+  const bool signal = signal_next_ || (wanted.send_flags & IBV_SEND_SIGNALED) != 0 ||
+                      posted_ + 1 - signalled_ >= std::min<std::uint64_t>(kSignalEvery, depth_);
+  if (signal) wanted.send_flags |= IBV_SEND_SIGNALED;
+  wanted.wr_id = std::uint64_t{epoch_} << kNumberBits | (posted_ + 1);
+  ibv_send_wr* bad = nullptr;
+  const int error = ibv_post_send(pair_, &wanted, &bad);
+  if (error == ENOMEM) return Status::again;
+  if (error != 0) return Status::failed;
+  ++posted_;
+  if (signal) signalled_ = posted_;
+  signal_next_ = false;
+  rail_.sent_bytes_ += wanted.sg_list->length;
+  return Status::ok;
+}
+
+bool RcLane::is_current(const ibv_wc& completion) const noexcept {
+  return completion.wr_id >> kNumberBits == epoch_;
+}
+
+void RcLane::complete(const ibv_wc& completion) noexcept {
+  completed_ = std::max(completed_, completion.wr_id & kNumberMask);
+  breaks = 0;
+}
+
+void RcLane::tell(Notice notice) noexcept {
+  send(notice, peer_.control);
+}
+
+void RcLane::ask(Notice notice) noexcept {
+  notice.flags = Notice::kAlive;
+  if (peer_.presence != 0) send(notice, peer_.presence);
+}
+
+void RcLane::send(Notice& notice, std::uint32_t to) noexcept {
+  if (!has_control()) return;
+  if (way_ == nullptr) way_ = rail_.control()->find(route(rail_, peer_));
+  if (way_ == nullptr) return;
+  notice.to = peer_.queue_pair;
+  notice.from = pair_->qp_num;
+  rail_.control()->send(way_, to, notice);
+}
+
+void RcLane::fall_silent() noexcept {
+  if (rail_.presence() != nullptr) rail_.presence()->forget(pair_->qp_num);
+}
+
+void RcLane::forget_control() noexcept {
+  if (way_ != nullptr) rail_.control()->forget(way_);
+  way_ = nullptr;
+}
+
+}  // namespace weft::verbs

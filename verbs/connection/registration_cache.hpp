@@ -1,0 +1,94 @@
+// Registrations of callers' buffers, kept for the next call.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/device/memory_watch.hpp"
+
+namespace weft::verbs {
+
+struct RegistrationLimits {
+  std::uint64_t bytes = std::uint64_t{1} << 30;  // kept registered; 0: nothing is kept
+  std::size_t entries = 512;
+};
+
+/// Keeps registrations, the most recently used ones, within limits, and forgets those whose memory
+/// goes away. Memory that cannot be watched is registered for one use. Used by one thread.
+class RegistrationCache final : private MemoryWatch::Listener {
+ public:
+  struct Keys {
+    std::uint32_t lkey = 0;
+    std::uint32_t rkey = 0;
+  };
+  struct Counters {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;       // registrations made
+    std::uint64_t evictions = 0;    // for want of room
+    std::uint64_t invalidated = 0;  // their memory went away
+    std::uint64_t refused = 0;      // by the adapter or the limit of locked memory
+  };
+
+  RegistrationCache(Endpoint& endpoint, const RegistrationLimits& limits);
+  ~RegistrationCache() override;
+  RegistrationCache(const RegistrationCache&) = delete;
+  RegistrationCache& operator=(const RegistrationCache&) = delete;
+
+  /// Registers [memory, memory + bytes) or finds a registration that covers it; it holds until
+  /// release(). False when the adapter refuses although nothing else is kept: error() says what it
+  /// said. Where all is cached this neither allocates nor makes a system call.
+  bool acquire(const void* memory, std::uint64_t bytes, Keys& keys);
+  /// What was acquired may go, all of it.
+  void release() noexcept;
+
+  /// Why nothing is kept between calls; empty when it is.
+  const std::string& why_not() const noexcept { return why_not_; }
+  const std::string& error() const noexcept { return error_; }
+  const Counters& counters() const noexcept { return counters_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::size_t entries() const noexcept { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    Registration registration;
+    bool watched = false;
+    bool in_use = false;
+    std::size_t place = 0;  // in ranges_
+  };
+  using Entries = std::list<Entry>;
+  /// What the watch's thread sees of an entry. Never moves.
+  struct Range {
+    std::atomic<std::uintptr_t> begin{0};
+    std::atomic<std::uintptr_t> end{0};
+    std::atomic<bool> gone{false};
+  };
+
+  void gone(std::uintptr_t begin, std::uintptr_t end) noexcept override;
+  bool is_current(const Entry& entry) const noexcept;
+  bool add(std::uintptr_t begin, std::uintptr_t end);
+  /// Makes room for so much more, oldest first, as far as what is not in use allows.
+  void evict(std::uint64_t bytes, std::size_t entries);
+  void drop_gone();
+  void erase(Entries::iterator entry);
+
+  Endpoint& endpoint_;
+  RegistrationLimits limits_;
+  std::shared_ptr<MemoryWatch> watch_;  // null: nothing is kept
+  std::string why_not_;
+  std::string error_;
+  Entries entries_;  // most recently used first
+  std::vector<std::size_t> free_places_;
+  std::unique_ptr<Range[]> ranges_;
+  std::atomic<bool> some_gone_{false};
+  std::uint64_t bytes_ = 0;
+  Counters counters_;
+};
+
+}  // namespace weft::verbs

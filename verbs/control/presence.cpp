@@ -1,0 +1,113 @@
+#include "verbs/control/presence.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/quiet_thread.hpp"
+
+namespace weft::verbs {
+
+namespace {
+constexpr int kQueueEntries = 128;  // more than the control path has work requests
+}
+
+Presence::Presence(const Library& library, ibv_context* context, ControlPath::Port port)
+    : stop_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!stop_) throw_errno("eventfd");
+  handles_.library = &library;
+  handles_.channel = library.create_comp_channel(context);
+  if (handles_.channel == nullptr) throw_errno("ibv_create_comp_channel");
+  handles_.queue = library.create_cq(context, kQueueEntries, nullptr, handles_.channel, 0);
+  if (handles_.queue == nullptr) throw_errno(fmt::format("ibv_create_cq({})", kQueueEntries));
+  port.queue = handles_.queue;
+  path_ = std::make_unique<ControlPath>(library, port);
+}
+
+Presence::Handles::~Handles() {
+  if (queue != nullptr) library->destroy_cq(queue);
+  if (channel != nullptr) library->destroy_comp_channel(channel);
+}
+
+Presence::~Presence() {
+  if (thread_.joinable()) {
+    ::eventfd_write(stop_.get(), 1);
+    thread_.join();
+  }
+  for (const auto& [pair, known] : known_) {
+    if (known.way != nullptr) path_->forget(known.way);
+  }
+}
+
+void Presence::answer_for(std::uint32_t pair, const Peer& peer) {
+  {
+    const std::lock_guard lock(mutex_);
+    known_.try_emplace(pair, Known{peer});
+  }
+  if (thread_.joinable()) return;
+  try {
+    thread_ = quiet_thread([this] { serve(); });
+  } catch (const std::system_error& refused) {
+    throw SystemError("a thread that answers for this rank", refused.code().value());
+  }
+}
+
+void Presence::forget(std::uint32_t pair) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(pair);
+  if (found == known_.end()) return;
+  if (found->second.way != nullptr) path_->forget(found->second.way);
+  known_.erase(found);
+}
+
+void Presence::serve() noexcept {
+  // Asked for first and looked for then: what comes in between is an event, too.
+  while (ibv_req_notify_cq(handles_.queue, 0) == 0) {
+    answer_all();
+    std::array<pollfd, 2> ready = {pollfd{handles_.channel->fd, POLLIN, 0},
+                                   pollfd{stop_.get(), POLLIN, 0}};
+    if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
+    if (ready[1].revents != 0) return;
+    if ((ready[0].revents & POLLIN) == 0) {
+      if (ready[0].revents != 0) return;
+      continue;
+    }
+    ibv_cq* queue = nullptr;
+    void* context = nullptr;
+    if (handles_.library->get_cq_event(handles_.channel, &queue, &context) != 0) return;
+    handles_.library->ack_cq_events(queue, 1);
+  }
+}
+
+void Presence::answer_all() noexcept {
+  std::array<ibv_wc, 16> completions;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(handles_.queue, static_cast<int>(completions.size()), completions.data());
+    for (int i = 0; i < count; ++i) {
+      Notice question;
+      if (path_->complete(completions[i], question)) answer(question);
+    }
+  } while (count > 0);
+}
+
+void Presence::answer(const Notice& question) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(question.to);
+  if (found == known_.end() || found->second.peer.pair != question.from) return;
+  Known& known = found->second;
+  if (known.way == nullptr) known.way = path_->find(known.peer.route);
+  if (known.way == nullptr) return;
+  Notice yes;
+  yes.to = question.from;
+  yes.from = question.to;
+  yes.epoch = question.epoch;
+  yes.flags = Notice::kAlive;
+  path_->send(known.way, known.peer.control, yes);
+}
+
+}  // namespace weft::verbs

@@ -1,0 +1,87 @@
+#include "verbs/device/library.hpp"
+
+#include <dlfcn.h>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "base/own_file.hpp"
+
+namespace weft::verbs {
+
+namespace {
+
+template <class Function>
+void resolve(void* handle, const Library& library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (function == nullptr) throw Error(fmt::format("{}: has no function {}", library.path, name));
+}
+
+Library load(const std::string& path, bool software) {
+  Library library;
+  library.path = path;
+  library.software = software;
+  // Never closed: providers leave threads and handlers behind that unloading would pull the code
+  // from under.
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) throw Error(fmt::format("cannot load {}: {}", path, ::dlerror()));
+  resolve(handle, library, "ibv_get_device_list", library.get_device_list);
+  resolve(handle, library, "ibv_free_device_list", library.free_device_list);
+  resolve(handle, library, "ibv_get_device_name", library.get_device_name);
+  resolve(handle, library, "ibv_open_device", library.open_device);
+  resolve(handle, library, "ibv_close_device", library.close_device);
+  resolve(handle, library, "ibv_query_device", library.query_device);
+  resolve(handle, library, "ibv_query_port", library.query_port);
+  resolve(handle, library, "ibv_query_gid", library.query_gid);
+  library.query_gid_entry =
+      reinterpret_cast<decltype(library.query_gid_entry)>(::dlsym(handle, "_ibv_query_gid_ex"));
+  library.query_qp_data_in_order = reinterpret_cast<decltype(library.query_qp_data_in_order)>(
+      ::dlsym(handle, "ibv_query_qp_data_in_order"));
+  resolve(handle, library, "ibv_query_pkey", library.query_pkey);
+  resolve(handle, library, "ibv_alloc_pd", library.alloc_pd);
+  resolve(handle, library, "ibv_dealloc_pd", library.dealloc_pd);
+  resolve(handle, library, "ibv_reg_mr", library.reg_mr);
+  resolve(handle, library, "ibv_dereg_mr", library.dereg_mr);
+  resolve(handle, library, "ibv_create_comp_channel", library.create_comp_channel);
+  resolve(handle, library, "ibv_destroy_comp_channel", library.destroy_comp_channel);
+  resolve(handle, library, "ibv_get_cq_event", library.get_cq_event);
+  resolve(handle, library, "ibv_ack_cq_events", library.ack_cq_events);
+  resolve(handle, library, "ibv_create_cq", library.create_cq);
+  resolve(handle, library, "ibv_destroy_cq", library.destroy_cq);
+  resolve(handle, library, "ibv_create_qp", library.create_qp);
+  resolve(handle, library, "ibv_destroy_qp", library.destroy_qp);
+  resolve(handle, library, "ibv_modify_qp", library.modify_qp);
+  resolve(handle, library, "ibv_create_ah", library.create_ah);
+  resolve(handle, library, "ibv_destroy_ah", library.destroy_ah);
+  resolve(handle, library, "ibv_query_qp", library.query_qp);
+  resolve(handle, library, "ibv_wc_status_str", library.wc_status_str);
+  return library;
+}
+
+}  // namespace
+
+const Library& Library::system() {
+  static const Library library = load("libibverbs.so.1", false);
+  return library;
+}
+
+const Library& Library::soft() {
+  static const Library library = load(soft_device_path(), true);
+  return library;
+}
+
+std::string soft_device_path() {
+  if (const auto path = env::text("WEFT_SOFT_DEVICE")) return *path;
+  return own_file("libweft-verbs-soft.so");
+}
+
+std::vector<std::string> device_names(const Library& library) {
+  int count = 0;
+  ibv_device** list = library.get_device_list(&count);
+  std::vector<std::string> names;
+  if (list == nullptr) return names;
+  for (int i = 0; i < count; ++i) names.emplace_back(library.get_device_name(list[i]));
+  library.free_device_list(list);
+  return names;
+}
+
+}  // namespace weft::verbs

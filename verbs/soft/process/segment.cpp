@@ -1,0 +1,84 @@
+#include "verbs/soft/process/segment.hpp"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "base/cast.hpp"
+#include "base/error.hpp"
+
+namespace weft::soft {
+
+void Segment::ring_doorbell() const noexcept {
+  SegmentHeader& head = header();
+  head.attention.fetch_add(1);
+  head.doorbell.fetch_add(1);
+  ::syscall(SYS_futex, &head.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+SegmentFile::SegmentFile() : file_(::memfd_create("weft-soft", MFD_CLOEXEC)) {
+  if (!file_) throw_errno("memfd_create(weft-soft)");
+  if (::ftruncate(file_.get(), kSegmentBytes) != 0) {
+    throw_errno(fmt::format("ftruncate(weft-soft, {} bytes)", kSegmentBytes));
+  }
+  free_.emplace(kRingArea, kSegmentBytes - kRingArea);
+}
+
+void SegmentFile::commit(std::size_t offset, std::size_t bytes) {
+  const std::size_t begin = offset / kPage * kPage;
+  const std::size_t end = round_up(offset + bytes, kPage);
+  if (::fallocate(file_.get(), 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) !=
+      0) {
+    throw_errno(fmt::format("fallocate(weft-soft, {} bytes)", end - begin));
+  }
+}
+
+std::size_t SegmentFile::allocate(std::size_t bytes) {
+  const std::size_t wanted = round_up(bytes, kPage);
+  std::size_t offset = 0;
+  {
+    std::lock_guard lock(mutex_);
+    auto range = free_.begin();
+    while (range != free_.end() && range->second < wanted) ++range;
+    if (range == free_.end()) {
+      throw SystemError(fmt::format("allocating {} bytes of the control segment", wanted), ENOMEM);
+    }
+    offset = range->first;
+    const std::size_t rest = range->second - wanted;
+    free_.erase(range);
+    if (rest > 0) free_.emplace(offset + wanted, rest);
+  }
+  try {
+    commit(offset, wanted);
+  } catch (...) {
+    release(offset, bytes);
+    throw;
+  }
+  return offset;
+}
+
+void SegmentFile::release(std::size_t offset, std::size_t bytes) noexcept {
+  std::size_t length = round_up(bytes, kPage);
+  ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(length));
+  std::lock_guard lock(mutex_);
+  auto next = free_.lower_bound(offset);
+  if (next != free_.end() && next->first == offset + length) {
+    length += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    auto previous = std::prev(next);
+    if (previous->first + previous->second == offset) {
+      previous->second += length;
+      return;
+    }
+  }
+  free_.emplace(offset, length);
+}
+
+}  // namespace weft::soft

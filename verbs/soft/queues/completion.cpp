@@ -1,0 +1,151 @@
+// The datapath of completion queues.
+#include "verbs/soft/queues/completion.hpp"
+
+#include <sched.h>
+
+#include "verbs/soft/process/clock.hpp"
+
+namespace weft::soft {
+
+namespace {
+
+/// Some ten microseconds of polling.
+constexpr unsigned kPollsBeforeYield = 512;
+
+void fill(ibv_wc& wc, const Cqe& entry, const Segment& segment) noexcept {
+  wc = {};
+  wc.wr_id = entry.wr_id;
+  wc.status = static_cast<ibv_wc_status>(entry.status);
+  wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode);
+  wc.byte_len = entry.byte_len;
+  wc.imm_data = entry.imm_data;
+  wc.qp_num = qp_number(segment.header().slot, entry.qp);
+  wc.src_qp = entry.src_qp;
+  wc.wc_flags = entry.wc_flags;
+  wc.slid = entry.slid;
+  wc.sl = entry.sl;
+}
+
+}  // namespace
+
+void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool solicited) noexcept {
+  const Segment& segment = peer.segment();
+  CqBlock& cq = segment.cq(index);
+  std::uint32_t channel = 0;
+  bool lost = false;
+  {
+    // A holder that died between writing an entry and moving the tail leaves nothing to repair.
+    RobustGuard lock(cq.lock);
+    const std::uint64_t tail = cq.tail.load(std::memory_order_relaxed);
+    if (tail - cq.head.load(std::memory_order_acquire) >= cq.capacity) {
+      lost = cq.overflowed.exchange(1) == 0;
+    } else {
+      Cqe& place = segment.cqe(cq, tail);
+      place = entry;
+      if (cq.wants_timestamp != 0) place.timestamp_ns = static_cast<std::uint64_t>(now_ns());
+      cq.tail.store(tail + 1, std::memory_order_release);
+      const bool due = cq.armed == kArmedAny ||
+                       (cq.armed == kArmedSolicited && (solicited || entry.status != 0));
+      if (due) {
+        cq.armed = kArmedNot;
+        cq.events.fetch_add(1, std::memory_order_relaxed);
+        channel = cq.channel;
+      }
+    }
+  }
+  if (channel != 0) peer.raise_event(channel);
+  if (lost) segment.ring_doorbell();
+}
+
+bool holds_receive(const Segment& segment, const CqBlock& cq, std::uint32_t qp,
+                   std::uint64_t sequence) noexcept {
+  const std::uint64_t tail = cq.tail.load(std::memory_order_acquire);
+  for (std::uint64_t at = cq.head.load(std::memory_order_acquire); at < tail; ++at) {
+    const Cqe& entry = segment.cqe(cq, at);
+    if (entry.qp == qp && entry.receive != 0 && entry.sequence == sequence) return true;
+  }
+  return false;
+}
+
+void purge_completions(Cq& cq, std::uint32_t qp) noexcept {
+  const Segment& segment = of(cq.context).process->segment();
+  std::lock_guard consumer(cq.consumer_mutex);
+  RobustGuard producers(cq.block->lock);
+  const std::uint64_t tail = cq.block->tail.load(std::memory_order_relaxed);
+  for (std::uint64_t at = cq.block->head.load(std::memory_order_relaxed); at < tail; ++at) {
+    Cqe& entry = segment.cqe(*cq.block, at);
+    if (entry.qp == qp) entry.qp = kNone;
+  }
+}
+
+bool take_completion(Cq& cq, Cqe& entry) noexcept {
+  const Segment& segment = of(cq.context).process->segment();
+  CqBlock& block = *cq.block;
+  std::uint64_t head = block.head.load(std::memory_order_relaxed);
+  const std::uint64_t tail = block.tail.load(std::memory_order_acquire);
+  while (head < tail) {
+    entry = segment.cqe(block, head);
+    ++head;
+    if (entry.qp == kNone) {
+      block.head.store(head, std::memory_order_release);
+      continue;
+    }
+    // The mark comes before the entry may be overwritten: whoever repairs after a death finds one.
+    QpBlock& qp = segment.qp(entry.qp);
+    Shared64& polled = entry.receive != 0 ? qp.receives_polled : qp.sends_polled;
+    polled.store(entry.sequence + 1, std::memory_order_release);
+    block.head.store(head, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+bool progress_completions(Cq& cq) noexcept {
+  // No adapter works while this program spins: what it waits for is done by another thread, which
+  // may need this very core.
+  if (cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kPollsBeforeYield == 0) {
+    ::sched_yield();
+  }
+  Process& process = *of(cq.context).process;
+  bool worked = false;
+  if (process.segment().header().attention.load(std::memory_order_relaxed) != 0) {
+    process.attend();
+    worked = true;
+  }
+  if (cq.queued_qps.load(std::memory_order_relaxed) != 0) {
+    process.retry_sends(cq);
+    worked = true;
+  }
+  return worked;
+}
+
+int poll_cq(ibv_cq* public_cq, int count, ibv_wc* wc) noexcept {
+  Cq& cq = of(public_cq);
+  const Segment& segment = of(cq.context).process->segment();
+  const auto drain = [&] {
+    std::lock_guard lock(cq.consumer_mutex);
+    int taken = 0;
+    Cqe entry;
+    while (taken < count && take_completion(cq, entry)) fill(wc[taken++], entry, segment);
+    return taken;
+  };
+  const int taken = drain();
+  if (taken > 0 || count <= 0) {
+    cq.empty_polls.store(1, std::memory_order_relaxed);
+    return taken;
+  }
+  return progress_completions(cq) ? drain() : 0;
+}
+
+int req_notify_cq(ibv_cq* public_cq, int solicited_only) noexcept {
+  Cq& cq = of(public_cq);
+  RobustGuard lock(cq.block->lock);
+  if (solicited_only == 0) {
+    cq.block->armed = kArmedAny;
+  } else if (cq.block->armed == kArmedNot) {
+    cq.block->armed = kArmedSolicited;
+  }
+  return 0;
+}
+
+}  // namespace weft::soft

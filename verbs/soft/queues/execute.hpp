@@ -1,0 +1,59 @@
+// One work request, carried out at once.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "verbs/soft/process/objects.hpp"
+
+namespace weft::soft {
+
+enum class Verdict {
+  done,                // with `status`
+  receiver_not_ready,  // no receive is posted at the target
+  no_answer,           // the target QP is not there, not in a state to answer, or a port is down
+  busy,                // the target answers slowly, as it was asked to
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::done;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::uint32_t byte_len = 0;
+};
+
+inline unsigned flag_if(bool set, unsigned flag) {
+  return set ? flag : 0U;
+}
+
+/// Carries out `request` if that is possible now. Every work request of the device passes here.
+/// The caller holds the QP's send lock; completions of the requester are the caller's business.
+Outcome execute(Qp& qp, const ibv_send_wr& request) noexcept;
+/// The same for a request that a fault was asked for; the fault happens once.
+Outcome execute_faulty(Qp& qp, QueuedSend& send) noexcept;
+
+/// Completes the receive taken for the message in flight, at the target `peer`.
+struct Arrival {
+  ibv_wc_opcode opcode = IBV_WC_RECV;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::uint32_t byte_len = 0;
+  std::uint32_t imm_data = 0;
+  std::uint32_t wc_flags = 0;
+  std::uint16_t slid = 0;
+  std::uint8_t sl = 0;
+  bool solicited = false;
+};
+
+// Shared between the transports.
+struct Receive;
+ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
+                     struct LocalPieces& local) noexcept;
+void complete_receive(Peer& peer, QpBlock& target, const Receive& receive, std::uint32_t src_qp,
+                      const Arrival& arrival) noexcept;
+Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept;
+
+/// Where a message of `bytes` goes when it lands in `receive`, from `skip` bytes on. The status is
+/// the receiver's: success, a length error, or a protection error of its scatter list.
+struct Landing;
+ibv_wc_status locate(Peer& peer, const QpBlock& target, const Receive& receive, std::size_t bytes,
+                     std::size_t skip, Landing& landing) noexcept;
+
+}  // namespace weft::soft

@@ -1,0 +1,52 @@
+// Receive queues: posting by the owner, taking by a requester.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+
+#include "verbs/soft/process/layout.hpp"
+#include "verbs/soft/process/objects.hpp"
+
+namespace weft::soft {
+
+/// A posted receive, copied out of its ring.
+struct Receive {
+  std::uint64_t wr_id;
+  std::uint64_t sequence;
+  std::uint32_t count;
+  std::array<Sge, kMaxSge> sge;
+};
+
+/// Whether a receive is posted for `qp`. A hint when the QP uses an SRQ: others take from it too.
+bool has_receive(const Segment& segment, const QpBlock& qp) noexcept;
+
+/// Takes the next receive of `qp` (from its SRQ, if it has one) and notes it in `qp.taken` until
+/// settle_receive. The caller holds the responder lock. False when none is posted.
+bool take_receive(const Segment& segment, QpBlock& qp, Receive& receive) noexcept;
+
+/// The receive in `qp.taken` has its completion.
+inline void settle_receive(QpBlock& qp) noexcept {
+  qp.taken.valid = 0;
+}
+
+/// Repairs what a requester left that died while it delivered a message: its receive goes back to
+/// the queue, or, when it came from an SRQ, is flushed. The caller holds the responder lock.
+void repair_receive(Peer& owner, QpBlock& qp) noexcept;
+
+/// Completes all posted receives of `qp` with a flush error. The caller holds the responder lock.
+void flush_receives(Peer& owner, QpBlock& qp) noexcept;
+
+/// Lays out an empty ring in the process's segment. Throws when there is no memory.
+void set_up_ring(Process& process, ReceiveRing& ring, std::uint32_t max_wr, std::uint32_t max_sge);
+void tear_down_ring(Process& process, ReceiveRing& ring) noexcept;
+
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept;
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept;
+
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes);
+int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) noexcept;
+int query_srq(ibv_srq* srq, ibv_srq_attr* attributes) noexcept;
+int destroy_srq(ibv_srq* srq) noexcept;
+
+}  // namespace weft::soft

@@ -1,0 +1,34 @@
+// The send queue: posting, waiting requests, errors.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "verbs/soft/process/objects.hpp"
+
+namespace weft::soft {
+
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept;
+
+// The caller of the following holds the QP's send lock.
+
+/// Posts one request. 0 or errno.
+int post_one(Qp& qp, const ibv_send_wr& request) noexcept;
+/// A request that does not depend on the caller's memory for its structure.
+QueuedSend copy_of(const ibv_send_wr& request, std::uint64_t sequence);
+/// Tries the queued requests again, in order; gives up where their time has run out.
+void retry_queue(Qp& qp) noexcept;
+/// Does what peers asked of this QP.
+void heed_attention(Qp& qp) noexcept;
+/// To the error state: everything outstanding is flushed.
+void enter_error(Qp& qp) noexcept;
+/// The peer's process is gone: the first request fails, the rest is flushed.
+void give_up_on_peer(Qp& qp) noexcept;
+/// In the SQD state: tells the program, once, that what was posted before it has been sent.
+void report_drained(Qp& qp) noexcept;
+/// Forgets all queued requests without completing them.
+void drop_queue(Qp& qp) noexcept;
+
+/// Installs the ibv_wr_* functions.
+void install_builders(Qp& qp) noexcept;
+
+}  // namespace weft::soft
