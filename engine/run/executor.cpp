@@ -157,9 +157,7 @@ void Executor::order_behind_earlier(Execution& later) {
   }
 }
 
-/// Two at a time, so that halves of stages, scratch and published buffers are free: those of the
-/// one before the last. It is done here; stages are shared and there it must be done everywhere on
-/// the node. Letters lie with others, too, and there is room for more of them.
+/// The rules 1 and 2 at the head of executor.hpp.
 bool Executor::may_enter(const Execution& execution) noexcept {
   if (execution.number() >= oldest() + 2) return false;
   const Program& program = execution.prepared().program;
@@ -167,7 +165,7 @@ bool Executor::may_enter(const Execution& execution) noexcept {
   const bool is_shared = program.uses_stage() || program.uses_peer_buffers();
   const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
   if (execution.number() <= ahead) return true;
-  // Everyone was heard in the last execution, which nobody began before the one before was done.
+  // Conditions a and b there: the counts need not be read.
   const bool is_only = oldest() == started_;
   if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
   for (int place = 0; place < node_->places(); ++place) {

@@ -1,4 +1,44 @@
-// Runs programs: one rank's part of a collective, over shared memory and channels.
+// Executor: runs programs, each one rank's part of a collective, over shared memory and channels.
+//
+// Executions are numbered from 1 in the order of the calls, which is the same on all ranks. Several
+// may be under way on a rank, and the ranks of a node are not at the same one. An execution
+// *enters* when it begins to touch what the node shares; `Executor::may_enter()` says when it may.
+// A rank has *completed* number k when k and all before it are done there; it writes this down,
+// release, where its neighbours read it, acquire (Node::complete(), Node::completed_by()).
+//
+// What is used again and again:
+// - The stages of each rank, and the words that say where its callers' buffers lie, have two
+//   halves. Execution n uses half n mod 2 of all of them, after execution n - 2.
+// - Bytes that ride on signals lie in a ring at the receiver. It holds what a rank may send in
+//   `Node::ahead()` executions, so those of n overwrite at most those of n - ahead(), which is 2 or
+//   more.
+// - Scratch memory is the rank's own: two slots, for the two executions that may have entered.
+// - Signals and the counts of completed executions only grow: nothing of them is used twice.
+//
+// Execution n may enter on a rank when
+// 1. all before it have entered there, and those up to n - 2 are done there; and
+// 2. if it touches stages or neighbours' buffers: every rank of the node has completed n - 2.
+//    If it only signals: every rank of the node has completed n - ahead(). Else nothing more.
+//
+// Why nothing is overwritten that is still in use: a rank touches memory for execution k only
+// between entering k and being done with it. By 1, what n - 2 and earlier executions did with the
+// rank's own scratch is over. By 2, every reader and writer of the half or the place in the ring
+// that n is about to use is done with it, and reading the count makes that visible.
+//
+// Rule 2 without reading counts (`heard_all_`, `was_run_`): n may also enter where
+// a. n - 1 is done here, and its program waited for something from every neighbour: a signal or a
+//    message that the neighbour sends in its own n - 1; and
+// b. n - 2 was run and not started. That is the same on all ranks.
+// By a, each neighbour had entered n - 1 when it sent, so by rule 1 it was done with all up to
+// n - 3. By b, its call of n - 2 had returned before it made the call of n - 1, so it was done with
+// n - 2, too: it had completed n - 2. What was heard was written with release after that, and read
+// with acquire here. A started execution tells nothing of the kind: its call returns at once, and
+// n - 1 may enter, and send, while it goes on.
+//
+// Why no rank waits for ever to enter: let n be the first execution that some rank has not
+// completed. All before it are completed everywhere, so both rules let n enter on every rank, and
+// its plans end once all ranks run them (plan/verify/deadlock.cpp). By induction every execution
+// that all ranks call is completed.
 #pragma once
 
 #include <array>
@@ -159,8 +199,9 @@ class Executor {
   std::vector<Counts> counts_;            // by place: of the executions so far
   std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
-  std::array<bool, 2> was_run_ = {};  // of the last execution of even and of odd number
-  bool heard_all_ = false;            // by the last execution
+  // For may_enter(), of executions that have entered:
+  std::array<bool, 2> was_run_ = {};  // and not started: the last one of even and of odd number
+  bool heard_all_ = false;            // the last one's program waits for every neighbour
   bool registered_ = false;           // buffers of what is under way
 
   std::uint32_t idle_turns_ = 0;
