@@ -1,7 +1,7 @@
 # weft_precompile(TARGET GROUP headers...): headers that are parsed once for all targets of a group,
 # whose compiler options have to be alike: the first target of the group builds them, the others
-# share its result. Every source still includes what it uses: the release tree's rooms are compiled
-# without.
+# share its result. Every source still includes what it uses; lint.headers_alone compiles all
+# headers without.
 function(weft_precompile target group)
   get_property(owner GLOBAL PROPERTY weft_precompiled_${group})
   if(owner)
@@ -11,3 +11,8 @@ function(weft_precompile target group)
     set_property(GLOBAL PROPERTY weft_precompiled_${group} ${target})
   endif()
 endfunction()
+
+# What most sources of ours include of the standard library, and fmt.
+set(WEFT_COMMON_HEADERS <algorithm> <array> <chrono> <cstdint> <cstring> <functional> <map>
+  <memory> <mutex> <optional> <ranges> <set> <span> <string> <string_view> <utility> <vector>
+  <fmt/format.h>)
