@@ -32,7 +32,8 @@ class Table(unittest.TestCase):
 
     def test_is_what_the_build_links(self):
         with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
-            calls = re.findall(r"^weft_room\((\S+)(?: DATAPATH)? DEPENDS ([^)]*)\)", file.read(), re.MULTILINE)
+            calls = re.findall(r"^weft_room\((\S+)(?: DATAPATH)? DEPENDS ([^)]*)\)", file.read(),
+                               re.MULTILINE)
         self.assertGreater(len(calls), 0)
         for room, words in calls:
             linked = [word for word in re.split(r" PRIVATE |\s+FOLDERS ", words)[0].split()
