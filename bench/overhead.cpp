@@ -7,7 +7,7 @@
 #include "alltoall/registry.hpp"
 #include "engine/run/program.hpp"
 #include "nic_profiles/profile.hpp"
-#include "tune/chooser.hpp"
+#include "tune/choice_cache.hpp"
 #include "tune/decision_table.hpp"
 #include "weft/weft.hpp"
 
@@ -130,8 +130,8 @@ void choose(benchmark::State& state, const char* collective, const char* machine
   const weft::tune::Basis basis{machine, weft::nic_profiles::load("qle7140").hardware,
                                 weft::tune::Direct::calls};
   for (auto _ : state) {
-    weft::tune::Chooser chooser(basis);
-    benchmark::DoNotOptimize(chooser.choose(problem));
+    weft::tune::ChoiceCache choices(basis);
+    benchmark::DoNotOptimize(choices.choose(problem));
   }
 }
 BENCHMARK_CAPTURE(choose, alltoall_2x4, "alltoall", "2x4");

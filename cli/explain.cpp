@@ -10,8 +10,8 @@
 #include "cli/progress.hpp"
 #include "cli/scenario.hpp"
 #include "sim/processors.hpp"
-#include "tune/choice.hpp"
 #include "tune/decision_table.hpp"
+#include "tune/simulated_choice.hpp"
 
 namespace weft::cli {
 

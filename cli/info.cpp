@@ -14,7 +14,7 @@
 #include "cli/soft_paths.hpp"
 #include "engine/memory/view.hpp"
 #include "hierarchy/detect.hpp"
-#include "tune/profile_choice.hpp"
+#include "tune/profile_lookup.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/device/devices.hpp"
 #include "verbs/device/memory_watch.hpp"

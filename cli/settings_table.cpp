@@ -9,7 +9,7 @@
 #include "engine/memory/view.hpp"
 #include "plan/collective_set.hpp"
 #include "tune/decision_table.hpp"
-#include "tune/profile_choice.hpp"
+#include "tune/profile_lookup.hpp"
 
 namespace weft::cli {
 

@@ -25,14 +25,14 @@ class Core {
         cached_rate_(hardware.node.cached_bytes_per_ns),
         reduce_rate_(hardware.node.reduce_bytes_per_ns) {}
 
-  /// What it keeps the core for.
+  /// How long an op keeps the core busy.
   double time_ns(const Op& op, bool remote) const {
     const std::uint64_t bytes = op.kind == OpKind::send ? op.src.bytes() : op.dst.bytes();
     const bool asks = bytes > adapter_.eager_bytes;
     switch (op.kind) {
       case OpKind::send:
         if (!remote) return asks ? over(bytes, best_rate_) : copy_ns(op);
-        // Of a large one two words, whoever has the first.
+        // A large message takes two control words, whichever end sends the first.
         return adapter_.post_ns * (asks ? 2 : 1) + adapter_.poll_ns / 2 +
                (bytes <= adapter_.pio_bytes ? over(bytes, adapter_.pio_bytes_per_ns) : 0);
       case OpKind::recv:
@@ -68,7 +68,7 @@ class Core {
   double reduce_rate_;
 };
 
-/// What crosses one adapter.
+/// Messages and bytes through one adapter.
 struct Traffic {
   std::uint64_t sent = 0;  // messages
   std::uint64_t sent_bytes = 0;
@@ -87,14 +87,14 @@ struct Traffic {
   }
 };
 
-/// Of how the senders' total changes with their number.
+/// The largest factor by which the senders' total rate changes, for up to `senders` of them.
 double best_scaling(const sim::Scaling& scaling, int senders) {
   double best = 1;
   for (int count = 1; count <= senders; ++count) best = std::max(best, scaling.at(count));
   return best;
 }
 
-// To go through so many pairs of ranks takes as long as to simulate an op.
+// So many pairs of ranks are gone through in the time of one simulated op.
 constexpr std::uint64_t kPairsAnOp = 8;
 
 int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {

@@ -8,7 +8,7 @@
 #include "alltoall/registry.hpp"
 #include "gather/registry.hpp"
 #include "reduce/registry.hpp"
-#include "tune/deterministic.hpp"
+#include "tune/fixed_rules.hpp"
 
 namespace weft::tune {
 
@@ -158,7 +158,7 @@ bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
 }
 
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
-  if (auto only = deterministic_algorithm(problem, facts)) return {std::move(*only)};
+  if (auto only = deterministic_choice(problem, facts)) return {std::move(*only)};
   const Collective collective = problem.collective;
   const Names names = names_of(collective);
   const std::uint64_t bytes = block_bytes(problem);

@@ -1,49 +1,145 @@
 #include "tune/chooser.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nic_profiles/profile.hpp"
 #include "tune/candidates.hpp"
-#include "tune/choice.hpp"
-#include "tune/decision_table.hpp"
+#include "tune/fixed_rules.hpp"
+#include "tune/profile_lookup.hpp"
 
 namespace weft::tune {
 
+using plan::Problem;
+
 namespace {
 
-// Shapes that are remembered after the last communicator of one is gone.
-constexpr std::size_t kMostShapes = 64;
+/// The part of `text` before the next 0, which is removed with it.
+std::string take_part(std::string_view& text) {
+  const auto end = std::min(text.find('\0'), text.size());
+  std::string part(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+/// The adapter of the profile, with what this job says itself: how large messages travel is the
+/// channel's affair, whatever the profile's MPI did, and which ranks share cores is this job's.
+Basis basis_of(const Situation& situation, const std::string& profile) {
+  Basis basis{situation.machine, nic_profiles::parse("rank 0's profile", profile).hardware,
+              situation.direct, situation.deterministic, situation.crowded};
+  basis.hardware.adapter.eager_bytes = situation.eager_bytes;
+  basis.hardware.adapter.receiver_first = true;
+  sim::Host& host = basis.hardware.host;
+  const double switch_ns = host.switch_ns > 0 ? host.switch_ns : kUsualSwitch_ns;
+  host = situation.host;
+  host.switch_ns = switch_ns;
+  return basis;
+}
 
 }  // namespace
 
-std::optional<Algorithm> Chooser::choose(const plan::Problem& problem) {
-  // No rank knows all of its counts, and what holds its stages is chosen once for all sizes.
-  if (problem.collective == plan::Collective::alltoallv) return std::nullopt;
-  const bool sized = problem.collective != plan::Collective::barrier;
-  const std::uint64_t bytes = sized ? grid_bytes(block_bytes(problem)) : 0;
-  const Key key{problem.collective, bytes, problem.element_bytes,
-                problem.commutative * 2 + problem.associative};
-  const Facts facts = basis_.facts();
-  const std::lock_guard lock(mutex_);
-  auto [found, is_new] = known_.try_emplace(key);
-  if (is_new) {
-    plan::Problem like = resized(problem, bytes);
-    like.root = 0;
-    for (Prediction& one : tune::choose(like, facts, basis_.hardware, {.most_ops = kMostOps})) {
-      found->second.push_back(std::move(one.algorithm));
+std::string AdapterKnowledge::to_text() const {
+  std::string text;
+  for (const std::string* part : {&profile_name, &profile, &table}) (text += *part) += '\0';
+  return text;
+}
+
+AdapterKnowledge AdapterKnowledge::from_text(std::string_view text) {
+  AdapterKnowledge known;
+  known.profile_name = take_part(text);
+  known.profile = take_part(text);
+  known.table = take_part(text);
+  return known;
+}
+
+AdapterKnowledge look_up_adapter(
+    const std::string& profile_setting, const std::string& table_file,
+    const hierarchy::Machine& machine,
+    const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
+  AdapterKnowledge known;
+  const auto found = find_profile(profile_setting, device);
+  if (found) {
+    known.profile_name = describe(*found);
+    known.profile = nic_profiles::to_json(found->profile);
+  }
+  if (table_file.empty()) return known;
+  const DecisionTable table = load_table(table_file);
+  known.table = to_json(table);
+  if (table.machine != to_string(machine)) return known;
+  // A user who names a table wants it: it is followed all the same.
+  const auto names = adapter_names(found, device());
+  if (!names.empty() && std::ranges::find(names, table.adapter) == names.end()) {
+    known.doubt =
+        fmt::format("WEFT_TABLE={}: made for the adapter {}, and this is {}: followed all the same",
+                    table_file, table.adapter, fmt::join(names, " alias "));
+  }
+  return known;
+}
+
+void Chooser::learn(const AdapterKnowledge& known) {
+  const hierarchy::Machine& machine = situation_.machine;
+  if (!known.table.empty()) {
+    table_ = parse_table("WEFT_TABLE", known.table);
+    // A table made for the nodes alone serves whatever their sockets are.
+    if (table_->machine != to_string(machine) &&
+        table_->machine != to_string(machine.without_domains())) {
+      table_.reset();
     }
   }
-  for (const Algorithm& algorithm : found->second) {
-    if (may_run(algorithm, problem, facts)) return algorithm;
+  if (known.profile.empty()) return;
+  const Basis basis = basis_of(situation_, known.profile);
+  const sim::Host& host = basis.hardware.host;
+  const std::string text =
+      fmt::format("{} {} {:d} {:d} {}/{} {} {}", to_string(machine), static_cast<int>(basis.direct),
+                  basis.deterministic, basis.crowded, host.cores, host.nodes,
+                  situation_.eager_bytes, known.profile);
+  simulated_ = shared_choices(text, basis);
+}
+
+Facts Chooser::facts_for(const Problem& problem) const {
+  const bool is_vector = problem.collective == plan::Collective::alltoallv;
+  return {situation_.machine, is_vector ? situation_.direct_alltoallv : situation_.direct,
+          situation_.deterministic, situation_.crowded};
+}
+
+std::optional<Algorithm> Chooser::asked_for(const Problem& problem) const {
+  const auto may = [&](std::string_view name) -> std::optional<Algorithm> {
+    auto algorithm = parse_algorithm(problem.collective, name);
+    if (!may_run(algorithm, problem, facts_for(problem))) return std::nullopt;
+    return algorithm;
+  };
+  const auto asked = situation_.asked.find(problem.collective);
+  if (asked != situation_.asked.end()) {
+    if (auto algorithm = may(asked->second)) return algorithm;
   }
+  if (!table_) return std::nullopt;
+  const Rule* rule = table_->find(problem.collective, block_bytes(problem));
+  return rule == nullptr ? std::nullopt : may(rule->algorithm);
+}
+
+std::optional<Chooser::PassedOver> Chooser::passed_over(const Problem& problem) const {
+  const auto asked = situation_.asked.find(problem.collective);
+  if (asked == situation_.asked.end()) return std::nullopt;
+  const Algorithm algorithm = parse_algorithm(problem.collective, asked->second);
+  if (may_run(algorithm, problem, facts_for(problem))) return std::nullopt;
+  const auto refusal = algorithm.refusal(problem, situation_.machine);
+  return PassedOver{asked->second,
+                    refusal.value_or("its result depends on where the ranks are, and "
+                                     "WEFT_DETERMINISTIC forbids that")};
+}
+
+std::optional<Algorithm> Chooser::choose_without_simulation(const Problem& problem) const {
+  if (auto algorithm = asked_for(problem)) return algorithm;
+  if (auto only = deterministic_choice(problem, facts_for(problem))) return only;
+  if (simulated_ == nullptr) return choose_by_rules(problem, facts_for(problem));
   return std::nullopt;
 }
 
-std::shared_ptr<Chooser> shared_chooser(const std::string& text, const Basis& basis) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<Chooser>> known;
-  const std::lock_guard lock(mutex);
-  if (known.size() >= kMostShapes && !known.contains(text)) known.clear();
-  auto& chooser = known[text];
-  if (chooser == nullptr) chooser = std::make_shared<Chooser>(basis);
-  return chooser;
+Algorithm Chooser::choose(const Problem& problem) const {
+  if (auto algorithm = choose_without_simulation(problem)) return *algorithm;
+  if (auto algorithm = simulated_->choose(problem)) return *algorithm;
+  return choose_by_rules(problem, facts_for(problem));
 }
 
 }  // namespace weft::tune

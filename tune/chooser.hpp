@@ -1,59 +1,88 @@
-// The choices of a communicator: made when a size is new, then remembered.
+// Chooser: the algorithm of each call of a communicator. All of its ranks choose the same.
+//
+// In this order: the algorithm asked for by name, the rule of the decision table, the one algorithm
+// of a deterministic reduction, then the simulated choice where a profile of the adapter is known,
+// else the fixed rules. An algorithm asked for, by name or by a table, that may not run for a
+// problem is passed over.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <tuple>
-#include <vector>
+#include <string>
+#include <string_view>
 
 #include "hierarchy/machine.hpp"
+#include "nic_profiles/store.hpp"
 #include "plan/problem.hpp"
 #include "sim/hardware.hpp"
 #include "tune/algorithm.hpp"
+#include "tune/choice_cache.hpp"
+#include "tune/decision_table.hpp"
 
 namespace weft::tune {
 
-/// From one rank's turn on a core to the next one's, where nobody has measured it: a yield to
-/// another process on a processor of today.
-inline constexpr double kUsualSwitch_ns = 1300;
-
-/// What choices rest on.
-struct Basis {
+/// Facts about a communicator, the same on all of its ranks, and the algorithms that were asked
+/// for.
+struct Situation {
   hierarchy::Machine machine;
-  sim::Hardware hardware;
-  Direct direct = Direct::none;
-  bool deterministic = false;
-  bool crowded = false;
-
-  Facts facts() const { return {machine, direct, deterministic, crowded}; }
+  Direct direct = Direct::none;                        // how neighbours' buffers are read
+  Direct direct_alltoallv = Direct::none;              // the same for the buffers of an alltoallv
+  bool deterministic = false;                          // WEFT_DETERMINISTIC
+  bool crowded = false;                                // ranks of some host outnumber its cores
+  sim::Host host = {};                                 // the one whose ranks share cores most
+  std::uint64_t eager_bytes = 0;                       // larger messages go straight into place
+  std::map<plan::Collective, std::string> asked = {};  // by name: WEFT_ALLTOALL and so on
 };
 
-/// Remembers choices. Safe to use from several threads.
+/// The profile of the adapter and the decision table, as rank 0 finds them for all ranks.
+struct AdapterKnowledge {
+  std::string profile_name;  // "soft (catalogue)", for the report; empty: no profile is known
+  std::string profile;       // as JSON
+  std::string table;         // as JSON; empty: WEFT_TABLE is not set
+  std::string doubt;         // on rank 0: a note that the table was made for another adapter
+
+  /// All but the doubt in one text, which from_text() reads back.
+  std::string to_text() const;
+  static AdapterKnowledge from_text(std::string_view text);
+};
+
+/// `profile_setting` is WEFT_PROFILE, `table_file` WEFT_TABLE; `device` names the adapter.
+/// UsageError or SystemError where one of them is wrong or cannot be read.
+AdapterKnowledge look_up_adapter(
+    const std::string& profile_setting, const std::string& table_file,
+    const hierarchy::Machine& machine,
+    const std::function<std::optional<nic_profiles::DeviceName>()>& device);
+
 class Chooser {
  public:
-  /// What a choice may simulate, in ops: 0.2 s at 512 ranks. See docs/decisions.md.
-  static constexpr std::uint64_t kMostOps = 1 << 18;
+  explicit Chooser(Situation situation) : situation_(std::move(situation)) {}
 
-  explicit Chooser(Basis basis) : basis_(std::move(basis)) {}
+  /// From now on choices are simulated, if there is a profile, and the table is followed, if it was
+  /// made for this machine.
+  void learn(const AdapterKnowledge& known);
 
-  /// The fastest for a problem of about this size (grid_bytes()), rooted at rank 0 and with equal
-  /// blocks, of those that may run for the problem itself; nullopt where none of the candidates
-  /// may, and for alltoallv. The same basis gives the same in every process.
-  std::optional<Algorithm> choose(const plan::Problem& problem);
+  Algorithm choose(const plan::Problem& problem) const;
+  /// The same where all ranks find it at once and alike; nothing where the choice is simulated,
+  /// which only rank 0 does, for all.
+  std::optional<Algorithm> choose_without_simulation(const plan::Problem& problem) const;
+
+  /// An algorithm that was asked for by name and is not taken for a problem.
+  struct PassedOver {
+    std::string algorithm;
+    std::string reason;
+  };
+  std::optional<PassedOver> passed_over(const plan::Problem& problem) const;
 
  private:
-  /// Collective, bytes, of an element, what the operation allows.
-  using Key = std::tuple<plan::Collective, std::uint64_t, std::uint64_t, int>;
+  Facts facts_for(const plan::Problem& problem) const;
+  std::optional<Algorithm> asked_for(const plan::Problem& problem) const;
 
-  Basis basis_;
-  std::mutex mutex_;
-  std::map<Key, std::vector<Algorithm>> known_;  // the fastest first
+  Situation situation_;
+  std::shared_ptr<ChoiceCache> simulated_;  // null: fixed rules
+  std::optional<DecisionTable> table_;      // for this machine
 };
-
-/// The one of this process for that basis, which `text` tells from others: communicators of one
-/// shape, as programs make many of, share what they know.
-std::shared_ptr<Chooser> shared_chooser(const std::string& text, const Basis& basis);
 
 }  // namespace weft::tune

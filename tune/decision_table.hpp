@@ -1,4 +1,4 @@
-// A decision table: which algorithm by size, chosen in advance for one machine and adapter.
+// Decision table: algorithms by collective and size, chosen in advance for one machine and adapter.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plan/problem.hpp"
-#include "tune/choice.hpp"
+#include "tune/simulated_choice.hpp"
 
 namespace weft::tune {
 

@@ -236,6 +236,12 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::irregular_c
     }
     connect(peers);
     known.entry = entry_for(problem.collective, "sequential");
+    const auto asked = settings_.algorithms.find(problem.collective);
+    if (asked != settings_.algorithms.end() && asked->second != "sequential") {
+      note_not_taken(problem.collective, asked->second,
+                     fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
+                     "only the root knows all sizes, so it sends to each rank in turn");
+    }
   }
   if (known.call == nullptr || known.call->problem != problem) {
     known.call = std::make_shared<Call>();

@@ -172,6 +172,11 @@ Communicator::Impl::Impl(std::unique_ptr<Bootstrap> bootstrap, const Options& op
                            .progress = [this] { bootstrap_->progress(); },
                            .check = [this] { bootstrap_->check(); }},
       settings_.timeout_ns);
+  // The buffers of an alltoallv are not copied to where peers see them.
+  const tune::Direct vectors = view_ == engine::View::staged ? tune::Direct::none : direct();
+  chooser_.emplace(tune::Situation{machine_, direct(), vectors, settings_.deterministic,
+                                   any_crowded_, host_, settings_.eager_bytes,
+                                   settings_.algorithms});
   if (machine_.nodes() > 1) find_profile();
 }
 

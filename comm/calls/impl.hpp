@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,6 @@
 #include "sim/hardware.hpp"
 #include "tune/algorithm.hpp"
 #include "tune/chooser.hpp"
-#include "tune/decision_table.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -51,9 +51,9 @@ class Communicator::Impl {
   bool test(Request::Impl& request);
   void wait(Request::Impl& request);
 
-  tune::Algorithm algorithm_for(const plan::Problem& problem) const;
-  tune::Direct direct() const;
-  tune::Facts facts_for(const plan::Problem& problem) const;
+  tune::Algorithm algorithm_for(const plan::Problem& problem) const {
+    return chooser_->choose(problem);
+  }
   Statistics statistics() const;
 
  private:
@@ -111,13 +111,13 @@ class Communicator::Impl {
   void for_each_slice(const Call& call, const comm::Task& task, const std::byte* input, Each each);
   /// Finds what is known of the device, where there is more than one node. Collective.
   void find_profile();
-  /// What rank 0 knows of it: an origin, a profile and a decision table, each ended by a 0.
-  std::string profile_of_device();
-  /// On rank 0: says so where the table was made for none of these adapters.
-  void doubt_adapter(const tune::DecisionTable& table, std::span<const std::string> names);
-  std::optional<tune::Algorithm> asked_for(const plan::Problem& problem) const;
-  /// What all ranks find alike and at once: it needs no agreement.
-  std::optional<tune::Algorithm> known_to_all(const plan::Problem& problem) const;
+  tune::Direct direct() const;
+  /// For the report, once for each reason: an algorithm that was asked for by name and is not
+  /// taken.
+  void note_not_taken(plan::Collective collective, const std::string& algorithm,
+                      std::string_view call, const std::string& reason);
+  /// The same where it may not run for the problem.
+  void note_passed_over(const plan::Problem& problem);
   /// algorithm_for() on rank 0. Collective.
   tune::Algorithm agree_on_algorithm(const plan::Problem& problem);
   /// `described`: what each rank says of its call. UsageError where two differ.
@@ -182,8 +182,8 @@ class Communicator::Impl {
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
   std::unique_ptr<engine::Executor> executor_;
-  std::shared_ptr<tune::Chooser> chooser_;    // null: fixed rules
-  std::optional<tune::DecisionTable> table_;  // for this machine
+  std::optional<tune::Chooser> chooser_;
+  std::set<std::string> not_taken_;  // algorithms asked for, with reasons: those that are noted
   using Calls = std::list<std::shared_ptr<Call>>;
   Calls calls_;  // the one used last comes first: the same order on every rank
   std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;

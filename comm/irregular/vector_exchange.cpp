@@ -84,6 +84,7 @@ engine::Prepared Communicator::Impl::make_publishing(std::uint64_t bytes) {
 /// A scheme whose stages are large enough for any sizes, the same on all ranks. Collective.
 void Communicator::Impl::prepare_vector_exchange(const Problem& problem) {
   vector_ = std::make_unique<comm::VectorExchange>();
+  note_passed_over(problem);
   const Algorithm asked = Algorithm::parse(algorithm_for(problem).name);
   const std::uint64_t limit = settings_.stage_bytes / 2;
   std::uint64_t most = 0;

@@ -8,8 +8,8 @@
 
 #include "nic_profiles/profile.hpp"
 #include "tests/cli/run_tool.hpp"
-#include "tune/choice.hpp"
 #include "tune/decision_table.hpp"
+#include "tune/simulated_choice.hpp"
 
 namespace weft::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "comm/setup/selection.hpp"
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/profile.hpp"
 #include "tests/comm/processes.hpp"
 #include "tests/comm/trouble.hpp"
-#include "tune/chooser.hpp"
+#include "tune/choice_cache.hpp"
 #include "tune/decision_table.hpp"
+#include "tune/fixed_rules.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -47,8 +47,8 @@ std::string expected(const std::string& adapter, std::size_t bytes) {
     basis.hardware.host = {cores, 2, tune::kUsualSwitch_ns};
     basis.crowded = true;
   }
-  tune::Chooser chooser(basis);
-  return chooser.choose(plan::Problem::alltoall(kRanks, bytes))->name;
+  tune::ChoiceCache choices(basis);
+  return choices.choose(plan::Problem::alltoall(kRanks, bytes))->name;
 }
 
 void expect_all(const Settings& settings, const std::function<std::string(int)>& body,
@@ -87,8 +87,9 @@ TEST(Profile, ThatIsWrongEndsEveryRankAlike) {
 
 TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
   const auto fixed = [](const hierarchy::Machine& machine) {
-    return ": " +
-           comm::choose(plan::Problem::alltoall(kRanks, 64), {machine, tune::Direct::calls}).name;
+    return ": " + tune::choose_by_rules(plan::Problem::alltoall(kRanks, 64),
+                                        {machine, tune::Direct::calls})
+                      .name;
   };
   const auto body = [](int) { return chosen(64); };
   expect_all({{"WEFT_NODES", "1"}, {"WEFT_PROFILE", "qle7140"}}, body,

@@ -7,7 +7,7 @@
 
 #include "alltoall/registry.hpp"
 #include "nic_profiles/profile.hpp"
-#include "tune/choice.hpp"
+#include "tune/simulated_choice.hpp"
 
 namespace weft::tune {
 namespace {

@@ -1,4 +1,4 @@
-// Which profile stands for the adapter at hand.
+// Profile lookup: from WEFT_PROFILE or the device to the profile that describes the adapter.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,9 @@ struct FoundProfile {
   std::string origin;  ///< "WEFT_PROFILE", "probed", "catalogue"
 };
 
-/// What WEFT_PROFILE says, in `setting`: a name in the catalogue or a file, or none, for which
-/// there is no profile. Where it is empty, of the device that `device` tells: the profile that a
-/// probe has kept, else the catalogue's. UsageError where a name or a file is wrong, also a probed
-/// one.
+/// `setting` is the value of WEFT_PROFILE: a name in the catalogue, a file, or "none" for no
+/// profile. Where it is empty, the profile is that of `device()`: the one that a probe has kept,
+/// else the catalogue's. UsageError where a name or a file is wrong, also a probed one.
 std::optional<FoundProfile> find_profile(
     std::string_view setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device);
@@ -28,8 +27,8 @@ std::optional<FoundProfile> find_profile(
 /// "soft (catalogue)".
 std::string describe(const FoundProfile& found);
 
-/// The names by which tables may call the adapter at hand: its profile's, the device's own and the
-/// catalogue's for its id; each once. None where nothing is known of it.
+/// Names that a decision table may have for the adapter: its profile's, the device's own and the
+/// catalogue's for its id; each once. Empty where the adapter is not known.
 std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
                                        const std::optional<nic_profiles::DeviceName>& device);
 

@@ -1,4 +1,4 @@
-#include "tune/choice.hpp"
+#include "tune/simulated_choice.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tune/profile_choice.hpp"
+#include "tune/profile_lookup.hpp"
 
 #include <fmt/format.h>
 

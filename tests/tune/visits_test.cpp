@@ -1,13 +1,13 @@
-// In which order the ranks of a node visit one another's memory.
+// The order in which the ranks of a node read one another's memory, under the fixed rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "comm/setup/selection.hpp"
 #include "hierarchy/machine.hpp"
+#include "tune/fixed_rules.hpp"
 
-namespace weft::comm {
+namespace weft::tune {
 namespace {
 
 using plan::Collective;
@@ -16,8 +16,8 @@ using plan::OpKind;
 using plan::Plan;
 using plan::Space;
 
-/// The ranks from whose buffers or stages a plan copies, in order. What begins a row of reductions
-/// into the same bytes is left out: such a row reads all of its sources at once.
+/// The ranks from whose buffers or stages a plan copies, in order. Copies that begin a row of
+/// reductions into the same bytes are left out: such a row reads all of its sources at once.
 std::vector<int> visits(const Plan& plan) {
   std::vector<int> owners;
   const auto& ops = plan.ops();
@@ -42,7 +42,7 @@ TEST_P(Visits, NeverMeetAtOneSource) {
     auto problem = plan::Problem::alltoall(ranks, std::uint64_t{64} << 10);
     problem.collective = GetParam();
     problem.element_bytes = 8;
-    const auto algorithm = choose(problem, {machine, tune::Direct::loads});
+    const auto algorithm = choose_by_rules(problem, {machine, Direct::loads});
     std::vector<std::vector<int>> all;
     for (int rank = 0; rank < ranks; ++rank) {
       all.push_back(visits(algorithm.plan(problem, machine, rank)));
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(OfChosenPlans, Visits,
                          [](const auto& one) { return std::string(to_string(one.param)); });
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::tune

@@ -1,4 +1,4 @@
-// The choice of an algorithm: candidates are predicted by the simulator, the fastest is taken.
+// Simulated choice: the simulator predicts the time of each candidate, and the fastest is taken.
 #pragma once
 
 #include <array>
@@ -26,11 +26,11 @@ struct Prediction {
 struct ChoiceOptions {
   static constexpr std::uint64_t kAllOps = UINT64_MAX;
 
-  /// What all simulations together may take, in ops of plans: about a microsecond each. Candidates
-  /// for which too little is left are judged by what is likely for their busiest core and
-  /// adapter (see Bound), times the most by which a simulation exceeded its own.
+  /// The budget of all simulations, in ops of plans: about a microsecond each. Candidates for which
+  /// too little is left are estimated: the likely time of their busiest core and adapter (see
+  /// Bound), times the largest factor by which a simulation exceeded its own.
   std::uint64_t most_ops = kAllOps;
-  /// Also those are simulated whose bound is above the best time found: for people.
+  /// Candidates whose bound is above the best time found are simulated, too: for people to read.
   bool exhaustive = false;
   bool breakdown = false;
   /// Called now and then: how much is done, of how much.
@@ -39,7 +39,7 @@ struct ChoiceOptions {
 
 /// Predictions for all candidates, the fastest first. Never empty: some algorithm always may run.
 /// The same arguments give the same on every machine. That ranks share cores counts for alltoall
-/// alone: of other collectives it has slower ones chosen (docs/decisions.md). UsageError where
+/// only: other collectives would get slower algorithms by it (docs/decisions.md). UsageError where
 /// problem and machine do not go together.
 std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options = {});
@@ -47,8 +47,8 @@ std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
 /// The cost on which a simulated prediction with a breakdown spends most.
 sim::Cost dominant(const Prediction& prediction);
 
-/// Why the first of `predictions` is the first, in one sentence: against the best one of another
-/// scheme. They must have breakdowns where they are simulated.
+/// One sentence on why the first of `predictions` is the fastest, compared with the best one of
+/// another scheme. Those that are simulated must have breakdowns.
 std::string explain(const std::vector<Prediction>& predictions);
 
 }  // namespace weft::tune

@@ -1,4 +1,4 @@
-#include "tune/choice.hpp"
+#include "tune/simulated_choice.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,7 @@ namespace weft::tune {
 
 namespace {
 
-// Of a candidate's progress: how fine it is told, and how much of it is making plans.
+// Progress of a candidate: its steps, and the share of it that making plans takes.
 constexpr int kParts = 100;
 constexpr double kPlanning = 0.3;
 constexpr int kRanksPerLook = 64;
@@ -31,7 +31,7 @@ class Comparison {
     if (entries_.empty()) {
       throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
     }
-    // What may be best comes first: the others then often need no simulation.
+    // The most promising comes first: the others then often need no simulation.
     std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
     int done = 0;
     for (Entry& entry : entries_) {
@@ -50,7 +50,7 @@ class Comparison {
     std::uint64_t ops = 0;
   };
 
-  /// Of a candidate that `part` of 1 is done of, when `done` are.
+  /// Reports progress: `done` candidates, and `part` (of 1) of the next.
   void tell(int done, double part) const {
     if (!options_.progress) return;
     const int total = static_cast<int>(entries_.size()) * kParts;
@@ -126,7 +126,7 @@ std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
   sim::Hardware counted = hardware;
   if (!is_alltoall(problem.collective)) counted.host = {};
   if (facts.direct != Direct::calls) counted.node.call_ns = 0;
-  // What neighbours see as their own the device does, too.
+  // Memory that neighbours map the adapter reaches, too.
   if (facts.direct == Direct::loads) {
     counted.adapter.into_caller_ns = counted.adapter.into_caller_bytes_per_ns = 0;
   }

@@ -1,36 +1,34 @@
-#include "comm/setup/selection.hpp"
+#include "tune/fixed_rules.hpp"
 
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "tune/candidates.hpp"
-#include "tune/deterministic.hpp"
 
-namespace weft::comm {
+namespace weft::tune {
 
 using plan::Collective;
 using plan::Problem;
-using tune::Algorithm;
-using tune::Facts;
 
 namespace {
 
-constexpr std::uint64_t kBruckBytes = 512;       // of what goes to one node
+constexpr std::uint64_t kBruckBytes = 512;       // most bytes to one node for Bruck's algorithm
 constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation costs too many copies
-constexpr std::uint64_t kShortVector = 512;      // whole vectors are exchanged up to here
-constexpr std::uint64_t kEveryone = 16 << 10;    // of all vectors: everyone reads them up to here
-constexpr std::uint64_t kLongVector = 64 << 10;  // from here on they are cut between leaders
-constexpr int kFewRanks = 8;                     // tell each other in a barrier, without a leader
+constexpr std::uint64_t kShortVector = 512;      // startups cost more than bytes up to here
+constexpr std::uint64_t kEveryone = 16 << 10;    // bytes of all vectors that every rank still reads
+constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
+constexpr int kFewRanks = 8;                     // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. One of the last may run whatever the problem is.
 using Names = std::initializer_list<std::string_view>;
 
-class Chooser {
+class Rules {
  public:
-  Chooser(const Problem& problem, const Facts& facts) : problem_(problem), facts_(facts) {}
+  Rules(const Problem& problem, const Facts& facts) : problem_(problem), facts_(facts) {}
 
   Algorithm choose() const {
     switch (problem_.collective) {
@@ -132,17 +130,17 @@ class Chooser {
         {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
   }
 
-  std::uint64_t bytes() const { return tune::block_bytes(problem_); }
+  std::uint64_t bytes() const { return block_bytes(problem_); }
 
   /// Whether it pays that all ranks of a node take a part of a reduction: each with a core, and the
   /// parts small beside what has to be brought together.
   bool is_shared_out() const { return !facts_.crowded && facts_.machine.widest() > 2; }
 
-  bool direct() const { return tune::reads_in_place(problem_, facts_); }
+  bool direct() const { return reads_in_place(problem_, facts_); }
 
   Algorithm first_of(Names names) const {
     for (const std::string_view name : names) {
-      auto algorithm = tune::parse_algorithm(problem_.collective, name);
+      auto algorithm = parse_algorithm(problem_.collective, name);
       if (may_run(algorithm, problem_, facts_)) return algorithm;
     }
     throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
@@ -152,11 +150,38 @@ class Chooser {
   const Facts& facts_;
 };
 
-}  // namespace
-
-Algorithm choose(const Problem& problem, const Facts& facts) {
-  if (auto only = tune::deterministic_algorithm(problem, facts)) return *only;
-  return Chooser(problem, facts).choose();
+/// For reductions that group their operands alike on every placement. Best first; the last one may
+/// reduce anything.
+std::array<std::string_view, 2> deterministic_names(const plan::Problem& problem) {
+  const bool is_short = block_bytes(problem) <= kShortVector;
+  switch (problem.collective) {
+    case Collective::reduce:
+      return {is_short ? "binomial" : "halving-doubling", "ring"};
+    case Collective::allreduce:
+      return {is_short ? "recursive-doubling" : "halving-doubling", "reduce-broadcast"};
+    case Collective::reduce_scatter:
+      return {problem.commutative ? "recursive-halving" : "recursive-doubling", "pairwise"};
+    default:
+      return {"doubling", "chain"};
+  }
 }
 
-}  // namespace weft::comm
+}  // namespace
+
+std::optional<Algorithm> deterministic_choice(const plan::Problem& problem, const Facts& facts) {
+  if (!facts.deterministic || !is_reduction(problem.collective) || problem.associative) {
+    return std::nullopt;
+  }
+  for (const std::string_view name : deterministic_names(problem)) {
+    auto algorithm = parse_algorithm(problem.collective, name);
+    if (may_run(algorithm, problem, facts)) return algorithm;
+  }
+  throw_usage("{}: no algorithm groups alike on every placement", to_string(problem.collective));
+}
+
+Algorithm choose_by_rules(const Problem& problem, const Facts& facts) {
+  if (auto only = deterministic_choice(problem, facts)) return *only;
+  return Rules(problem, facts).choose();
+}
+
+}  // namespace weft::tune

@@ -1,0 +1,60 @@
+// Choice cache: simulated choices for one machine and adapter, made when a size is new, then
+// remembered.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
+#include "sim/hardware.hpp"
+#include "tune/algorithm.hpp"
+
+namespace weft::tune {
+
+/// Time from one rank's turn on a shared core to the next rank's, where it was not measured: a
+/// yield to another process on a processor of today.
+inline constexpr double kUsualSwitch_ns = 1300;
+
+/// The machine, adapter and settings that simulated choices rest on.
+struct Basis {
+  hierarchy::Machine machine;
+  sim::Hardware hardware;
+  Direct direct = Direct::none;
+  bool deterministic = false;
+  bool crowded = false;
+
+  Facts facts() const { return {machine, direct, deterministic, crowded}; }
+};
+
+/// Remembers choices. Safe to use from several threads.
+class ChoiceCache {
+ public:
+  /// What a choice may simulate, in ops: 0.2 s at 512 ranks. See docs/decisions.md.
+  static constexpr std::uint64_t kMostOps = 1 << 18;
+
+  explicit ChoiceCache(Basis basis) : basis_(std::move(basis)) {}
+
+  /// The fastest for a problem of about this size (grid_bytes()), rooted at rank 0 and with equal
+  /// blocks, of those that may run for the problem itself; nullopt where none of the candidates
+  /// may, and for alltoallv. The same basis gives the same in every process.
+  std::optional<Algorithm> choose(const plan::Problem& problem);
+
+ private:
+  /// Collective, bytes, of an element, what the operation allows.
+  using Key = std::tuple<plan::Collective, std::uint64_t, std::uint64_t, int>;
+
+  Basis basis_;
+  std::mutex mutex_;
+  std::map<Key, std::vector<Algorithm>> known_;  // the fastest first
+};
+
+/// The cache of this process for a basis, which `text` identifies. Programs make many communicators
+/// of one shape: they share a cache.
+std::shared_ptr<ChoiceCache> shared_choices(const std::string& text, const Basis& basis);
+
+}  // namespace weft::tune
