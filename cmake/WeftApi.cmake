@@ -1,7 +1,8 @@
 # libweft.so: the public C and C++ API as one shared library, for programs that are linked to it.
-add_library(weft_api SHARED $<TARGET_OBJECTS:weft_comm>)
-target_link_libraries(weft_api
-  PRIVATE weft_hierarchy weft_alltoall weft_gather weft_reduce weft_tune weft_engine_run)
+add_library(weft_api SHARED
+  $<TARGET_OBJECTS:weft_comm_bootstrap> $<TARGET_OBJECTS:weft_comm_calls>
+  $<TARGET_OBJECTS:weft_comm_c_api>)
+target_link_libraries(weft_api PRIVATE weft_comm_irregular)
 target_link_options(weft_api PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/comm/exports.map)
 if(NOT WEFT_SANITIZE)

@@ -49,7 +49,7 @@ double middle(std::vector<double> values) {
 
 /// The first that all ranks do. Collective.
 Bootstrap& begin(Bootstrap& bootstrap, const std::function<void()>& first) {
-  together(bootstrap, [&] {
+  comm::agree(bootstrap, [&] {
     if (first) first();
     return std::string();
   });
@@ -78,7 +78,7 @@ std::array<int, 2> active_ranks(const Task& task) {
 
 /// Every rank's part of a task. Collective.
 std::vector<std::vector<double>> run(Station& station, const Task& task) {
-  const auto all = together(station.bootstrap(), [&] {
+  const auto all = comm::agree(station.bootstrap(), [&] {
     try {
       station.set_active(active_ranks(task));
       const OnCore bound(station.common(), station.own_core());

@@ -51,7 +51,7 @@ std::byte* Station::untouched(std::uint64_t bytes) {
 void Station::progress(Connection& connection) {
   if (connection.channel.progress() != verbs::Status::failed) return;
   const char* said = connection.channel.peer_abort();
-  if (said != nullptr) throw GivenUp(said);
+  if (said != nullptr) throw comm::GivenUp(said);
   throw Error(connection.channel.failure());
 }
 
@@ -123,7 +123,7 @@ void Station::look_around() {
   bootstrap_.progress();
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
     if (place == place_) continue;
-    if (const char* said = node_->abort_of(place)) throw GivenUp(said);
+    if (const char* said = node_->abort_of(place)) throw comm::GivenUp(said);
   }
   if (node_ != nullptr) {
     const int dead = node_->find_dead(1);  // none ever completes an execution
@@ -131,7 +131,7 @@ void Station::look_around() {
   }
   for (const auto& connection : connections_) {
     if (connection == nullptr) continue;
-    if (const char* said = connection->channel.peer_abort()) throw GivenUp(said);
+    if (const char* said = connection->channel.peer_abort()) throw comm::GivenUp(said);
   }
 }
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "comm/bootstrap/agreement.hpp"
 #include "engine/node/node.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/fit/classify.hpp"
 #include "nic_profiles/store.hpp"
-#include "probe/together.hpp"
 #include "verbs/channel/channel.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"

@@ -74,7 +74,7 @@ Station::Station(Bootstrap& bootstrap) : bootstrap_(bootstrap) {
 
 void Station::find_place() {
   comm::Settings settings;
-  const auto hosts = together(bootstrap_, [&] {
+  const auto hosts = comm::agree(bootstrap_, [&] {
     settings = comm::Settings::from_environment();
     return hierarchy::host_identity();
   });
@@ -102,8 +102,8 @@ void Station::find_place() {
 }
 
 void Station::count_cores() {
-  const auto kernels = together(bootstrap_, [] { return hierarchy::kernel_identity(); });
-  auto masks = together(bootstrap_, [] { return hierarchy::affinity_mask(); });
+  const auto kernels = comm::agree(bootstrap_, [] { return hierarchy::kernel_identity(); });
+  auto masks = comm::agree(bootstrap_, [] { return hierarchy::affinity_mask(); });
   const std::string& here = kernels[static_cast<std::size_t>(bootstrap_.rank())];
   std::vector<std::string> masks_here;
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
@@ -120,12 +120,12 @@ void Station::count_cores() {
 
 void Station::open_device() {
   const auto neighbours = machine_.ranks_on(node_number_);
-  const auto handles = together(bootstrap_, [&]() -> std::string {
+  const auto handles = comm::agree(bootstrap_, [&]() -> std::string {
     if (neighbours.size() == 1) return "";
     node_ = std::make_unique<engine::Node>(place_, neighbours, crowded());
     return node_->handle();
   });
-  together(bootstrap_, [&]() -> std::string {
+  comm::agree(bootstrap_, [&]() -> std::string {
     if (node_ != nullptr) {
       std::vector<std::string> theirs;
       for (const int rank : neighbours) theirs.push_back(handles[rank]);
@@ -150,7 +150,7 @@ void Station::open_device() {
 }
 
 void Station::connect() {
-  const auto addresses = together(bootstrap_, [&] {
+  const auto addresses = comm::agree(bootstrap_, [&] {
     Introduction mine;
     mine.inbox = reinterpret_cast<std::uint64_t>(in());
     mine.keys = endpoint_->region(registration_.rkey()).rkeys;
@@ -166,7 +166,7 @@ void Station::connect() {
     }
     return joined(texts);
   });
-  together(bootstrap_, [&]() -> std::string {
+  comm::agree(bootstrap_, [&]() -> std::string {
     const auto others = machine_.ranks_on(1 - node_number_);
     for (int other = 0; other < pairs_; ++other) {
       if (connections_[other] == nullptr) continue;
@@ -186,7 +186,7 @@ void Station::connect() {
     }
     return "";
   });
-  together(bootstrap_, [] { return std::string(); });
+  comm::agree(bootstrap_, [] { return std::string(); });
 }
 
 }  // namespace weft::probe

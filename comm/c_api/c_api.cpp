@@ -99,6 +99,18 @@ int weft_comm_create_tcp(weft_comm** comm) {
   });
 }
 
+void* weft_alloc(std::size_t bytes) {
+  try {
+    return weft::allocate(bytes);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void weft_free(void* memory) {
+  weft::deallocate(memory);
+}
+
 void weft_comm_free(weft_comm* comm) {
   delete comm;
 }

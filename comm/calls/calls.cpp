@@ -1,4 +1,4 @@
-// Calls: from a problem to the programs that solve it, kept for the next time.
+// Preparing calls: from a problem to the programs that solve it, which are kept for the next time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,6 @@
 
 #include "base/error.hpp"
 #include "comm/calls/impl.hpp"
-#include "comm/setup/describe.hpp"
-#include "comm/setup/peers.hpp"
-#include "comm/setup/together.hpp"
 #include "plan/builder.hpp"
 
 namespace weft {
@@ -60,29 +57,25 @@ bool reads_peers(const plan::Plan& plan) {
       plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
 }
 
-}  // namespace
-
-std::size_t Communicator::Impl::ProblemHash::operator()(const Problem& problem) const noexcept {
-  std::uint64_t hash = static_cast<std::uint64_t>(problem.collective);
-  const auto mix = [&hash](std::uint64_t value) {
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-  };
-  mix(problem.block_bytes);
-  mix(problem.stride);
-  mix(static_cast<std::uint64_t>(problem.root));
-  mix(problem.element_bytes * 8 + problem.commutative * 4 + problem.associative * 2 +
-      problem.in_place);
-  for (const plan::Block& block : problem.layout) {
-    mix(block.offset);
-    mix(block.bytes);
+/// The bytes of a small problem that go along with signals inside the node. From the plans of all
+/// ranks of the node, so that they find the same.
+std::vector<engine::LetterOp> inline_messages_of(const tune::Algorithm& algorithm,
+                                                 const Problem& problem,
+                                                 const comm::Resources& resources) {
+  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes;
+  if (resources.places() == 1 || none || problem.in_place) return {};
+  const hierarchy::Machine& machine = resources.machine();
+  std::vector<plan::Plan> plans;
+  for (const int neighbour : machine.ranks_on(machine.node_of(resources.rank()))) {
+    plans.push_back(algorithm.plan(problem, machine, neighbour));
   }
-  return hash;
+  return engine::find_letters(plans, resources.place());
 }
 
-const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
-    const comm::Task& task) {
-  if (task.irregular) return irregular_call_for(task.problem);
+}  // namespace
+
+const Communicator::Impl::SharedCall& Communicator::Impl::call_for(const comm::Task& task) {
+  if (task.irregular) return rooted_call_for(task.problem);
   if (task.problem.collective == Collective::alltoallv) return vector_call_for(task);
   if (!calls_.empty() && calls_.front()->problem == task.problem) return calls_.front();
   const auto found = call_of_.find(task.problem);
@@ -91,15 +84,14 @@ const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::call_for(
   return calls_.front();
 }
 
-/// Plans `problem`, which all ranks must describe alike; how much the neediest of them needs.
+/// Plans `problem`, which all ranks must describe alike. Returns the needs of the neediest of them.
 /// Collective.
-Communicator::Impl::Need Communicator::Impl::agree(const tune::Algorithm& algorithm,
-                                                   const Problem& problem, plan::Plan& plan) {
-  const auto all = together([&] {
-    plan = algorithm.plan(problem, machine_, rank_);
-    const bool connects = !links_->missing(comm::peers_of(plan)).empty();
-    return fmt::format("{} {} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(), connects,
-                       reads_peers(plan), comm::describe(problem));
+Communicator::Impl::Need Communicator::Impl::plan_alike(const tune::Algorithm& algorithm,
+                                                        const Problem& problem, plan::Plan& plan) {
+  const auto all = resources_.members().agree([&] {
+    plan = algorithm.plan(problem, machine(), rank());
+    return fmt::format("{} {} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(),
+                       resources_.lacks_channel(plan), reads_peers(plan), comm::describe(problem));
   });
   Need most;
   std::vector<std::string_view> described;
@@ -111,7 +103,7 @@ Communicator::Impl::Need Communicator::Impl::agree(const tune::Algorithm& algori
     most.reads_peers |= to_number(end, end) != 0;
     described.emplace_back(end + 1);
   }
-  require_alike(described);
+  resources_.members().require_alike(described);
   return most;
 }
 
@@ -121,17 +113,16 @@ Communicator::Impl::Cut Communicator::Impl::cut(const tune::Algorithm& algorithm
                                                 const Problem& problem) {
   const std::uint64_t least = grain(problem);
   const bool whole = !problem.layout.empty() || problem.block_bytes <= least;
-  const std::uint64_t stage_limit = settings_.stage_bytes / 2;
   Cut cut;
   std::uint64_t most = kMostAtOnce;
   if (is_reduction(problem.collective)) {
-    most = machine_.nodes() > 1 ? kMostReduced : kMostReducedInside;
+    most = machine().nodes() > 1 ? kMostReduced : kMostReducedInside;
   }
   cut.slice_bytes = problem.block_bytes;
   if (!whole) cut.slice_bytes = std::min(cut.slice_bytes, std::max(least, most / least * least));
   while (true) {
-    cut.need = agree(algorithm, slice_of(problem, cut.slice_bytes), cut.plan);
-    const double part = std::min(share(stage_limit, cut.need.stage_bytes),
+    cut.need = plan_alike(algorithm, slice_of(problem, cut.slice_bytes), cut.plan);
+    const double part = std::min(share(stage_limit(), cut.need.stage_bytes),
                                  share(kMostScratch, cut.need.scratch_bytes));
     if (part == 1 || whole || cut.slice_bytes <= least) return cut;
     // Needs grow about in proportion to the blocks.
@@ -140,118 +131,84 @@ Communicator::Impl::Cut Communicator::Impl::cut(const tune::Algorithm& algorithm
   }
 }
 
-const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::prepare(
-    const Problem& problem) {
-  if (!broken_.empty()) throw PeerError(broken_);
+const Communicator::Impl::SharedCall& Communicator::Impl::prepare(const Problem& problem) {
+  resources_.members().require_no_poison();
   auto made = std::make_shared<Call>();
   Call& call = *made;
   call.problem = problem;
-  call.input_bytes = problem.in_place ? problem.output_bytes(rank_) : problem.input_bytes(rank_);
-  const tune::Algorithm algorithm = agree_on_algorithm(problem);
+  call.input_bytes = problem.in_place ? problem.output_bytes(rank()) : problem.input_bytes(rank());
+  const tune::Algorithm algorithm = choice_.agree(problem);
   Cut cut = this->cut(algorithm, problem);
   call.slice_bytes = cut.slice_bytes;
   call.reads_peers = cut.need.reads_peers;
   if (cut.need.stage_bytes != 0) {
-    make_stages(std::max(settings_.stage_bytes / 2, cut.need.stage_bytes));
+    resources_.make_stages(std::max(stage_limit(), cut.need.stage_bytes));
   }
   std::vector<plan::Plan> plans;
   plans.push_back(std::move(cut.plan));
   const bool sliced = cut.slice_bytes < problem.block_bytes;
   if (sliced && problem.block_bytes % cut.slice_bytes != 0) {
     const Problem rest = slice_of(problem, problem.block_bytes % cut.slice_bytes);
-    plans.push_back(algorithm.plan(rest, machine_, rank_));
+    plans.push_back(algorithm.plan(rest, machine(), rank()));
   }
-  if (cut.need.connects || sliced) {
-    std::vector<int> peers = comm::peers_of(plans.front());
-    for (const int peer : comm::peers_of(plans.back())) peers.push_back(peer);
-    std::ranges::sort(peers);
-    peers.erase(std::ranges::unique(peers).begin(), peers.end());
-    connect(peers);
-  }
-  call.is_plain = !sliced && !(only_heaps_ && call.reads_peers);
-  call.slice = made_ready(plans.front(), letters_of(algorithm, problem));
-  if (plans.size() > 1) call.rest = made_ready(plans.back());
+  if (cut.need.connects || sliced) resources_.connect(plans);
+  call.is_plain = !sliced && !(resources_.sees_only_heaps() && call.reads_peers);
+  call.slice =
+      resources_.prepare(plans.front(), inline_messages_of(algorithm, problem, resources_));
+  if (plans.size() > 1) call.rest = resources_.prepare(plans.back());
   call.entry = entry_for(problem.collective, algorithm.name);
+  return keep(std::move(made));
+}
+
+const Communicator::Impl::SharedCall& Communicator::Impl::keep(SharedCall call) {
   if (calls_.size() == kMostCalls) {
     call_of_.erase(calls_.back()->problem);
     calls_.pop_back();
   }
-  calls_.push_front(std::move(made));
-  call_of_[problem] = calls_.begin();
+  calls_.push_front(std::move(call));
+  call_of_[calls_.front()->problem] = calls_.begin();
   return calls_.front();
 }
 
-/// What of a small problem's bytes goes along with signals inside the node. From the plans of all
-/// its ranks, so that they find the same.
-std::vector<engine::LetterOp> Communicator::Impl::letters_of(const tune::Algorithm& algorithm,
-                                                             const Problem& problem) {
-  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes;
-  if (node_ == nullptr || none || problem.in_place) return {};
-  std::vector<plan::Plan> plans;
-  for (const int neighbour : machine_.ranks_on(machine_.node_of(rank_))) {
-    plans.push_back(algorithm.plan(problem, machine_, neighbour));
-  }
-  return engine::find_letters(plans, place_of_rank_[rank_]);
-}
-
-/// A program of this rank alone. What goes wrong here the others learn from the executor.
-engine::Prepared Communicator::Impl::made_ready(const plan::Plan& plan,
-                                                std::span<const engine::LetterOp> letters,
-                                                std::span<const int> place_of_rank) {
-  if (place_of_rank.empty()) place_of_rank = place_of_rank_;
-  try {
-    return executor_->prepare(
-        engine::Program(plan, place_of_rank, machine_.ranks_on_node_of(rank_), letters));
-  } catch (const std::exception& error) {
-    give_up(error.what());
-  }
-}
-
 std::size_t Communicator::Impl::entry_for(Collective collective, const std::string& algorithm) {
-  auto& entries = statistics_.entries;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].collective == to_string(collective) && entries[i].algorithm == algorithm) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].collective == to_string(collective) && entries_[i].algorithm == algorithm) {
       return i;
     }
   }
   Statistics::Entry entry;
   entry.collective = to_string(collective);
   entry.algorithm = algorithm;
-  entries.push_back(std::move(entry));
+  entries_.push_back(std::move(entry));
   ticks_.push_back(0);
-  return entries.size() - 1;
+  return entries_.size() - 1;
 }
 
-const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::irregular_call_for(
-    const Problem& problem) {
-  // The root talks with each straight: nothing else can be planned by ranks that know their own
-  // blocks only. Connections are made for all of them at once, before the first.
-  const auto [found, is_new] = irregular_.try_emplace({problem.collective, problem.root});
-  Irregular& known = found->second;
-  if (!broken_.empty()) throw PeerError(broken_);
-  if (is_new) {
-    std::vector<int> peers;
-    for (int rank = 0; rank < size(); ++rank) {
-      if (rank != rank_ && (rank_ == problem.root || rank == problem.root)) peers.push_back(rank);
-    }
-    connect(peers);
-    known.entry = entry_for(problem.collective, "sequential");
-    const auto asked = settings_.algorithms.find(problem.collective);
-    if (asked != settings_.algorithms.end() && asked->second != "sequential") {
-      note_not_taken(problem.collective, asked->second,
-                     fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
-                     "only the root knows all sizes, so it sends to each rank in turn");
-    }
+const Communicator::Impl::SharedCall& Communicator::Impl::rooted_call_for(const Problem& problem) {
+  resources_.members().require_no_poison();
+  const std::pair key{problem.collective, problem.root};
+  auto found = rooted_.find(key);
+  if (found == rooted_.end()) {
+    const char* algorithm = comm::RootedExchange::kAlgorithm;
+    choice_.note_other_than(
+        algorithm, problem.collective,
+        fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
+        "only the root knows all sizes, so it exchanges with each rank directly");
+    const std::size_t entry = entry_for(problem.collective, algorithm);
+    found = rooted_.try_emplace(key, resources_, problem.root, entry).first;
   }
-  if (known.call == nullptr || known.call->problem != problem) {
-    known.call = std::make_shared<Call>();
-    known.call->problem = problem;
-    known.call->entry = known.entry;
-    known.call->input_bytes = problem.input_bytes(rank_);
-    known.call->slice = made_ready(
-        tune::parse_algorithm(problem.collective, "sequential").plan(problem, machine_, rank_));
+  return found->second.call_for(problem);
+}
+
+const Communicator::Impl::SharedCall& Communicator::Impl::vector_call_for(const comm::Task& task) {
+  resources_.members().require_no_poison();
+  if (vector_ == nullptr) {
+    choice_.note_passed_over(task.problem);
+    const auto asked = alltoall::Algorithm::parse(choice_.algorithm_for(task.problem).name);
+    vector_ = std::make_unique<comm::VectorExchange>(resources_, asked);
+    vector_entry_ = entry_for(Collective::alltoallv, vector_->algorithm());
   }
-  return known.call;
+  return vector_->call_for(task, vector_entry_);
 }
 
 }  // namespace weft

@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "comm/calls/impl.hpp"
-#include "comm/calls/task.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {

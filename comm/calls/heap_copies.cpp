@@ -22,7 +22,7 @@ std::byte* HeapCopies::Block::reserve(std::uint64_t bytes) {
   return memory_.get();
 }
 
-bool HeapCopies::take(const Task& task, std::uint64_t input_bytes, std::uint64_t output_bytes) {
+bool HeapCopies::copy_in(const Task& task, std::uint64_t input_bytes, std::uint64_t output_bytes) {
   seen_ = task;
   wanted_at_ = nullptr;
   if (input_bytes != 0 && (task.in_place || !heap::contains(task.input))) {
@@ -43,7 +43,7 @@ bool HeapCopies::take(const Task& task, std::uint64_t input_bytes, std::uint64_t
   return true;
 }
 
-void HeapCopies::put_back() noexcept {
+void HeapCopies::copy_out() noexcept {
   if (wanted_at_ != nullptr) copy_bytes(wanted_at_, seen_.output, bytes_);
   wanted_at_ = nullptr;
 }

@@ -1,10 +1,10 @@
-// A call's buffers where peers see them.
+// Heap copies: a call's buffers copied to the shared heap, where peers see them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "comm/calls/task.hpp"
+#include "comm/setup/call.hpp"
 
 namespace weft::comm {
 
@@ -12,12 +12,12 @@ namespace weft::comm {
 /// before a call, outputs before it (it may leave a part of them as it is) and after it.
 class HeapCopies {
  public:
-  /// False when the heap has no room.
-  bool take(const Task& task, std::uint64_t input_bytes, std::uint64_t output_bytes);
+  /// Before the call: copies the task's buffers. False when the heap has no room.
+  bool copy_in(const Task& task, std::uint64_t input_bytes, std::uint64_t output_bytes);
   /// The task with buffers that peers see.
   const Task& task() const noexcept { return seen_; }
-  /// After the call: brings the output to where the caller wants it.
-  void put_back() noexcept;
+  /// After the call: copies the output to where the caller wants it.
+  void copy_out() noexcept;
 
  private:
   class Block {

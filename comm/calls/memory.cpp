@@ -1,10 +1,8 @@
-// Memory that peers see.
+// Memory of the shared heap, for callers.
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "engine/memory/heap.hpp"
-#include "weft/weft.h"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -28,15 +26,3 @@ void deallocate(void* block) noexcept {
 }
 
 }  // namespace weft
-
-void* weft_alloc(std::size_t bytes) {
-  try {
-    return weft::allocate(bytes);
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-}
-
-void weft_free(void* memory) {
-  weft::deallocate(memory);
-}

@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 #include <span>
 
 #include "base/error.hpp"
-#include "comm/calls/impl.hpp"
-#include "comm/setup/together.hpp"
 #include "gather/registry.hpp"
 
-namespace weft {
+namespace weft::comm {
 
 using alltoall::Algorithm;
 using plan::Block;
@@ -24,8 +21,8 @@ namespace {
 // Larger blocks go straight to their ranks where stages allow as much: beyond, another copy costs
 // more than a message of its own.
 constexpr std::uint64_t kMostAggregated = 8 << 10;
-// On one node a message is a copy between the buffers themselves, which may take a system call:
-// from where alltoall reads in place if it does (tune::reads_in_place).
+// On one node a message is a copy between the buffers themselves, which may take a system call: the
+// size from which alltoall reads in place by system calls (tune::reads_in_place).
 constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
 
@@ -47,29 +44,41 @@ bool is_alike(std::span<const Block> known, std::span<const Part> given) {
 
 }  // namespace
 
-bool comm::VectorExchange::take_up(const Task& task) {
-  const std::span<const Part> sends = task.problem.in_place ? task.receives : task.sends;
-  const std::size_t ranks = sends.size();
-  const std::span<const Block> known = own;
-  if (!known.empty() && in_place == task.problem.in_place && is_alike(known.first(ranks), sends) &&
-      is_alike(known.subspan(ranks), task.receives)) {
-    return false;
+VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked)
+    : resources_(resources), algorithm_(asked) {
+  const hierarchy::Machine& machine = resources.machine();
+  const std::uint64_t limit = resources.settings().stage_bytes / 2;
+  std::uint64_t most = 0;
+  for (std::uint64_t bytes = machine.nodes() == 1 ? kMostInSlots : kMostAggregated;
+       bytes >= kLeastAggregated; bytes /= 2) {
+    algorithm_ = with_aggregate(asked, bytes);
+    const auto all = resources.members().agree([&] {
+      const auto bound = algorithm_.memory_bound(machine, resources.rank());
+      return fmt::format("{}", bound ? bound->stage_bytes : 0);
+    });
+    most = 0;
+    for (const std::string& one : all) most = std::max<std::uint64_t>(most, std::stoull(one));
+    if (most <= limit || algorithm_ == asked) break;
   }
-  own.clear();
-  for (const Part& part : sends) own.push_back({part.offset, part.bytes});
-  for (const Part& part : task.receives) own.push_back({part.offset, part.bytes});
-  in_place = task.problem.in_place;
-  return true;
+  const auto places = static_cast<std::size_t>(resources.places());
+  const auto ranks = static_cast<std::size_t>(resources.size());
+  const std::size_t row_bytes = 2 * ranks * sizeof(Block);
+  resources.make_stages(std::max({limit, most, row_bytes}));
+  if (places == 1 || algorithm_.needs_own_rows_only(machine)) return;
+  changed_.resize(places);
+  of_node_.resize(places * 2 * ranks);
+  share_changed_ = prepare_node_allgather(sizeof changed_[0]);
+  share_rows_ = prepare_node_allgather(row_bytes);
 }
 
 /// Brings `bytes` of each rank of the node to all of them, numbered by their places.
-engine::Prepared Communicator::Impl::make_publishing(std::uint64_t bytes) {
-  const int places = machine_.ranks_on_node_of(rank_);
+engine::Prepared VectorExchange::prepare_node_allgather(std::uint64_t bytes) {
+  const int places = resources_.places();
   Problem problem = Problem::alltoall(places, bytes);
   problem.collective = Collective::allgather;
   const auto algorithm = gather::Algorithm::parse(Collective::allgather, "leader");
   const auto machine = hierarchy::Machine::uniform(1, places);
-  const int own = place_of_rank_[rank_];
+  const int own = resources_.place();
   std::vector<int> identity;
   std::vector<plan::Plan> plans;
   for (int place = 0; place < places; ++place) {
@@ -78,102 +87,89 @@ engine::Prepared Communicator::Impl::make_publishing(std::uint64_t bytes) {
   }
   const auto letters = bytes <= engine::kLetterBytes ? engine::find_letters(plans, own)
                                                      : std::vector<engine::LetterOp>();
-  return made_ready(plans[static_cast<std::size_t>(own)], letters, identity);
+  return resources_.prepare(plans[static_cast<std::size_t>(own)], letters, identity);
 }
 
-/// A scheme whose stages are large enough for any sizes, the same on all ranks. Collective.
-void Communicator::Impl::prepare_vector_exchange(const Problem& problem) {
-  vector_ = std::make_unique<comm::VectorExchange>();
-  note_passed_over(problem);
-  const Algorithm asked = Algorithm::parse(algorithm_for(problem).name);
-  const std::uint64_t limit = settings_.stage_bytes / 2;
-  std::uint64_t most = 0;
-  for (std::uint64_t bytes = machine_.nodes() == 1 ? kMostInSlots : kMostAggregated;
-       bytes >= kLeastAggregated; bytes /= 2) {
-    vector_->algorithm = with_aggregate(asked, bytes);
-    const auto all = together([&] {
-      const auto bound = vector_->algorithm.memory_bound(machine_, rank_);
-      return fmt::format("{}", bound ? bound->stage_bytes : 0);
-    });
-    most = 0;
-    for (const std::string& one : all) most = std::max<std::uint64_t>(most, std::stoull(one));
-    if (most <= limit || vector_->algorithm == asked) break;
+/// Whether `task` brings another row than the last call.
+bool VectorExchange::update_own_row(const Task& task) {
+  const std::span<const Part> sends = task.problem.in_place ? task.receives : task.sends;
+  const std::size_t ranks = sends.size();
+  const std::span<const Block> known = own_;
+  if (!known.empty() && in_place_ == task.problem.in_place && is_alike(known.first(ranks), sends) &&
+      is_alike(known.subspan(ranks), task.receives)) {
+    return false;
   }
-  const auto places = static_cast<std::size_t>(machine_.ranks_on_node_of(rank_));
-  const std::size_t row_bytes = 2 * static_cast<std::size_t>(size()) * sizeof(Block);
-  make_stages(std::max({limit, most, row_bytes}));
-  vector_->entry = entry_for(Collective::alltoallv, vector_->algorithm.name());
-  if (places == 1 || vector_->algorithm.needs_own_rows_only(machine_)) return;
-  vector_->news.resize(places);
-  vector_->of_node.resize(places * 2 * static_cast<std::size_t>(size()));
-  vector_->tell_news = make_publishing(sizeof vector_->news[0]);
-  vector_->publish = make_publishing(row_bytes);
-}
-
-/// Whether the node's rows are others than in the last call. They are published then.
-bool Communicator::Impl::hear_of_node(bool is_new) {
-  comm::VectorExchange& exchange = *vector_;
-  const auto publish = [&](const engine::Prepared& prepared, const auto* mine, auto& all) {
-    executor_->run(prepared, {reinterpret_cast<const std::byte*>(mine),
-                              reinterpret_cast<std::byte*>(all.data())});
-    require_no_failure();
-  };
-  const std::uint64_t news = is_new ? 1 : 0;
-  publish(*exchange.tell_news, &news, exchange.news);
-  if (std::ranges::none_of(exchange.news, [](std::uint64_t one) { return one != 0; })) return false;
-  publish(*exchange.publish, exchange.own.data(), exchange.of_node);
+  own_.clear();
+  for (const Part& part : sends) own_.push_back({part.offset, part.bytes});
+  for (const Part& part : task.receives) own_.push_back({part.offset, part.bytes});
+  in_place_ = task.problem.in_place;
   return true;
 }
 
-/// What this rank knows of the call that it has taken up.
-hierarchy::LocalBlocks Communicator::Impl::known_blocks() const {
-  const comm::VectorExchange& exchange = *vector_;
-  const auto ranks = static_cast<std::size_t>(size());
-  const std::span<const Block> own = exchange.own;
-  if (!exchange.publish) {
-    return hierarchy::LocalBlocks::of_rank(machine_, rank_, own.first(ranks), own.subspan(ranks),
-                                           exchange.in_place);
+void VectorExchange::allgather_on_node(const engine::Prepared& prepared, const void* mine,
+                                       void* all) {
+  resources_.executor().run(prepared,
+                            {static_cast<const std::byte*>(mine), static_cast<std::byte*>(all)});
+  resources_.require_no_failure();
+}
+
+/// Whether some row of the node differs from that of the last call. All are shared then.
+bool VectorExchange::share_rows(bool own_changed) {
+  const std::uint64_t changed = own_changed ? 1 : 0;
+  allgather_on_node(*share_changed_, &changed, changed_.data());
+  if (std::ranges::none_of(changed_, [](std::uint64_t one) { return one != 0; })) return false;
+  allgather_on_node(*share_rows_, own_.data(), of_node_.data());
+  return true;
+}
+
+/// The blocks of the last call that this rank knows.
+hierarchy::LocalBlocks VectorExchange::known_blocks() const {
+  const hierarchy::Machine& machine = resources_.machine();
+  const int rank = resources_.rank();
+  const auto ranks = static_cast<std::size_t>(resources_.size());
+  const std::span<const Block> own = own_;
+  if (!share_rows_) {
+    return hierarchy::LocalBlocks::of_rank(machine, rank, own.first(ranks), own.subspan(ranks),
+                                           in_place_);
   }
   hierarchy::LocalBlocks::Rows sends;
   hierarchy::LocalBlocks::Rows receives;
-  const std::span<const Block> rows = exchange.of_node;
+  const std::span<const Block> rows = of_node_;
   for (std::size_t at = 0; at < rows.size(); at += 2 * ranks) {
-    if (!exchange.in_place) sends.push_back(rows.subspan(at, ranks));
+    if (!in_place_) sends.push_back(rows.subspan(at, ranks));
     receives.push_back(rows.subspan(at + ranks, ranks));
   }
-  return {machine_, machine_.node_of(rank_), sends, receives, exchange.in_place};
+  return {machine, machine.node_of(rank), sends, receives, in_place_};
 }
 
-/// A plan for these sizes, which this rank makes by itself.
-const std::shared_ptr<Communicator::Impl::Call>& Communicator::Impl::vector_call_for(
-    const comm::Task& task) {
-  if (!broken_.empty()) throw PeerError(broken_);
-  if (vector_ == nullptr) prepare_vector_exchange(task.problem);
-  comm::VectorExchange& exchange = *vector_;
-  bool is_new = exchange.take_up(task);
-  if (exchange.publish) is_new = hear_of_node(is_new);
-  if (!is_new) return vector_call_;
-  auto call = std::make_shared<Call>();
-  call->problem = task.problem;
-  call->entry = exchange.entry;
-  call->is_plain = true;
-  for (std::size_t to = 0; to < task.receives.size(); ++to) {
-    call->input_bytes += exchange.own[to].bytes;
-  }
+engine::Prepared VectorExchange::prepare_call() {
+  const hierarchy::Machine& machine = resources_.machine();
   try {
-    const plan::Plan plan = exchange.algorithm.plan(known_blocks(), machine_, rank_);
-    connect_pairs(plan);
-    const bool in_slots =
-        !exchange.publish && !exchange.algorithm.is_flat() && machine_.nodes() == 1;
-    call->slice = made_ready(plan, in_slots ? engine::letters_of_slots(plan, place_of_rank_)
-                                            : std::vector<engine::LetterOp>());
+    const plan::Plan plan = algorithm_.plan(known_blocks(), machine, resources_.rank());
+    resources_.connect_pairs(plan);
+    const bool in_slots = !share_rows_ && !algorithm_.is_flat() && machine.nodes() == 1;
+    return resources_.prepare(plan, in_slots
+                                        ? engine::letters_of_slots(plan, resources_.place_of_rank())
+                                        : std::vector<engine::LetterOp>());
   } catch (const PeerError&) {
     throw;
   } catch (const std::exception& error) {
-    give_up(error.what());
+    resources_.poison_all(error.what());
   }
-  vector_call_ = std::move(call);
-  return vector_call_;
 }
 
-}  // namespace weft
+const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task, std::size_t entry) {
+  bool changed = update_own_row(task);
+  if (share_rows_) changed = share_rows(changed);
+  if (!changed) return last_;
+  auto call = std::make_shared<Call>();
+  call->problem = task.problem;
+  call->entry = entry;
+  call->is_plain = true;
+  for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;
+  call->slice = prepare_call();
+  last_ = std::move(call);
+  return last_;
+}
+
+}  // namespace weft::comm

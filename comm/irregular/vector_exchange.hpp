@@ -1,47 +1,65 @@
-// How a communicator does alltoallv: each rank plans by itself, from its own rows or its node's.
+// Vector exchange: alltoallv. Each rank plans for itself, from its own row or those of its node.
+//
+// No rank knows the sizes on other nodes, so nothing is agreed upon from call to call. A rank's
+// *row* is where the blocks lie that it sends to each rank, then those that it receives from each.
+// The plan of the last call is used again where it is the plan that would be made anew. Why no
+// stale plan is ever used: a plan is a function of the machine and the algorithm, which stay, and
+// of
+//
+// - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
+//   for byte, the row of the last call. Other ranks do not enter, and where a pair's size changes
+//   it changes at both ends, as MPI has both name it: both plan anew.
+// - elsewhere the rows of all ranks of the node, `of_node_`. Each rank tells the others one word:
+//   whether its row differs from that of its last call. All see the same words. If one has changed
+//   all ranks share their rows and plan anew; if none has, `of_node_` holds the rows of this call,
+//   as it held those of the last. So all ranks of a node take the same branch at each call, and
+//   after each they hold the same rows: those of that call.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "alltoall/registry.hpp"
-#include "comm/calls/task.hpp"
-#include "engine/run/executor.hpp"
+#include "comm/setup/call.hpp"
+#include "comm/setup/resources.hpp"
+#include "hierarchy/local_blocks.hpp"
 
 namespace weft::comm {
 
-/// What alltoallv needs beside the calls of other collectives; made at the first. No rank knows the
-/// sizes on other nodes, so nothing is agreed upon from call to call.
-///
-/// A rank's row is where the blocks lie that it sends to each, then those that it receives from
-/// each. The plan of the last call is used again where it is the plan that would be made anew. Why
-/// none is ever stale: a plan is a function of the machine and the algorithm, which stay, and of
-///
-/// - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
-///   for byte, what the last call gave. What others do does not enter, and where a pair's size
-///   changes it changes at both ends, as MPI has both name it: both plan anew.
-/// - elsewhere the rows of all ranks of the node, `of_node`. Each rank tells the others one word:
-///   whether its row is another than in its last call. All see the same words. If one has changed
-///   all ranks publish their rows and plan anew; if none has, `of_node` holds the rows of this
-///   call, as it held those of the last. So all ranks of a node go the same way at each call, and
-///   after each they hold the same rows: those of that call.
-struct VectorExchange {
-  alltoall::Algorithm algorithm;  // its stages fit whatever the sizes are
-  std::size_t entry = 0;          // in statistics
-  std::vector<plan::Block> own;   // this rank's row in its last call
-  bool in_place = false;          // likewise: as all ranks do at once
+/// Made at the first alltoallv of a communicator.
+class VectorExchange {
+ public:
+  /// By `asked`, limited so that stages hold what passes through them whatever the sizes are.
+  /// Collective.
+  VectorExchange(Resources& resources, const alltoall::Algorithm& asked);
 
-  /// Where plans need the rows of the whole node: both bring what each rank has to all of them.
-  std::optional<engine::Prepared> tell_news;
-  std::optional<engine::Prepared> publish;
-  std::vector<std::uint64_t> news;   // by place: the row is another than in the last call
-  std::vector<plan::Block> of_node;  // rows, by place
+  std::string algorithm() const { return algorithm_.name(); }
+  /// The programs for the sizes of `task`, and `entry` of the statistics. Collective on the node.
+  const std::shared_ptr<Call>& call_for(const Task& task, std::size_t entry);
 
-  /// Whether `task` brings another row than the last call. It is the last one from now on.
-  bool take_up(const Task& task);
+ private:
+  engine::Prepared prepare_node_allgather(std::uint64_t bytes);
+  bool update_own_row(const Task& task);
+  bool share_rows(bool own_changed);
+  void allgather_on_node(const engine::Prepared& prepared, const void* mine, void* all);
+  hierarchy::LocalBlocks known_blocks() const;
+  engine::Prepared prepare_call();
+
+  Resources& resources_;
+  alltoall::Algorithm algorithm_;
+  std::vector<plan::Block> own_;  // this rank's row in its last call
+  bool in_place_ = false;         // in the last call: the same on all ranks
+  std::shared_ptr<Call> last_;
+
+  // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.
+  std::optional<engine::Prepared> share_changed_;
+  std::optional<engine::Prepared> share_rows_;
+  std::vector<std::uint64_t> changed_;  // by place: the row differs from that of the last call
+  std::vector<plan::Block> of_node_;    // rows, by place
 };
 
 }  // namespace weft::comm

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "comm/calls/progress_thread.hpp"
+#include "comm/setup/progress_thread.hpp"
 #include "hierarchy/machine.hpp"
 #include "tests/comm/processes.hpp"
 #include "tests/comm/run_ranks.hpp"

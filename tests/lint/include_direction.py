@@ -39,10 +39,15 @@ ROOMS = {
     "engine/memory": ["kernels", "plan", "verbs/channel"],
     "engine/node": ["engine/memory", "verbs/connection"],
     "engine/run": ["engine/node"],
-    "comm": ["hierarchy", "alltoall", "gather", "reduce", "tune", "engine/run"],
-    "probe": ["comm", "nic_profiles/fit"],
-    "mpi": ["comm"],
-    "cli": ["comm", "nic_profiles/probe", "nic_profiles/report", "probe"],
+    "comm": ["kernels"],
+    "comm/bootstrap": ["comm"],
+    "comm/setup": ["comm/bootstrap", "tune", "engine/run"],
+    "comm/irregular": ["comm/setup"],
+    "comm/calls": ["comm/irregular"],
+    "comm/c_api": ["comm/calls"],
+    "probe": ["comm/setup", "nic_profiles/fit"],
+    "mpi": ["comm/setup"],
+    "cli": ["comm/setup", "nic_profiles/probe", "nic_profiles/report", "probe"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

@@ -121,7 +121,7 @@ TEST_F(Device, NeedsTwoNodes) {
 TEST_F(Device, EndsForAllWhenARankLeaves) {
   const auto errors = test::run_ranks(4, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     if (rank == 3) {
-      together(*bootstrap, [] { return std::string(); });
+      comm::agree(*bootstrap, [] { return std::string(); });
       const Station station(*bootstrap);
       return;
     }

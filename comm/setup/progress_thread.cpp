@@ -1,4 +1,4 @@
-#include "comm/calls/progress_thread.hpp"
+#include "comm/setup/progress_thread.hpp"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -13,7 +13,7 @@ using Help = engine::Executor::Help;
 
 namespace {
 
-// About ten microseconds: what answers at once is seen at once.
+// About ten microseconds: an answer that comes at once is seen at once.
 constexpr std::uint32_t kSpinTurns = 64;
 constexpr std::int64_t kFirstSleep_ns = 2'000;
 constexpr std::int64_t kSleepAtMost_ns = 50'000;
@@ -38,7 +38,7 @@ ProgressThread::~ProgressThread() {
 
 void ProgressThread::lock() {
   if (!is_here()) return;
-  // The thread could take it again before who waits for it has woken up.
+  // Without this the thread could take the lock again before the caller has woken up.
   is_wanted_.store(true, std::memory_order_relaxed);
   mutex_.lock();
   is_wanted_.store(false, std::memory_order_relaxed);
@@ -74,7 +74,7 @@ void ProgressThread::run() noexcept {
 
 Help ProgressThread::take_turn() noexcept {
   const std::lock_guard lock(mutex_);
-  // It may have been taken back before the lock was had.
+  // rest() may have come before the lock.
   if (!is_at_work_.load(std::memory_order_seq_cst)) return Help::nothing_under_way;
   const Help turn = executor_.help();
   if (turn == Help::nothing_under_way) rest();

@@ -1,4 +1,4 @@
-#include "comm/setup/describe.hpp"
+#include "comm/setup/call.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +21,24 @@ std::string describe(const plan::Problem& problem) {
     text += fmt::format(" and blocks {:x}", digest);
   }
   return text;
+}
+
+std::size_t ProblemHash::operator()(const plan::Problem& problem) const noexcept {
+  std::uint64_t hash = static_cast<std::uint64_t>(problem.collective);
+  const auto mix = [&hash](std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 32;
+  };
+  mix(problem.block_bytes);
+  mix(problem.stride);
+  mix(static_cast<std::uint64_t>(problem.root));
+  mix(problem.element_bytes * 8 + problem.commutative * 4 + problem.associative * 2 +
+      problem.in_place);
+  for (const plan::Block& block : problem.layout) {
+    mix(block.offset);
+    mix(block.bytes);
+  }
+  return hash;
 }
 
 }  // namespace weft::comm

@@ -1,0 +1,68 @@
+#include "comm/calls/agreed_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/log.hpp"
+#include "comm/setup/call.hpp"
+
+namespace weft::comm {
+
+using plan::Problem;
+
+AgreedChoice::AgreedChoice(Resources& resources)
+    : resources_(resources), chooser_(resources.situation()) {
+  if (resources.machine().nodes() == 1) return;
+  const auto all = resources.members().agree([&] {
+    if (resources.rank() != 0) return std::string();
+    const Settings& settings = resources.settings();
+    const auto known = tune::look_up_adapter(settings.profile, settings.table, resources.machine(),
+                                             [&] { return resources.device(); });
+    if (!known.doubt.empty()) {
+      resources.members().note(known.doubt);
+      log::warn("{}", known.doubt);
+    }
+    return known.to_text();
+  });
+  const auto known = tune::AdapterKnowledge::from_text(all.front());
+  profile_name_ = known.profile_name;
+  chooser_.learn(known);
+}
+
+tune::Algorithm AgreedChoice::agree(const Problem& problem) {
+  note_passed_over(problem);
+  if (auto algorithm = chooser_.choose_without_simulation(problem)) return *algorithm;
+  const auto all = resources_.members().agree([&] {
+    std::string text = resources_.rank() == 0 ? chooser_.choose(problem).name : std::string();
+    return (text += '\0') += describe(problem);
+  });
+  const std::string name = all.front().substr(0, all.front().find('\0'));
+  std::vector<std::string_view> described;
+  for (const std::string_view one : all) described.push_back(one.substr(one.find('\0') + 1));
+  resources_.members().require_alike(described);
+  return tune::parse_algorithm(problem.collective, name);
+}
+
+void AgreedChoice::note_passed_over(const Problem& problem) {
+  if (const auto over = chooser_.passed_over(problem)) {
+    note_not_taken(problem.collective, over->algorithm, describe(problem), over->reason);
+  }
+}
+
+void AgreedChoice::note_other_than(std::string_view only, plan::Collective collective,
+                                   std::string_view call, const std::string& reason) {
+  const auto& algorithms = resources_.settings().algorithms;
+  const auto asked = algorithms.find(collective);
+  if (asked == algorithms.end() || asked->second == only) return;
+  note_not_taken(collective, asked->second, call, reason);
+}
+
+void AgreedChoice::note_not_taken(plan::Collective collective, std::string_view algorithm,
+                                  std::string_view call, const std::string& reason) {
+  const std::string setting = fmt::format("{}={}", algorithm_variable(collective), algorithm);
+  if (!noted_.insert(setting + reason).second) return;
+  resources_.members().note(fmt::format("{}: not taken for {}: {}", setting, call, reason));
+}
+
+}  // namespace weft::comm

@@ -1,0 +1,47 @@
+// Agreed choice: the algorithm of each call, the same on all ranks of a communicator. Rank 0 finds
+// the profile of the adapter and makes the choices that are simulated; tune::Chooser decides.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "comm/setup/resources.hpp"
+#include "plan/problem.hpp"
+#include "tune/chooser.hpp"
+
+namespace weft::comm {
+
+class AgreedChoice {
+ public:
+  /// Where there are several nodes rank 0 finds the profile. Collective.
+  explicit AgreedChoice(Resources& resources);
+
+  /// Of the profile, for the report; empty: there is none.
+  const std::string& profile_name() const noexcept { return profile_name_; }
+  /// As rank 0 would choose; asks nobody.
+  tune::Algorithm algorithm_for(const plan::Problem& problem) const {
+    return chooser_.choose(problem);
+  }
+  /// Collective.
+  tune::Algorithm agree(const plan::Problem& problem);
+
+  /// Leaves a note where an algorithm that was asked for by name may not run for the problem.
+  void note_passed_over(const plan::Problem& problem);
+  /// Leaves a note where another algorithm than `only` was asked for by name: `call` takes no
+  /// other, for `reason`.
+  void note_other_than(std::string_view only, plan::Collective collective, std::string_view call,
+                       const std::string& reason);
+
+ private:
+  void note_not_taken(plan::Collective collective, std::string_view algorithm,
+                      std::string_view call, const std::string& reason);
+
+  Resources& resources_;
+  tune::Chooser chooser_;
+  std::string profile_name_;
+  std::set<std::string> noted_;  // algorithms not taken, with reasons: each is noted once
+};
+
+}  // namespace weft::comm

@@ -1,0 +1,53 @@
+// Task and call: a collective that a caller asks for, and the programs that carry it out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/run/executor.hpp"
+#include "kernels/operation.hpp"
+#include "plan/problem.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::comm {
+
+/// A collective on the caller's buffers.
+struct Task {
+  plan::Problem problem = {};
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  Operation operation = {};  // of reductions
+  /// A scatter or gather of which each rank knows its own block and the root knows all:
+  /// `problem.layout` may be anything but for those.
+  bool irregular = false;
+  /// The output is where the input is, and algorithms may write there before they have read it.
+  bool in_place = false;
+  /// Of an alltoallv: what this rank sends to each (none in place), and receives from each. Of the
+  /// caller: gone when the call is over.
+  std::span<const Part> sends = {};
+  std::span<const Part> receives = {};
+};
+
+/// The programs for one problem: a run for every slice of its blocks.
+struct Call {
+  plan::Problem problem;
+  std::uint64_t slice_bytes = 0;  // of each block, in all runs but the last; 0: all at once
+  std::optional<engine::Prepared> slice;
+  std::optional<engine::Prepared> rest;  // the last run, when it is shorter
+  std::size_t entry = 0;                 // in the statistics
+  bool reads_peers = false;              // some rank does: others' buffers where they lie
+  bool is_plain = false;                 // one run on the caller's buffers as they are
+  std::uint64_t input_bytes = 0;
+};
+
+/// "reduce of 64 bytes with root 1 in elements of 8": what all ranks must give alike.
+std::string describe(const plan::Problem& problem);
+
+struct ProblemHash {
+  std::size_t operator()(const plan::Problem& problem) const noexcept;
+};
+
+}  // namespace weft::comm

@@ -1,0 +1,47 @@
+#include "comm/setup/membership.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace weft::comm {
+
+std::vector<std::string> Membership::agree_on(const Step& step) {
+  StepOutcome outcome = run_step([this](std::string_view mine) { return allgather(mine); }, step);
+  if (!outcome.error.empty()) poison(outcome.error);
+  outcome.throw_error();
+  return std::move(outcome.results);
+}
+
+void Membership::require_alike(std::span<const std::string_view> described) {
+  for (std::size_t rank = 1; rank < described.size(); ++rank) {
+    if (described[rank] == described[0]) continue;
+    poison(fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0], described[rank],
+                       rank));
+    throw UsageError(poison_);
+  }
+}
+
+void Membership::hand_over(std::optional<Handover>& handover) {
+  if (requests_ == nullptr) return;
+  try {
+    requests_->hand_over(handover);
+  } catch (const std::system_error& refused) {
+    note(fmt::format("no thread for requests: {}", refused.what()));
+  }
+}
+
+std::vector<std::string> Membership::allgather(std::string_view mine) {
+  std::optional<Handover> handover;
+  hand_over(handover);
+  return bootstrap_->allgather(mine);
+}
+
+std::vector<std::string> Membership::exchange(std::span<const int> peers,
+                                              std::span<const std::string> mine) {
+  std::optional<Handover> handover;
+  hand_over(handover);
+  return bootstrap_->exchange(peers, mine);
+}
+
+}  // namespace weft::comm

@@ -1,0 +1,112 @@
+// Resources of one rank of a communicator: the machine, what the ranks of its node share, channels
+// to other ranks, stages and the executor.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/setup/membership.hpp"
+#include "comm/setup/progress_thread.hpp"
+#include "comm/setup/settings.hpp"
+#include "comm/setup/stopwatch.hpp"
+#include "engine/run/executor.hpp"
+#include "hierarchy/machine.hpp"
+#include "plan/plan.hpp"
+#include "sim/hardware.hpp"
+#include "tune/chooser.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::comm {
+
+/// Made by all ranks together; each step of that ends alike on all of them. Its parts are declared
+/// in the order in which they depend on one another.
+class Resources {
+ public:
+  Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& options);
+  Resources(const Resources&) = delete;
+  Resources& operator=(const Resources&) = delete;
+
+  Membership& members() noexcept { return members_; }
+  const Membership& members() const noexcept { return members_; }
+  int rank() const noexcept { return members_.rank(); }
+  int size() const noexcept { return machine_.ranks(); }
+  const Settings& settings() const noexcept { return settings_; }
+  const hierarchy::Machine& machine() const noexcept { return machine_; }
+  /// The place of each rank on this node; -1 elsewhere.
+  std::span<const int> place_of_rank() const noexcept { return place_of_rank_; }
+  int place() const noexcept { return place_of_rank_[rank()]; }
+  int places() const noexcept { return machine_.ranks_on_node_of(rank()); }
+  /// Peers see shared heaps and no other memory: buffers elsewhere are to be copied there.
+  bool sees_only_heaps() const noexcept { return only_heaps_; }
+  /// What the choice of algorithms rests on.
+  tune::Situation situation() const;
+  /// The device that joins the nodes; nothing where there is none.
+  std::optional<nic_profiles::DeviceName> device();
+
+  engine::Executor& executor() noexcept { return *executor_; }
+  RequestProgress& requests() noexcept { return *requests_; }
+  const RequestProgress& requests() const noexcept { return *requests_; }
+  HostProgress& host_progress() noexcept { return host_progress_; }
+
+  /// Whether a plan exchanges messages with a rank to which there is no channel yet.
+  bool lacks_channel(const plan::Plan& plan) const;
+  /// Channels to the ranks of plans, or to `peers`. Collective.
+  void connect(std::span<const plan::Plan> plans);
+  void connect(std::span<const int> peers);
+  /// Made by the two ends of each channel that a plan lacks: their plans agree on it.
+  void connect_pairs(const plan::Plan& plan);
+  /// Stages of at least so many bytes each half. Collective.
+  void make_stages(std::size_t half_bytes);
+  /// A program of this rank; an error poisons the communicator on all ranks. `place_of_rank`: of
+  /// the ranks that the plan names, where these are not the communicator's.
+  engine::Prepared prepare(const plan::Plan& plan, std::span<const engine::LetterOp> letters = {},
+                           std::span<const int> place_of_rank = {});
+
+  /// Something that only this rank knows of is wrong: the others are told. PeerError.
+  [[noreturn]] void poison_all(std::string_view why);
+  /// PeerError and poison where the executor has failed.
+  void require_no_failure();
+
+  void report(Statistics& statistics) const;
+
+ private:
+  void make_node(const Options& options);
+  void read_settings(const Options& options);
+  void agree_on_view(std::span<const std::string> hosts, const std::string& heap_missing,
+                     int cores);
+  void note_view(const std::string& heap_missing);
+  engine::View best_view();
+  std::string why_no_heap() const;
+  std::string why_no_xpmem() const;
+  tune::Direct direct(bool counts_heaps) const;
+  std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
+  void note_connections();
+
+  Membership members_;
+  HostProgress host_progress_;
+  Settings settings_;
+  hierarchy::Machine machine_;
+  std::vector<int> place_of_rank_;
+  std::unique_ptr<engine::Node> node_;        // null: alone on its node
+  engine::View view_ = engine::View::staged;  // the same on all ranks
+  bool only_heaps_ = false;                   // the same on all ranks
+  bool crowded_ = false;                      // this host: see Waiting
+  bool any_crowded_ = false;                  // some host, as all ranks know alike
+  sim::Host busiest_host_;                    // the same on all ranks
+  std::unique_ptr<engine::Links> links_;
+  std::unique_ptr<engine::Stages> stages_;
+  std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
+  std::unique_ptr<engine::Executor> executor_;
+  // For the report.
+  std::string waiting_;
+  std::string view_name_;
+  std::string device_name_;
+  std::uint64_t connections_ = 0;
+  std::optional<RequestProgress> requests_;  // goes first, as its thread uses the rest
+};
+
+}  // namespace weft::comm

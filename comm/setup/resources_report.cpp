@@ -1,0 +1,70 @@
+// The report of a communicator's resources, for its statistics.
+#include <fmt/format.h>
+
+#include "comm/setup/resources.hpp"
+#include "engine/memory/heap.hpp"
+
+namespace weft::comm {
+
+namespace {
+
+void report_node(const engine::Node& node, Statistics& statistics) {
+  statistics.heap_bytes = node.moved_bytes(engine::View::shared_heap);
+  statistics.xpmem_bytes = node.moved_bytes(engine::View::xpmem);
+  statistics.cma_bytes = node.moved_bytes(engine::View::cma);
+  if (node.moved_bytes(engine::View::staged) != 0) {
+    statistics.notes.emplace_back(
+        "process_vm_readv was refused for some buffers of peers: their owners copied them");
+  }
+}
+
+void report_heap(Statistics& statistics) {
+  if (engine::heap::overlaid) {
+    statistics.notes.emplace_back(
+        "the program has mapped memory over its shared heap: peers take the next view");
+  }
+  if (engine::heap::refused() != 0) {
+    statistics.notes.push_back(
+        fmt::format("the shared heap of {} bytes was full: other memory was used",
+                    engine::heap::range.bytes.load()));
+  }
+}
+
+void report_links(const engine::Links& links, Statistics& statistics) {
+  statistics.reconnections = links.reconnections();
+  statistics.channel_bytes = links.connection_bytes();
+  if (const auto* endpoint = links.endpoint()) {
+    for (const auto& rail : endpoint->rails()) {
+      statistics.rails.push_back({rail->name(), rail->pairs(), rail->sent_bytes()});
+    }
+  }
+  const auto* cache = links.registrations();
+  if (cache == nullptr) return;
+  statistics.registrations = cache->counters().misses;
+  statistics.registration_hits = cache->counters().hits;
+  if (cache->counters().refused != 0) {
+    statistics.notes.push_back(
+        fmt::format("{}: what could not be registered was copied", cache->error()));
+  }
+  if (statistics.registrations != 0 && !cache->why_not().empty()) {
+    statistics.notes.push_back(
+        fmt::format("no registration was kept for later calls: {}", cache->why_not()));
+  }
+}
+
+}  // namespace
+
+void Resources::report(Statistics& statistics) const {
+  statistics.notes = members_.notes();
+  statistics.waiting = waiting_;
+  statistics.view = view_name_;
+  statistics.device = device_name_;
+  statistics.connections = connections_;
+  statistics.stage_bytes = stages_ == nullptr ? 0 : 2 * stages_->half_bytes();
+  statistics.scratch_bytes = executor_->scratch_bytes();
+  if (node_) report_node(*node_, statistics);
+  report_heap(statistics);
+  report_links(*links_, statistics);
+}
+
+}  // namespace weft::comm
