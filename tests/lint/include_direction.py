@@ -13,8 +13,8 @@ import re
 import sys
 
 # A room, and the rooms whose headers it may include besides its own and besides what those may
-# include themselves. CMakeLists.txt links along the same arrows. A folder below a room that is not
-# in the table belongs to that room.
+# include themselves. CMakeLists.txt links along the same arrows, but for verbs/soft, whose rooms are
+# one shared object. A folder below a room that is not in the table belongs to that room.
 ROOMS = {
     "base": [],
     "kernels": ["base"],
@@ -35,7 +35,12 @@ ROOMS = {
     "verbs/device": ["base"],
     "verbs/control": ["verbs/channel", "verbs/device"],
     "verbs/connection": ["verbs/control"],
-    "verbs/soft": ["base"],
+    "verbs/soft/faults": ["base"],
+    "verbs/soft/segment": ["base"],
+    "verbs/soft/process": ["verbs/soft/faults", "verbs/soft/segment"],
+    "verbs/soft/queues": ["verbs/soft/process"],
+    "verbs/soft/objects": ["verbs/soft/queues"],
+    "verbs/soft/abi": ["verbs/soft/objects"],
     "engine/memory": ["kernels", "plan", "verbs/channel"],
     "engine/node": ["engine/memory", "verbs/connection"],
     "engine/run": ["engine/node"],

@@ -8,16 +8,16 @@
 #include <cstring>
 #include <thread>
 
-#include "verbs/soft/process/memory.hpp"
-#include "verbs/soft/process/port_state.hpp"
+#include "verbs/soft/abi/extended.hpp"
+#include "verbs/soft/objects/regions.hpp"
+#include "verbs/soft/process/device_settings.hpp"
 #include "verbs/soft/process/ports.hpp"
-#include "verbs/soft/process/settings.hpp"
-#include "verbs/soft/process/verb.hpp"
 #include "verbs/soft/queues/async_events.hpp"
 #include "verbs/soft/queues/completion.hpp"
-#include "verbs/soft/queues/qp.hpp"
 #include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/runtime.hpp"
 #include "verbs/soft/queues/send.hpp"
+#include "verbs/soft/segment/control_segment.hpp"
 
 namespace weft::soft {
 
@@ -82,7 +82,8 @@ ibv_device** device_list(int* count) {
 ibv_context* open_device(ibv_device* device) {
   auto context = std::make_unique<Context>();
   context->device = static_cast<Device*>(device)->number;
-  context->process = &Process::instance();
+  context->runtime = &Runtime::instance();
+  context->process = &context->runtime->process();
   context->events = std::make_unique<AsyncEvents>();
   ibv_context& shown = context->verbs.context;
   shown.device = device;
@@ -91,20 +92,20 @@ ibv_context* open_device(ibv_device* device) {
   shown.num_comp_vectors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   ::pthread_mutex_init(&shown.mutex, nullptr);
   install_operations(*context);
-  context->process->add(*context);
+  context->runtime->add(*context);
   return &context.release()->verbs.context;
 }
 
 int close_device(ibv_context* public_context) noexcept {
   Context& context = of(public_context);
-  context.process->remove(context);
+  context.runtime->remove(context);
   if (context.users == 0) {
     delete &context;
     return 0;
   }
   // As with a kernel's device, closing takes along what the program did not destroy: peers can no
   // longer reach it. The program's structures stay, for it may still point to them.
-  context.process->abandon(context);
+  context.runtime->abandon(context);
   abandon_regions(context);
   context.events->descriptor.reset();
   return 0;

@@ -1,6 +1,10 @@
-// The extended polling interface: one current entry and readers of its fields.
+// The extended polling interface, ibv_start_poll and on: one current entry and readers of its
+// fields.
 #include <ctime>
 
+#include "verbs/soft/abi/extended.hpp"
+#include "verbs/soft/objects/cq.hpp"
+#include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/completion.hpp"
 
 namespace weft::soft {
@@ -42,8 +46,6 @@ std::uint64_t wallclock_ns(ibv_cq_ex* cq) noexcept {
   return of(cq).current.timestamp_ns + static_cast<std::uint64_t>(shift);
 }
 
-}  // namespace
-
 void install_extended_poll(Cq& cq) noexcept {
   cq.start_poll = start;
   cq.next_poll = next;
@@ -62,6 +64,18 @@ void install_extended_poll(Cq& cq) noexcept {
   cq.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
   cq.read_completion_ts = [](ibv_cq_ex* c) { return of(c).current.timestamp_ns; };
   cq.read_completion_wallclock_ns = wallclock_ns;
+}
+
+}  // namespace
+
+ibv_cq_ex* create_pollable_cq(ibv_context* context, const ibv_cq_init_attr_ex& attributes) {
+  ibv_cq_ex* cq = create_cq(context, attributes);
+  install_extended_poll(of(cq));
+  return cq;
+}
+
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) noexcept {
+  return make_object([&] { return create_pollable_cq(context, *attributes); });
 }
 
 }  // namespace weft::soft

@@ -1,6 +1,5 @@
-// The functions of libibverbs, by their own names: devices, events, names. Nothing here but the way
-// from C to what does the work.
-
+// Exported functions: devices, events and names of libibverbs, and the device's own extensions.
+// Each only calls the C++ function that does the work.
 #include <endian.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,14 +10,18 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 #include "verbs/soft/abi/context.hpp"
 #include "verbs/soft/abi/export.hpp"
+#include "verbs/soft/abi/extensions.h"
 #include "verbs/soft/abi/names.hpp"
-#include "verbs/soft/process/objects.hpp"
 #include "verbs/soft/process/ports.hpp"
-#include "verbs/soft/process/verb.hpp"
+#include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/async_events.hpp"
+#include "verbs/soft/queues/runtime.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace soft = weft::soft;
 
@@ -209,4 +212,19 @@ WEFT_VERB int ibv_rate_to_mbps(ibv_rate rate) {
 }
 WEFT_VERB ibv_rate mbps_to_ibv_rate(int mbps) {
   return soft::rate_of_mbps(mbps);
+}
+
+// Beyond libibverbs.
+
+WEFT_VERB int weft_soft_inject(const char* faults) {
+  return soft::run_verb([&] {
+    if (faults == nullptr) throw soft::VerbError(EINVAL);
+    try {
+      soft::FaultPlan plan = soft::parse_faults("weft_soft_inject", faults);
+      soft::Runtime::instance().inject(std::move(plan));
+    } catch (const weft::UsageError& error) {
+      weft::log::write(weft::log::Level::error, error.what());
+      throw soft::VerbError(EINVAL);
+    }
+  });
 }

@@ -3,12 +3,14 @@
 #include <cstring>
 
 #include "verbs/soft/abi/export.hpp"
-#include "verbs/soft/process/memory.hpp"
-#include "verbs/soft/process/verb.hpp"
-#include "verbs/soft/queues/completion.hpp"
-#include "verbs/soft/queues/datagram.hpp"
-#include "verbs/soft/queues/qp.hpp"
-#include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/abi/extended.hpp"
+#include "verbs/soft/objects/address_handles.hpp"
+#include "verbs/soft/objects/cq.hpp"
+#include "verbs/soft/objects/qp.hpp"
+#include "verbs/soft/objects/regions.hpp"
+#include "verbs/soft/objects/srq.hpp"
+#include "verbs/soft/process/verb_error.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace soft = weft::soft;
 
@@ -61,7 +63,7 @@ WEFT_VERB ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context,
     attributes.cq_context = cq_context;
     attributes.channel = channel;
     attributes.comp_vector = static_cast<std::uint32_t>(comp_vector);
-    return reinterpret_cast<ibv_cq*>(soft::create_cq(context, attributes));
+    return reinterpret_cast<ibv_cq*>(soft::create_pollable_cq(context, attributes));
   });
 }
 WEFT_VERB int ibv_resize_cq(ibv_cq*, int) {

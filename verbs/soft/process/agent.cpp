@@ -53,7 +53,7 @@ bool get(int connection, const Request& request) noexcept {
 
 std::uint64_t apply_atomic(const Request& request) noexcept {
   std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(request.address));
-  if (request.ask == Ask::fetch_add) return word.fetch_add(request.operand);
+  if (request.kind == RequestKind::fetch_add) return word.fetch_add(request.operand);
   std::uint64_t seen = request.compare;
   word.compare_exchange_strong(seen, request.operand);
   return seen;
@@ -137,14 +137,14 @@ bool Agent::answer(int connection) noexcept {
   const ssize_t peeked = ::recv(connection, &request, sizeof(request), MSG_PEEK | MSG_DONTWAIT);
   if (peeked < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (peeked != sizeof(request) || request.length > kPacketBytes) return false;
-  if (request.ask == Ask::put) {
+  if (request.kind == RequestKind::put) {
     const Reply reply = {.error = put(connection, request)};
     const iovec part = {const_cast<Reply*>(&reply), sizeof(reply)};
     return send_packet(connection, {&part, 1}) == 0;
   }
   discard(connection);
-  if (request.ask == Ask::get) return get(connection, request);
-  if (request.ask == Ask::fetch_add || request.ask == Ask::compare_swap) {
+  if (request.kind == RequestKind::get) return get(connection, request);
+  if (request.kind == RequestKind::fetch_add || request.kind == RequestKind::compare_swap) {
     const Reply reply = {.value = apply_atomic(request)};
     const iovec part = {const_cast<Reply*>(&reply), sizeof(reply)};
     return send_packet(connection, {&part, 1}) == 0;
@@ -160,18 +160,18 @@ bool Agent::answer_descriptor(int connection, const Request& request) noexcept {
     const iovec part = {&reply, sizeof(reply)};
     sent = send_packet(connection, {&part, 1}, descriptor) == 0;
   };
-  switch (request.ask) {
-    case Ask::segment:
+  switch (request.kind) {
+    case RequestKind::segment:
       reply.value = static_cast<std::uint64_t>(::getpid());
       send(process_.file().descriptor());
       break;
-    case Ask::region:
+    case RequestKind::region:
       process_.with_region(request.id, request.epoch, [&](const SharedFile* shared) {
         if (shared != nullptr) reply.value = shared->offset;
         send(shared != nullptr ? shared->file->get() : -1);
       });
       break;
-    case Ask::channel:
+    case RequestKind::channel:
       process_.with_channel(request.id, send);
       break;
     default:

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "verbs/soft/process/agent_protocol.hpp"
 #include "verbs/soft/process/peer.hpp"
-#include "verbs/soft/process/wire.hpp"
 
 namespace weft::soft {
 

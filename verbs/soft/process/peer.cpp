@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "verbs/soft/process/clock.hpp"
+#include "verbs/soft/segment/clock.hpp"
 
 namespace weft::soft {
 
@@ -80,7 +80,7 @@ Peer::Range::~Range() {
 std::shared_ptr<Peer> Peer::attach(std::uint32_t slot) {
   pid_t pid = 0;
   File connection = connect_to_slot(slot, pid);
-  const Request request = {.ask = Ask::segment};
+  const Request request = {.kind = RequestKind::segment};
   Reply reply{};
   File file;
   if (const int error = exchange(connection.get(), request, reply, {}, {}, &file); error != 0) {
@@ -158,7 +158,7 @@ std::byte* Peer::map_region(std::uint32_t index, const MrEntry& entry) noexcept 
 Peer::Range Peer::map_file(std::uint32_t index, const MrEntry& entry) noexcept {
   Range range;
   range.epoch = entry.epoch.load(std::memory_order_relaxed);
-  const Request request = {.ask = Ask::region, .id = index, .epoch = range.epoch};
+  const Request request = {.kind = RequestKind::region, .id = index, .epoch = range.epoch};
   Reply reply{};
   File file;
   int error = ask(request, reply, {}, {}, &file);
@@ -189,7 +189,7 @@ void Peer::raise_event(std::uint32_t channel) noexcept {
   try {
     auto known = channels_.find(channel);
     if (known == channels_.end()) {
-      const Request request = {.ask = Ask::channel, .id = channel};
+      const Request request = {.kind = RequestKind::channel, .id = channel};
       Reply reply{};
       File file;
       if (ask(request, reply, {}, {}, &file) != 0 || !file) return;

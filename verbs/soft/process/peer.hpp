@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/file.hpp"
-#include "verbs/soft/process/segment.hpp"
-#include "verbs/soft/process/wire.hpp"
+#include "verbs/soft/process/agent_protocol.hpp"
+#include "verbs/soft/segment/control_segment.hpp"
 
 namespace weft::soft {
 
@@ -32,10 +32,9 @@ class Peer {
   Peer& operator=(const Peer&) = delete;
   ~Peer();
 
-  const Segment& segment() const noexcept { return segment_; }
+  const ControlSegment& segment() const noexcept { return segment_; }
   std::uint32_t slot() const noexcept { return slot_; }
   pid_t pid() const noexcept { return pid_; }
-  bool is_self() const noexcept { return is_self_; }
   int connection() const noexcept { return connection_.get(); }
 
   bool dead() const noexcept { return died_at_ns_.load(std::memory_order_acquire) != 0; }
@@ -88,7 +87,7 @@ class Peer {
   Range map_file(std::uint32_t index, const MrEntry& entry) noexcept;
   void drop_stale_regions() noexcept;
 
-  Segment segment_;
+  ControlSegment segment_;
   std::uint32_t slot_;
   pid_t pid_ = 0;
   bool is_self_ = false;

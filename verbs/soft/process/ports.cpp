@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "verbs/soft/process/limits.hpp"
-#include "verbs/soft/process/settings.hpp"
+#include "verbs/soft/process/device_settings.hpp"
+#include "verbs/soft/segment/control_layout.hpp"
 
 namespace weft::soft {
 
@@ -52,6 +52,12 @@ std::optional<unsigned> device_at(const ibv_ah_attr& address) noexcept {
     }
   }
   return std::nullopt;
+}
+
+bool valid_address(const ibv_ah_attr& address) noexcept {
+  return address.port_num == 1 && address.sl < 16 &&
+         (address.is_global == 0 || address.grh.sgid_index < gid_count()) &&
+         (address.is_global != 0 || gid_type(0) == IBV_GID_TYPE_IB);
 }
 
 void describe_port(unsigned device, bool up, ibv_port_attr& port) noexcept {

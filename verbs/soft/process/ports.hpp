@@ -24,6 +24,9 @@ ibv_gid_type gid_type(int index) noexcept;
 /// The device that an address vector leads to; nullopt when there is none.
 std::optional<unsigned> device_at(const ibv_ah_attr& address) noexcept;
 
+/// Whether the port and the indices that an address vector names exist. Its destination need not.
+bool valid_address(const ibv_ah_attr& address) noexcept;
+
 void describe_port(unsigned device, bool up, ibv_port_attr& port) noexcept;
 void describe_device(unsigned device, ibv_device_attr& attributes) noexcept;
 

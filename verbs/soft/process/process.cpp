@@ -1,28 +1,23 @@
 #include "verbs/soft/process/process.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
+#include <linux/futex.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "verbs/soft/process/clock.hpp"
-#include "verbs/soft/process/settings.hpp"
+#include "verbs/soft/segment/clock.hpp"
 
 namespace weft::soft {
 
 namespace {
 
-// Never destroyed: its threads run until the process ends.
-std::mutex instance_mutex;
-Process* the_instance = nullptr;
-
-/// Something that differs between processes that start at the same time.
-std::uint32_t scatter(std::uint64_t salt) {
+/// A number that differs between processes that start at the same time.
+std::uint32_t random_start(std::uint64_t salt) {
   std::uint64_t x = static_cast<std::uint64_t>(::getpid()) * 0x9e37'79b9'7f4a'7c15 + salt;
   x ^= static_cast<std::uint64_t>(now_ns()) >> 10;
   x *= 0xbf58'476d'1ce4'e5b9;
@@ -48,10 +43,10 @@ std::uint32_t bind_slot(int socket) {
 }  // namespace
 
 Process::Process()
-    : qp_indices(1, kMaxQps, scatter(1)),
+    : qp_indices(1, kMaxQps, random_start(1)),
       cq_indices(0, kMaxCqs, 0),
       srq_indices(0, kMaxSrqs, 0),
-      mr_indices(1, kMaxMrs, scatter(2) % 4096) {
+      mr_indices(1, kMaxMrs, random_start(2) % 4096) {
   listener_ = File(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener_) throw_errno("socket(AF_UNIX)");
   slot_ = bind_slot(listener_.get());
@@ -63,53 +58,29 @@ Process::Process()
   header.magic = kSegmentMagic;
 }
 
-void Process::start() {
+void Process::start_agent() {
   if (::listen(listener_.get(), 128) != 0) throw_errno("listen(weft-soft)");
   agent_ = std::make_unique<Agent>(*this, listener_.get());
-  start_thread(
-      "weft-progress", [](void* self) { static_cast<Process*>(self)->progress_loop(); }, this);
-  if (!settings().faults.empty()) faults.replace(*this, settings().faults);
-}
-
-Process& Process::instance() {
-  std::lock_guard lock(instance_mutex);
-  if (the_instance == nullptr) {
-    static const int registered =
-        ::pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    if (registered != 0) throw SystemError("pthread_atfork", registered);
-    auto* process = new Process();
-    try {
-      process->start();
-    } catch (...) {
-      // A thread may already use it, so the object stays; the name is given back.
-      process->listener_.reset();
-      throw;
-    }
-    the_instance = process;
-    log::info("software device: slot {}", process->slot_);
-  }
-  return *the_instance;
-}
-
-void Process::before_fork() noexcept {
-  instance_mutex.lock();
-  if (the_instance != nullptr) the_instance->agent_->lock_connections();
-}
-
-void Process::after_fork_in_parent() noexcept {
-  if (the_instance != nullptr) the_instance->agent_->unlock_connections();
-  instance_mutex.unlock();
 }
 
 void Process::after_fork_in_child() noexcept {
-  // The parent's name and connections must end with the parent, not with its children.
-  if (the_instance != nullptr) {
-    the_instance->listener_.reset();
-    the_instance->agent_->close_connections();
-    the_instance->agent_->unlock_connections();
-    the_instance = nullptr;
+  listener_.reset();
+  agent_->close_connections();
+  agent_->unlock_connections();
+}
+
+void Process::await_doorbell(std::uint32_t heard, const timespec* interval) noexcept {
+  progress_sleeps_ = interval == nullptr;
+  ::syscall(SYS_futex, &segment().header().doorbell, FUTEX_WAIT, heard, interval, nullptr, 0);
+  progress_sleeps_ = false;
+}
+
+void Process::wake_progress() noexcept {
+  Shared32& bell = segment().header().doorbell;
+  bell.fetch_add(1);
+  if (progress_sleeps_.load()) {
+    ::syscall(SYS_futex, &bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
-  instance_mutex.unlock();
 }
 
 std::shared_ptr<Peer> Process::known_peer(std::uint32_t slot) noexcept {

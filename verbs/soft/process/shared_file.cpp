@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "verbs/soft/process/layout.hpp"
+#include "verbs/soft/segment/control_layout.hpp"
 
 namespace weft::soft {
 

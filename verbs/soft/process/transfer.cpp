@@ -9,7 +9,7 @@
 
 #include "base/copy_bytes.hpp"
 #include "base/log.hpp"
-#include "verbs/soft/process/settings.hpp"
+#include "verbs/soft/process/device_settings.hpp"
 
 namespace weft::soft {
 
@@ -142,7 +142,7 @@ int copy_by_agent(Peer& peer, bool write, Cursor& local, std::uint64_t address,
     const std::size_t part = std::min(length, kPacketBytes);
     const std::span<iovec> pieces = local.take(part, window);
     const Request request = {
-        .ask = write ? Ask::put : Ask::get, .address = address, .length = part};
+        .kind = write ? RequestKind::put : RequestKind::get, .address = address, .length = part};
     Reply reply{};
     const std::span<const iovec> none;
     const int error = peer.ask(request, reply, write ? pieces : none, write ? none : pieces);
@@ -234,7 +234,7 @@ int apply_atomic(Peer& peer, const RemotePiece& remote, AtomicOp op, std::uint64
   if (settings().path == Path::direct) return EOPNOTSUPP;
   // The kernel copies but cannot compute: only the target can do this to memory of its own.
   const bool add = op == AtomicOp::fetch_add;
-  const Request request = {.ask = add ? Ask::fetch_add : Ask::compare_swap,
+  const Request request = {.kind = add ? RequestKind::fetch_add : RequestKind::compare_swap,
                            .address = remote.address,
                            .operand = add ? compare_add : swap,
                            .compare = compare_add};

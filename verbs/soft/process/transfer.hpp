@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
-#include "verbs/soft/process/limits.hpp"
 #include "verbs/soft/process/peer.hpp"
+#include "verbs/soft/segment/control_layout.hpp"
 
 namespace weft::soft {
 

@@ -3,7 +3,8 @@
 
 #include <sched.h>
 
-#include "verbs/soft/process/clock.hpp"
+#include "verbs/soft/queues/runtime.hpp"
+#include "verbs/soft/segment/clock.hpp"
 
 namespace weft::soft {
 
@@ -12,7 +13,7 @@ namespace {
 /// Some ten microseconds of polling.
 constexpr unsigned kPollsBeforeYield = 512;
 
-void fill(ibv_wc& wc, const Cqe& entry, const Segment& segment) noexcept {
+void fill(ibv_wc& wc, const Cqe& entry, const ControlSegment& segment) noexcept {
   wc = {};
   wc.wr_id = entry.wr_id;
   wc.status = static_cast<ibv_wc_status>(entry.status);
@@ -29,7 +30,7 @@ void fill(ibv_wc& wc, const Cqe& entry, const Segment& segment) noexcept {
 }  // namespace
 
 void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool solicited) noexcept {
-  const Segment& segment = peer.segment();
+  const ControlSegment& segment = peer.segment();
   CqBlock& cq = segment.cq(index);
   std::uint32_t channel = 0;
   bool lost = false;
@@ -57,7 +58,7 @@ void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool sol
   if (lost) segment.ring_doorbell();
 }
 
-bool holds_receive(const Segment& segment, const CqBlock& cq, std::uint32_t qp,
+bool holds_receive(const ControlSegment& segment, const CqBlock& cq, std::uint32_t qp,
                    std::uint64_t sequence) noexcept {
   const std::uint64_t tail = cq.tail.load(std::memory_order_acquire);
   for (std::uint64_t at = cq.head.load(std::memory_order_acquire); at < tail; ++at) {
@@ -68,7 +69,7 @@ bool holds_receive(const Segment& segment, const CqBlock& cq, std::uint32_t qp,
 }
 
 void purge_completions(Cq& cq, std::uint32_t qp) noexcept {
-  const Segment& segment = of(cq.context).process->segment();
+  const ControlSegment& segment = of(cq.context).process->segment();
   std::lock_guard consumer(cq.consumer_mutex);
   RobustGuard producers(cq.block->lock);
   const std::uint64_t tail = cq.block->tail.load(std::memory_order_relaxed);
@@ -79,7 +80,7 @@ void purge_completions(Cq& cq, std::uint32_t qp) noexcept {
 }
 
 bool take_completion(Cq& cq, Cqe& entry) noexcept {
-  const Segment& segment = of(cq.context).process->segment();
+  const ControlSegment& segment = of(cq.context).process->segment();
   CqBlock& block = *cq.block;
   std::uint64_t head = block.head.load(std::memory_order_relaxed);
   const std::uint64_t tail = block.tail.load(std::memory_order_acquire);
@@ -106,14 +107,14 @@ bool progress_completions(Cq& cq) noexcept {
   if (cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kPollsBeforeYield == 0) {
     ::sched_yield();
   }
-  Process& process = *of(cq.context).process;
+  Runtime& runtime = *of(cq.context).runtime;
   bool worked = false;
-  if (process.segment().header().attention.load(std::memory_order_relaxed) != 0) {
-    process.attend();
+  if (runtime.process().segment().header().attention.load(std::memory_order_relaxed) != 0) {
+    runtime.serve_attention();
     worked = true;
   }
   if (cq.queued_qps.load(std::memory_order_relaxed) != 0) {
-    process.retry_sends(cq);
+    runtime.retry_sends(cq);
     worked = true;
   }
   return worked;
@@ -121,7 +122,7 @@ bool progress_completions(Cq& cq) noexcept {
 
 int poll_cq(ibv_cq* public_cq, int count, ibv_wc* wc) noexcept {
   Cq& cq = of(public_cq);
-  const Segment& segment = of(cq.context).process->segment();
+  const ControlSegment& segment = of(cq.context).process->segment();
   const auto drain = [&] {
     std::lock_guard lock(cq.consumer_mutex);
     int taken = 0;

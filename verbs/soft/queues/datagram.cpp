@@ -1,18 +1,11 @@
-// Unreliable datagrams, and the address handles that they are sent by.
-#include "verbs/soft/queues/datagram.hpp"
-
+// Unreliable datagrams.
 #include <endian.h>
 
-#include <cerrno>
-
-#include "verbs/soft/process/memory.hpp"
-#include "verbs/soft/process/port_state.hpp"
 #include "verbs/soft/process/ports.hpp"
-#include "verbs/soft/process/verb.hpp"
 #include "verbs/soft/queues/completion.hpp"
 #include "verbs/soft/queues/execute.hpp"
-#include "verbs/soft/queues/landing.hpp"
 #include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/segment/control_segment.hpp"
 
 namespace weft::soft {
 
@@ -108,52 +101,6 @@ Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept {
   if (lock.holder_died()) repair_receive(*peer, target);
   if (admits(qp, target, request)) deliver(*peer, target, qp, request, local);
   return sent();
-}
-
-ibv_ah* create_ah(ibv_pd* pd, const ibv_ah_attr& attributes) {
-  if (!valid_address(attributes)) throw VerbError(EINVAL);
-  auto ah = std::make_unique<Ah>();
-  ah->context = pd->context;
-  ah->pd = pd;
-  ah->attributes = attributes;
-  ++of(pd).users;
-  return ah.release();
-}
-
-int destroy_ah(ibv_ah* ah) noexcept {
-  --of(ah->pd).users;
-  delete &of(ah);
-  return 0;
-}
-
-bool valid_address(const ibv_ah_attr& address) noexcept {
-  return address.port_num == 1 && address.sl < 16 &&
-         (address.is_global == 0 || address.grh.sgid_index < gid_count()) &&
-         (address.is_global != 0 || gid_type(0) == IBV_GID_TYPE_IB);
-}
-
-int init_ah_from_wc(ibv_context* context, std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh,
-                    ibv_ah_attr& attributes) noexcept {
-  attributes = {};
-  attributes.dlid = wc.slid;
-  attributes.sl = wc.sl;
-  attributes.src_path_bits = wc.dlid_path_bits;
-  attributes.port_num = port;
-  if ((wc.wc_flags & IBV_WC_GRH) == 0) return 0;
-  attributes.is_global = 1;
-  attributes.grh.dgid = grh->sgid;
-  const std::uint32_t flow = ::be32toh(grh->version_tclass_flow);
-  attributes.grh.flow_label = flow & 0xfffff;
-  attributes.grh.traffic_class = static_cast<std::uint8_t>(flow >> 20);
-  attributes.grh.hop_limit = 0xff;
-  for (int index = 0; index < gid_count(); ++index) {
-    const ibv_gid gid = gid_of(of(context).device, index);
-    if (std::memcmp(&gid, &grh->dgid, sizeof(gid)) == 0) {
-      attributes.grh.sgid_index = static_cast<std::uint8_t>(index);
-      return 0;
-    }
-  }
-  return -1;
 }
 
 }  // namespace weft::soft

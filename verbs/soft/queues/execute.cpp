@@ -6,11 +6,8 @@
 #include <array>
 #include <cerrno>
 
-#include "verbs/soft/process/memory.hpp"
-#include "verbs/soft/process/port_state.hpp"
 #include "verbs/soft/queues/completion.hpp"
-#include "verbs/soft/queues/landing.hpp"
-#include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/segment/control_segment.hpp"
 
 namespace weft::soft {
 
@@ -216,7 +213,7 @@ Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
 ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
                      LocalPieces& local) noexcept {
   const bool checked = (request.send_flags & IBV_SEND_INLINE) == 0;
-  const Segment& segment = of(qp.qp_base.context).process->segment();
+  const ControlSegment& segment = of(qp.qp_base.context).process->segment();
   for (int i = 0; i < request.num_sge; ++i) {
     const ibv_sge& sge = request.sg_list[i];
     std::uint64_t address = sge.addr;

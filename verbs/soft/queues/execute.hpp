@@ -1,9 +1,14 @@
-// One work request, carried out at once.
+// Execution of one work request, at once.
 #pragma once
 
 #include <infiniband/verbs.h>
 
-#include "verbs/soft/process/objects.hpp"
+#include <array>
+#include <span>
+
+#include "verbs/soft/process/transfer.hpp"
+#include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace weft::soft {
 
@@ -43,16 +48,21 @@ struct Arrival {
 };
 
 // Shared between the transports.
-struct Receive;
 ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
-                     struct LocalPieces& local) noexcept;
+                     LocalPieces& local) noexcept;
 void complete_receive(Peer& peer, QpBlock& target, const Receive& receive, std::uint32_t src_qp,
                       const Arrival& arrival) noexcept;
 Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept;
 
-/// Where a message of `bytes` goes when it lands in `receive`, from `skip` bytes on. The status is
-/// the receiver's: success, a length error, or a protection error of its scatter list.
-struct Landing;
+/// The pieces of a receive's scatter list that a message fills.
+struct Landing {
+  std::array<RemotePiece, kMaxSge> piece;
+  std::size_t count = 0;
+  std::span<const RemotePiece> pieces() const noexcept { return {piece.data(), count}; }
+};
+
+/// Finds the pieces of `receive` that a message of `bytes` fills, from `skip` bytes on. The status
+/// is the receiver's: success, a length error, or a protection error of its scatter list.
 ibv_wc_status locate(Peer& peer, const QpBlock& target, const Receive& receive, std::size_t bytes,
                      std::size_t skip, Landing& landing) noexcept;
 

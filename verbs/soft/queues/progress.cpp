@@ -1,18 +1,13 @@
-// What goes on between the calls of the program: retries, flushes that peers asked for, the death
-// of peers. The progress thread does it, and an idle poll does too.
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+// Progress between the calls of the program: retries of queued sends, flushes that peers asked for,
+// deaths of peers. The progress thread makes it, and so does a poll that finds nothing.
 #include <algorithm>
+#include <ctime>
 
-#include "verbs/soft/process/clock.hpp"
-#include "verbs/soft/process/objects.hpp"
-#include "verbs/soft/process/process.hpp"
 #include "verbs/soft/queues/async_events.hpp"
-#include "verbs/soft/queues/qp.hpp"
-#include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/runtime.hpp"
 #include "verbs/soft/queues/send.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
+#include "verbs/soft/segment/clock.hpp"
 
 namespace weft::soft {
 
@@ -32,11 +27,11 @@ bool lost_peer(const Qp& qp) noexcept {
 }
 
 /// True when the QP needs another look soon.
-bool look_after(Qp& qp) noexcept {
-  if (qp.block->attention.load() != 0) heed_attention(qp);
+bool serve_qp(Qp& qp) noexcept {
+  if (qp.block->attention.load() != 0) handle_attention(qp);
   if (lost_peer(qp)) {
     if (qp.queue.empty() && now_ns() - qp.peer->died_at_ns() < kIdleGrace_ns) return true;
-    give_up_on_peer(qp);
+    fail_for_dead_peer(qp);
   }
   retry_queue(qp);
   return !qp.queue.empty();
@@ -44,54 +39,8 @@ bool look_after(Qp& qp) noexcept {
 
 }  // namespace
 
-void Process::add(Qp& qp) {
-  std::lock_guard lock(objects_mutex_);
-  qps_.push_back(&qp);
-}
-void Process::remove(Qp& qp) {
-  std::lock_guard lock(objects_mutex_);
-  std::erase(qps_, &qp);
-}
-void Process::add(Cq& cq) {
-  std::lock_guard lock(objects_mutex_);
-  cqs_.push_back(&cq);
-}
-void Process::remove(Cq& cq) {
-  std::lock_guard lock(objects_mutex_);
-  std::erase(cqs_, &cq);
-}
-void Process::add(Srq& srq) {
-  std::lock_guard lock(objects_mutex_);
-  srqs_.push_back(&srq);
-}
-void Process::remove(Srq& srq) {
-  std::lock_guard lock(objects_mutex_);
-  std::erase(srqs_, &srq);
-}
-
-void Process::abandon(Context& context) noexcept {
-  std::lock_guard lock(objects_mutex_);
-  std::erase_if(qps_, [&](Qp* qp) {
-    if (&of(qp->qp_base.context) != &context) return false;
-    std::lock_guard sends(qp->send_mutex);
-    reset_qp(*qp);
-    return true;
-  });
-  std::erase_if(cqs_, [&](const Cq* cq) { return &of(cq->context) == &context; });
-  std::erase_if(srqs_, [&](const Srq* srq) { return &of(srq->context) == &context; });
-}
-
-void Process::quiesce() noexcept {
-  std::shared_lock lock(objects_mutex_);
-  for (Qp* qp : qps_) {
-    { std::lock_guard sends(qp->send_mutex); }
-    RobustGuard responder(qp->block->responder);
-    if (responder.holder_died()) repair_receive(*self_, *qp->block);
-  }
-}
-
-void Process::attend() noexcept {
-  SegmentHeader& header = segment().header();
+void Runtime::serve_attention() noexcept {
+  SegmentHeader& header = process_.segment().header();
   if (header.attention.exchange(0) == 0) return;
   std::shared_lock lock(objects_mutex_);
   for (Cq* cq : cqs_) {
@@ -113,14 +62,14 @@ void Process::attend() noexcept {
     // Whoever holds the lock may be waiting for a peer; this thread must not.
     std::unique_lock sends(qp->send_mutex, std::try_to_lock);
     if (sends) {
-      heed_attention(*qp);
+      handle_attention(*qp);
     } else {
       header.attention.store(1);
     }
   }
 }
 
-void Process::retry_sends(const Cq& cq) noexcept {
+void Runtime::retry_sends(const Cq& cq) noexcept {
   std::shared_lock lock(objects_mutex_);
   for (Qp* qp : qps_) {
     if (&of(qp->qp_base.send_cq) != &cq) continue;
@@ -129,38 +78,27 @@ void Process::retry_sends(const Cq& cq) noexcept {
   }
 }
 
-void Process::wake_progress() noexcept {
-  Shared32& bell = segment().header().doorbell;
-  bell.fetch_add(1);
-  if (progress_sleeps_.load()) {
-    ::syscall(SYS_futex, &bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  }
-}
-
-bool Process::attend_queues() noexcept {
+bool Runtime::serve_queues() noexcept {
   std::shared_lock lock(objects_mutex_);
-  bool again = segment().header().attention.load() != 0;
+  bool again = process_.segment().header().attention.load() != 0;
   for (Qp* qp : qps_) {
     std::unique_lock sends(qp->send_mutex, std::try_to_lock);
-    if (!sends || look_after(*qp)) again = true;
+    if (!sends || serve_qp(*qp)) again = true;
   }
   return again;
 }
 
-void Process::progress_loop() noexcept {
-  Shared32& bell = segment().header().doorbell;
+void Runtime::progress_loop() noexcept {
   timespec interval = {.tv_sec = 0, .tv_nsec = kFirstRetry_ns};
   for (;;) {
-    const std::uint32_t heard = bell.load();
-    attend();
-    const bool ports = attend_ports();
-    const bool again = attend_queues() || ports;
-    // Delays that were asked for want to be kept.
+    const std::uint32_t heard = process_.doorbell();
+    serve_attention();
+    const bool ports = serve_ports();
+    const bool again = serve_queues() || ports;
+    // Delays of faults are to be kept exactly: no backing off.
     const bool back_off = again && !faults.any();
     interval.tv_nsec = back_off ? std::min(2 * interval.tv_nsec, kLastRetry_ns) : kFirstRetry_ns;
-    progress_sleeps_ = !again;
-    ::syscall(SYS_futex, &bell, FUTEX_WAIT, heard, again ? &interval : nullptr, nullptr, 0);
-    progress_sleeps_ = false;
+    process_.await_doorbell(heard, again ? &interval : nullptr);
   }
 }
 

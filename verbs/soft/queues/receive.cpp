@@ -27,13 +27,13 @@ void note_and_pop(ReceiveRing& ring, QpBlock& qp, const Receive& receive) noexce
 
 /// For the first to hold an SRQ's lock after its holder died: a receive that was noted as taken
 /// but is still at the head was not.
-void repair_srq(const Segment& segment, SrqBlock& srq) noexcept {
+void repair_srq(const ControlSegment& segment, SrqBlock& srq) noexcept {
   if (srq.taker == kNone) return;
-  Taken& taken = segment.qp(srq.taker).taken;
+  TakenReceive& taken = segment.qp(srq.taker).taken;
   if (taken.valid != 0 && taken.sequence == srq.ring.head.load()) taken.valid = 0;
 }
 
-bool take_from_srq(const Segment& segment, QpBlock& qp, Receive& receive) noexcept {
+bool take_from_srq(const ControlSegment& segment, QpBlock& qp, Receive& receive) noexcept {
   SrqBlock& srq = segment.srq(qp.srq);
   bool limit_reached = false;
   {
@@ -68,7 +68,7 @@ void push_flushed(Peer& owner, QpBlock& qp, std::uint64_t wr_id, std::uint64_t s
 }
 
 /// Appends one request to a ring; the caller serialises posters. 0 or errno.
-int append(const Segment& segment, ReceiveRing& ring, std::uint32_t max_wr,
+int append(const ControlSegment& segment, ReceiveRing& ring, std::uint32_t max_wr,
            const ibv_recv_wr& wr) noexcept {
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > ring.max_sge) return EINVAL;
   const std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
@@ -85,12 +85,7 @@ int append(const Segment& segment, ReceiveRing& ring, std::uint32_t max_wr,
 
 }  // namespace
 
-bool has_receive(const Segment& segment, const QpBlock& qp) noexcept {
-  const ReceiveRing& ring = qp.srq == kNone ? qp.receives : segment.srq(qp.srq).ring;
-  return ring.head.load(std::memory_order_acquire) != ring.tail.load(std::memory_order_acquire);
-}
-
-bool take_receive(const Segment& segment, QpBlock& qp, Receive& receive) noexcept {
+bool take_receive(const ControlSegment& segment, QpBlock& qp, Receive& receive) noexcept {
   if (qp.srq != kNone) return take_from_srq(segment, qp, receive);
   const std::uint64_t head = qp.receives.head.load(std::memory_order_relaxed);
   if (head == qp.receives.tail.load(std::memory_order_acquire)) return false;
@@ -101,14 +96,14 @@ bool take_receive(const Segment& segment, QpBlock& qp, Receive& receive) noexcep
 
 void repair_receive(Peer& owner, QpBlock& qp) noexcept {
   if (qp.taken.valid == 0) return;
-  const Segment& segment = owner.segment();
+  const ControlSegment& segment = owner.segment();
   if (qp.srq != kNone) {
     SrqBlock& srq = segment.srq(qp.srq);
     RobustGuard lock(srq.lock);
     if (lock.holder_died()) repair_srq(segment, srq);
     if (qp.taken.valid == 0) return;
   }
-  const Taken taken = qp.taken;
+  const TakenReceive taken = qp.taken;
   const bool completed =
       qp.receives_polled.load(std::memory_order_acquire) == taken.sequence + 1 ||
       holds_receive(segment, segment.cq(qp.receive_cq), index_of(qp.number), taken.sequence);
@@ -125,7 +120,7 @@ void repair_receive(Peer& owner, QpBlock& qp) noexcept {
 void flush_receives(Peer& owner, QpBlock& qp) noexcept {
   repair_receive(owner, qp);
   if (qp.srq != kNone) return;
-  const Segment& segment = owner.segment();
+  const ControlSegment& segment = owner.segment();
   const std::uint64_t tail = qp.receives.tail.load(std::memory_order_acquire);
   for (std::uint64_t at = qp.receives.head.load(std::memory_order_relaxed); at < tail; ++at) {
     const std::uint64_t wr_id = segment.receive(qp.receives, at).wr_id;
@@ -172,7 +167,7 @@ int post_recv(ibv_qp* public_qp, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept {
 
 int post_srq_recv(ibv_srq* public_srq, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept {
   Srq& srq = of(public_srq);
-  const Segment& segment = of(srq.context).process->segment();
+  const ControlSegment& segment = of(srq.context).process->segment();
   std::lock_guard lock(srq.post_mutex);
   for (; wr != nullptr; wr = wr->next) {
     if (const int error = append(segment, srq.block->ring, srq.max_wr, *wr)) {

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "verbs/soft/process/layout.hpp"
-#include "verbs/soft/process/objects.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
+#include "verbs/soft/segment/control_layout.hpp"
 
 namespace weft::soft {
 
@@ -18,12 +18,9 @@ struct Receive {
   std::array<Sge, kMaxSge> sge;
 };
 
-/// Whether a receive is posted for `qp`. A hint when the QP uses an SRQ: others take from it too.
-bool has_receive(const Segment& segment, const QpBlock& qp) noexcept;
-
 /// Takes the next receive of `qp` (from its SRQ, if it has one) and notes it in `qp.taken` until
 /// settle_receive. The caller holds the responder lock. False when none is posted.
-bool take_receive(const Segment& segment, QpBlock& qp, Receive& receive) noexcept;
+bool take_receive(const ControlSegment& segment, QpBlock& qp, Receive& receive) noexcept;
 
 /// The receive in `qp.taken` has its completion.
 inline void settle_receive(QpBlock& qp) noexcept {
@@ -43,10 +40,5 @@ void tear_down_ring(Process& process, ReceiveRing& ring) noexcept;
 
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept;
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) noexcept;
-
-ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes);
-int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) noexcept;
-int query_srq(ibv_srq* srq, ibv_srq_attr* attributes) noexcept;
-int destroy_srq(ibv_srq* srq) noexcept;
 
 }  // namespace weft::soft

@@ -5,11 +5,12 @@
 #include <cerrno>
 #include <limits>
 
-#include "verbs/soft/process/clock.hpp"
 #include "verbs/soft/queues/async_events.hpp"
 #include "verbs/soft/queues/completion.hpp"
 #include "verbs/soft/queues/execute.hpp"
 #include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/runtime.hpp"
+#include "verbs/soft/segment/clock.hpp"
 
 namespace weft::soft {
 
@@ -183,8 +184,8 @@ int post_one(Qp& qp, const ibv_send_wr& request) noexcept {
     complete(qp, request, sequence, {Verdict::done, IBV_WC_WR_FLUSH_ERR, 0});
     return 0;
   }
-  Process& process = *of(qp.qp_base.context).process;
-  const Fault fault = process.faults.next(qp);
+  const Context& context = of(qp.qp_base.context);
+  const Fault fault = context.runtime->faults.next(qp.message_count);
   if (!fault && qp.queue.empty() && state == IBV_QPS_RTS) {
     const Outcome outcome = execute(qp, request);
     if (outcome.verdict == Verdict::done) {
@@ -202,14 +203,14 @@ int post_one(Qp& qp, const ibv_send_wr& request) noexcept {
   }
   ++qp.posted;
   if (first && fault) retry_queue(qp);
-  if (first) process.wake_progress();
+  if (first) context.process->wake_progress();
   return 0;
 }
 
 int post_send(ibv_qp* public_qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept {
   Qp& qp = of(public_qp);
   std::lock_guard lock(qp.send_mutex);
-  if (qp.block->attention.load(std::memory_order_relaxed) != 0) heed_attention(qp);
+  if (qp.block->attention.load(std::memory_order_relaxed) != 0) handle_attention(qp);
   for (; wr != nullptr; wr = wr->next) {
     if (const int error = post_one(qp, *wr)) {
       *bad = wr;
@@ -251,7 +252,7 @@ void enter_error(Qp& qp) noexcept {
   }
 }
 
-void heed_attention(Qp& qp) noexcept {
+void handle_attention(Qp& qp) noexcept {
   const std::uint32_t wanted = qp.block->attention.exchange(0);
   if ((wanted & kFlush) != 0) enter_error(qp);
   AsyncEvents& events = *of(qp.qp_base.context).events;
@@ -261,7 +262,7 @@ void heed_attention(Qp& qp) noexcept {
   if ((wanted & kFatalEvent) != 0) events.raise(IBV_EVENT_QP_FATAL, base(qp));
 }
 
-void give_up_on_peer(Qp& qp) noexcept {
+void fail_for_dead_peer(Qp& qp) noexcept {
   if (!qp.queue.empty()) {
     complete(qp, qp.queue.front().request, qp.queue.front().sequence,
              {Verdict::done, IBV_WC_RETRY_EXC_ERR, 0});
@@ -271,8 +272,29 @@ void give_up_on_peer(Qp& qp) noexcept {
   of(qp.qp_base.context).events->raise(IBV_EVENT_QP_FATAL, base(qp));
 }
 
-void drop_queue(Qp& qp) noexcept {
+void reset_qp(Qp& qp) noexcept {
+  {
+    RobustGuard lock(qp.block->responder);
+    qp.block->state = IBV_QPS_RESET;
+    qp.block->destination = 0;
+    qp.block->taken = {};
+    qp.block->established = 0;
+    qp.block->attention = 0;
+  }
+  // No peer can add completions any more.
   while (!qp.queue.empty()) pop_queue(qp);
+  purge_completions(of(qp.qp_base.send_cq), qp.index);
+  if (qp.qp_base.recv_cq != qp.qp_base.send_cq) {
+    purge_completions(of(qp.qp_base.recv_cq), qp.index);
+  }
+  qp.posted = 0;
+  qp.block->sends_polled = 0;
+  qp.block->receives_polled = 0;
+  qp.peer.reset();
+  qp.last_wqe_reported = false;
+  std::lock_guard lock(qp.receive_mutex);
+  qp.block->receives.head = 0;
+  qp.block->receives.tail = 0;
 }
 
 }  // namespace weft::soft

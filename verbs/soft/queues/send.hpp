@@ -3,7 +3,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/soft/process/objects.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace weft::soft {
 
@@ -18,17 +18,14 @@ QueuedSend copy_of(const ibv_send_wr& request, std::uint64_t sequence);
 /// Tries the queued requests again, in order; gives up where their time has run out.
 void retry_queue(Qp& qp) noexcept;
 /// Does what peers asked of this QP.
-void heed_attention(Qp& qp) noexcept;
+void handle_attention(Qp& qp) noexcept;
 /// To the error state: everything outstanding is flushed.
 void enter_error(Qp& qp) noexcept;
 /// The peer's process is gone: the first request fails, the rest is flushed.
-void give_up_on_peer(Qp& qp) noexcept;
+void fail_for_dead_peer(Qp& qp) noexcept;
 /// In the SQD state: tells the program, once, that what was posted before it has been sent.
 void report_drained(Qp& qp) noexcept;
-/// Forgets all queued requests without completing them.
-void drop_queue(Qp& qp) noexcept;
-
-/// Installs the ibv_wr_* functions.
-void install_builders(Qp& qp) noexcept;
+/// Back to the reset state: nothing posted, no completion of it left.
+void reset_qp(Qp& qp) noexcept;
 
 }  // namespace weft::soft

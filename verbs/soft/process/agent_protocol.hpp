@@ -12,7 +12,7 @@
 
 namespace weft::soft {
 
-enum class Ask : std::uint32_t {
+enum class RequestKind : std::uint32_t {
   segment,       // -> the control segment's file; value: pid
   region,        // id: MR index, epoch -> its file; value: offset of the page of its first byte
   channel,       // id -> the completion channel's eventfd
@@ -23,7 +23,7 @@ enum class Ask : std::uint32_t {
 };
 
 struct Request {
-  Ask ask = Ask::segment;
+  RequestKind kind = RequestKind::segment;
   std::uint32_t id = 0;
   std::uint32_t epoch = 0;
   std::uint32_t reserved = 0;

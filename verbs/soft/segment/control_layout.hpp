@@ -8,12 +8,48 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
-#include "verbs/soft/process/limits.hpp"
-#include "verbs/soft/process/robust_lock.hpp"
+#include "verbs/soft/segment/robust_lock.hpp"
 
 namespace weft::soft {
+
+/// A QP number (24 bits) is the slot of the process that owns the QP, and an index in its table.
+constexpr unsigned kSlotBits = 10;
+constexpr unsigned kIndexBits = 14;
+static_assert(kSlotBits + kIndexBits == 24);
+
+constexpr std::uint32_t qp_number(std::uint32_t slot, std::uint32_t index) {
+  return slot << kIndexBits | index;
+}
+constexpr std::uint32_t slot_of(std::uint32_t number) {
+  return number >> kIndexBits & ((1U << kSlotBits) - 1);
+}
+constexpr std::uint32_t index_of(std::uint32_t number) {
+  return number & ((1U << kIndexBits) - 1);
+}
+
+/// Slots 0 and the last stay free: QP numbers 0, 1 and 0xffffff mean other things in InfiniBand.
+constexpr std::uint32_t kFirstSlot = 1;
+constexpr std::uint32_t kLastSlot = (1U << kSlotBits) - 2;
+
+constexpr std::uint32_t kMaxQps = 1U << kIndexBits;
+constexpr std::uint32_t kMaxCqs = 1U << 13;
+constexpr std::uint32_t kMaxSrqs = 1U << 10;
+constexpr std::uint32_t kMaxMrs = 1U << 18;  // an rkey is index << 8 | tag
+constexpr std::uint32_t kMaxCqe = 1U << 18;
+constexpr std::uint32_t kMaxWorkRequests = 1U << 15;
+constexpr std::uint32_t kMaxSge = 30;
+constexpr std::uint32_t kMaxInlineBytes = 1024;
+constexpr std::uint32_t kMaxRdAtomic = 16;
+constexpr std::uint32_t kMaxMessageBytes = 1U << 31;
+constexpr std::uint32_t kUdMtuBytes = 4096;
+constexpr std::uint32_t kGrhBytes = 40;
+constexpr unsigned kMaxDevices = 8;
+
+/// Address space of a control segment. It is a sparse file: memory is committed object by object.
+constexpr std::size_t kSegmentBytes = std::size_t{1} << 30;
 
 using Shared32 = std::atomic<std::uint32_t>;
 using Shared64 = std::atomic<std::uint64_t>;
@@ -91,7 +127,7 @@ struct SrqBlock {
 
 /// The receive that a message in flight has taken from its queue. It is settled when its
 /// completion is published; a requester that dies in between leaves it to the owner.
-struct Taken {
+struct TakenReceive {
   std::uint64_t wr_id;
   std::uint64_t sequence;
   std::uint32_t valid;
@@ -120,7 +156,7 @@ struct QpBlock {
   std::uint32_t srq;          // index or kNone
   std::uint32_t established;  // 1: a message came while the QP could not send yet
   Shared32 attention;
-  Taken taken;
+  TakenReceive taken;
   Shared64 receives_polled;  // sequence + 1 of the last receive completion that was polled
   Shared64 sends_polled;     // the same for the send queue: its slots before this are free
   ReceiveRing receives;      // unused with an SRQ

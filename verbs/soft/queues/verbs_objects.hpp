@@ -1,5 +1,6 @@
-// The objects that a program holds. Each begins with the public structure of verbs.h, which is
-// what the program sees; the rest is ours.
+// Verbs objects: what a program holds. Each begins with the public structure of verbs.h, which the
+// program sees; the rest is the device's own. of(public) is the whole object, base(object) the
+// public structure of it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,8 +15,7 @@
 #include <vector>
 
 #include "base/file.hpp"
-#include "verbs/soft/faults/faults.hpp"
-#include "verbs/soft/process/peer.hpp"
+#include "verbs/soft/faults/active_faults.hpp"
 #include "verbs/soft/process/process.hpp"
 
 namespace weft::soft {
@@ -27,12 +27,14 @@ struct Device : ibv_device {
 };
 
 struct AsyncEvents;
-struct FaultSource;
+struct Cq;
 struct Mr;
+class Runtime;
 
 struct Context {
   verbs_context verbs;  // its last member is what programs hold
-  Process* process;
+  Runtime* runtime;
+  Process* process;  // the runtime's
   unsigned device;
   std::unique_ptr<AsyncEvents> events;
   std::atomic<int> users;
@@ -109,9 +111,7 @@ struct Qp : ibv_qp_ex {
 
   std::mutex send_mutex;  // guards all that follows, and modification
   std::uint64_t posted = 0;
-  std::uint64_t ordinal = 0;                // the process's n-th QP, counted from 1
-  const FaultSource* counted_by = nullptr;  // whose messages `counted` counts
-  std::uint64_t counted = 0;
+  QpMessageCount message_count;
   std::deque<QueuedSend> queue;
   std::int64_t retry_until_ns = 0;  // of the queue's first request; 0: none was tried yet
   int retry_reason = 0;

@@ -1,8 +1,10 @@
-// Shared receive queues as objects.
+#include "verbs/soft/objects/srq.hpp"
+
 #include <cerrno>
 
-#include "verbs/soft/process/verb.hpp"
+#include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/runtime.hpp"
 
 namespace weft::soft {
 
@@ -38,7 +40,7 @@ ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
   srq->max_wr = wanted.max_wr;
   ::pthread_mutex_init(&srq->mutex, nullptr);
   ::pthread_cond_init(&srq->cond, nullptr);
-  process.add(*srq);
+  of(pd->context).runtime->add(*srq);
   ++of(pd).users;
   return srq.release();
 }
@@ -66,7 +68,7 @@ int destroy_srq(ibv_srq* public_srq) noexcept {
   Srq& srq = of(public_srq);
   if (srq.users != 0) return EBUSY;
   Process& process = *of(srq.context).process;
-  process.remove(srq);
+  of(srq.context).runtime->remove(srq);
   tear_down_ring(process, srq.block->ring);
   process.srq_indices.give_back(srq.index);
   --of(srq.pd).users;

@@ -1,4 +1,4 @@
-#include "verbs/soft/process/settings.hpp"
+#include "verbs/soft/process/device_settings.hpp"
 
 #include "base/env.hpp"
 #include "base/error.hpp"

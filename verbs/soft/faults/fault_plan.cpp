@@ -1,6 +1,6 @@
 // Grammar: items separated by ';', each `fault` or `fault:key=value,key=value` or `seed=n` or
 // `rank=n`; blanks around items do not matter.
-#include "verbs/soft/faults/faults.hpp"
+#include "verbs/soft/faults/fault_plan.hpp"
 
 #include <array>
 #include <charconv>

@@ -1,16 +1,11 @@
-// Address handles.
+// Address handles: creation, destruction, and the address that a received datagram came from.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 #include <cstdint>
 
-#include "verbs/soft/process/objects.hpp"
-
 namespace weft::soft {
-
-/// Whether the ports and indices that an address vector names exist. Its destination need not.
-bool valid_address(const ibv_ah_attr& address) noexcept;
 
 ibv_ah* create_ah(ibv_pd* pd, const ibv_ah_attr& attributes);
 int destroy_ah(ibv_ah* ah) noexcept;

@@ -1,11 +1,19 @@
 // The extended posting interface, ibv_wr_*: requests are collected and posted together.
 #include <cerrno>
 
+#include "verbs/soft/abi/extended.hpp"
+#include "verbs/soft/objects/qp.hpp"
+#include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/send.hpp"
 
 namespace weft::soft {
 
 namespace {
+
+constexpr std::uint64_t kKnownSendOps =
+    IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 QueuedSend& last(ibv_qp_ex* qp) noexcept {
   return of(qp).built.requests.back();
@@ -86,7 +94,7 @@ int complete(ibv_qp_ex* public_qp) noexcept {
   int error = qp.built.error;
   {
     std::lock_guard lock(qp.send_mutex);
-    if (qp.block->attention.load(std::memory_order_relaxed) != 0) heed_attention(qp);
+    if (qp.block->attention.load(std::memory_order_relaxed) != 0) handle_attention(qp);
     for (QueuedSend& send : qp.built.requests) {
       if (error != 0) break;
       if (!send.inline_data.empty()) {
@@ -101,8 +109,6 @@ int complete(ibv_qp_ex* public_qp) noexcept {
   abort(public_qp);
   return error;
 }
-
-}  // namespace
 
 void install_builders(Qp& qp) noexcept {
   qp.wr_start = start;
@@ -144,6 +150,28 @@ void install_builders(Qp& qp) noexcept {
     set_inline_list(q, 1, &buffer);
   };
   qp.wr_set_inline_data_list = set_inline_list;
+}
+
+}  // namespace
+
+ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* attributes) noexcept {
+  return make_object([&] {
+    constexpr std::uint32_t kKnown =
+        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    const bool extended = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+    if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) throw VerbError(EINVAL);
+    if ((attributes->comp_mask & ~kKnown) != 0 ||
+        ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
+         attributes->create_flags != 0) ||
+        (extended && (attributes->send_ops_flags & ~kKnownSendOps) != 0)) {
+      throw VerbError(EOPNOTSUPP);
+    }
+    // The extended attributes begin with the plain ones.
+    const auto& plain = *reinterpret_cast<const ibv_qp_init_attr*>(attributes);
+    ibv_qp* qp = create_qp(attributes->pd, plain, extended);
+    if (extended) install_builders(of(qp));
+    return qp;
+  });
 }
 
 }  // namespace weft::soft

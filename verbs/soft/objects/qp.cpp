@@ -1,22 +1,17 @@
-#include "verbs/soft/queues/qp.hpp"
+#include "verbs/soft/objects/qp.hpp"
 
 #include <algorithm>
 #include <cerrno>
 
-#include "verbs/soft/process/verb.hpp"
+#include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/async_events.hpp"
-#include "verbs/soft/queues/completion.hpp"
 #include "verbs/soft/queues/receive.hpp"
+#include "verbs/soft/queues/runtime.hpp"
 #include "verbs/soft/queues/send.hpp"
 
 namespace weft::soft {
 
 namespace {
-
-constexpr std::uint64_t kKnownSendOps =
-    IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-    IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 void check(const ibv_qp_init_attr& attributes) {
   const ibv_qp_cap& cap = attributes.cap;
@@ -89,7 +84,7 @@ ibv_qp* create_qp(ibv_pd* pd, const ibv_qp_init_attr& attributes, bool extended)
     process.qp_indices.give_back(*index);
     throw;
   }
-  qp->ordinal = ++process.qps_made;
+  qp->message_count.qp = ++of(pd->context).runtime->qps_made;
   qp->extended = extended;
   qp->initial = attributes;
   if (attributes.srq != nullptr) qp->initial.cap.max_recv_wr = qp->initial.cap.max_recv_sge = 0;
@@ -106,59 +101,15 @@ ibv_qp* create_qp(ibv_pd* pd, const ibv_qp_init_attr& attributes, bool extended)
   shown.qp_type = attributes.qp_type;
   ::pthread_mutex_init(&shown.mutex, nullptr);
   ::pthread_cond_init(&shown.cond, nullptr);
-  if (extended) install_builders(*qp);
   count_users(*qp, 1);
-  process.add(*qp);
+  of(pd->context).runtime->add(*qp);
   return base(*qp.release());
-}
-
-ibv_qp* create_qp_ex(ibv_context*, ibv_qp_init_attr_ex* attributes) noexcept {
-  return make_object([&] {
-    constexpr std::uint32_t kKnown =
-        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    const bool extended = (attributes->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    if ((attributes->comp_mask & IBV_QP_INIT_ATTR_PD) == 0) throw VerbError(EINVAL);
-    if ((attributes->comp_mask & ~kKnown) != 0 ||
-        ((attributes->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 &&
-         attributes->create_flags != 0) ||
-        (extended && (attributes->send_ops_flags & ~kKnownSendOps) != 0)) {
-      throw VerbError(EOPNOTSUPP);
-    }
-    // The extended attributes begin with the plain ones.
-    const auto& plain = *reinterpret_cast<const ibv_qp_init_attr*>(attributes);
-    return create_qp(attributes->pd, plain, extended);
-  });
-}
-
-void reset_qp(Qp& qp) noexcept {
-  {
-    RobustGuard lock(qp.block->responder);
-    qp.block->state = IBV_QPS_RESET;
-    qp.block->destination = 0;
-    qp.block->taken = {};
-    qp.block->established = 0;
-    qp.block->attention = 0;
-  }
-  // No peer can add completions any more.
-  drop_queue(qp);
-  purge_completions(of(qp.qp_base.send_cq), qp.index);
-  if (qp.qp_base.recv_cq != qp.qp_base.send_cq) {
-    purge_completions(of(qp.qp_base.recv_cq), qp.index);
-  }
-  qp.posted = 0;
-  qp.block->sends_polled = 0;
-  qp.block->receives_polled = 0;
-  qp.peer.reset();
-  qp.last_wqe_reported = false;
-  std::lock_guard lock(qp.receive_mutex);
-  qp.block->receives.head = 0;
-  qp.block->receives.tail = 0;
 }
 
 int destroy_qp(ibv_qp* public_qp) noexcept {
   Qp& qp = of(public_qp);
   Context& context = of(qp.qp_base.context);
-  context.process->remove(qp);
+  context.runtime->remove(qp);
   {
     std::lock_guard lock(qp.send_mutex);
     reset_qp(qp);

@@ -3,18 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 
 #include "base/file.hpp"
-#include "verbs/soft/process/layout.hpp"
+#include "verbs/soft/segment/clock.hpp"
+#include "verbs/soft/segment/control_layout.hpp"
 
 namespace weft::soft {
 
 /// A mapped control segment, own or a peer's.
-class Segment {
+class ControlSegment {
  public:
-  explicit Segment(int descriptor) : mapping_(descriptor, kSegmentBytes) {}
+  explicit ControlSegment(int descriptor) : mapping_(descriptor, kSegmentBytes) {}
 
   SegmentHeader& header() const noexcept { return *at<SegmentHeader>(0); }
   QpBlock& qp(std::uint32_t index) const noexcept { return at<QpBlock>(kQpTable)[index]; }
@@ -42,9 +44,9 @@ class Segment {
 };
 
 /// The file behind the own segment, and the memory in it that rings are carved from.
-class SegmentFile {
+class ControlSegmentFile {
  public:
-  SegmentFile();
+  ControlSegmentFile();
 
   int descriptor() const noexcept { return file_.get(); }
 
@@ -61,5 +63,35 @@ class SegmentFile {
   std::mutex mutex_;
   std::map<std::size_t, std::size_t> free_;  // offset -> bytes, neighbours merged
 };
+
+/// The region that `key` names, if it is valid, belongs to protection domain `pd` and covers
+/// [address, address + bytes) with all of `access`; nullptr otherwise. The entry does not change
+/// while the caller holds a lock that Runtime::quiesce() passes through.
+const MrEntry* find_region(const ControlSegment& segment, std::uint32_t key, std::uint32_t pd,
+                           std::uint64_t address, std::uint64_t bytes, unsigned access) noexcept;
+
+inline std::uint32_t region_index(std::uint32_t key) noexcept {
+  return key >> 8;
+}
+
+constexpr std::uint64_t kDownForGood = std::numeric_limits<std::uint64_t>::max();
+
+inline bool port_is_up(const ControlSegment& segment, unsigned device) noexcept {
+  const std::uint64_t until =
+      segment.header().port_down_until_ns[device].load(std::memory_order_relaxed);
+  return until == 0 || static_cast<std::uint64_t>(now_ns()) >= until;
+}
+
+/// Takes the process's next moment for answering a message; false when it is not yet come. Without
+/// a fault asked for, always true.
+inline bool take_turn(const ControlSegment& segment) noexcept {
+  SegmentHeader& header = segment.header();
+  const std::uint64_t slow_ns = header.slow_ns.load(std::memory_order_relaxed);
+  if (slow_ns == 0) return true;
+  const auto now = static_cast<std::uint64_t>(now_ns());
+  std::uint64_t busy_until = header.busy_until_ns.load();
+  return now >= busy_until &&
+         header.busy_until_ns.compare_exchange_strong(busy_until, now + slow_ns);
+}
 
 }  // namespace weft::soft

@@ -1,9 +1,10 @@
-#include "verbs/soft/process/memory.hpp"
+#include "verbs/soft/objects/regions.hpp"
 
 #include <cerrno>
 
-#include "verbs/soft/process/settings.hpp"
-#include "verbs/soft/process/verb.hpp"
+#include "verbs/soft/process/device_settings.hpp"
+#include "verbs/soft/process/verb_error.hpp"
+#include "verbs/soft/queues/runtime.hpp"
 
 namespace weft::soft {
 
@@ -65,11 +66,12 @@ std::uint32_t publish(Process& process, std::uint32_t index, const Registration&
   return key;
 }
 
-/// Invalidates the entry; when it returns, nobody is using the region any more.
-void retire(Process& process, std::uint32_t index) noexcept {
+/// Invalidates the entry; when it returns, no process uses the region any more.
+void retire(Runtime& runtime, std::uint32_t index) noexcept {
+  Process& process = runtime.process();
   MrEntry& entry = process.segment().mr(index);
   entry.key.store(0, std::memory_order_release);
-  process.quiesce();
+  runtime.quiesce();
   if (entry.shared != 0) process.withdraw_region(index);
   process.registered_bytes.fetch_sub(entry.length);
   entry.epoch.fetch_add(1, std::memory_order_release);
@@ -84,21 +86,6 @@ void describe(Mr& mr, const Registration& region, std::uint32_t key) noexcept {
 }
 
 }  // namespace
-
-const MrEntry* find_region(const Segment& segment, std::uint32_t key, std::uint32_t pd,
-                           std::uint64_t address, std::uint64_t bytes, unsigned access) noexcept {
-  const std::uint32_t index = region_index(key);
-  if (key == 0 || index >= kMaxMrs) return nullptr;
-  const MrEntry& entry = segment.mr(index);
-  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
-  if (entry.pd != pd || (entry.access & access) != access) return nullptr;
-  // Written so that no sum can overflow.
-  if (address < entry.iova || address - entry.iova > entry.length ||
-      bytes > entry.length - (address - entry.iova)) {
-    return nullptr;
-  }
-  return &entry;
-}
 
 ibv_pd* alloc_pd(ibv_context* context) {
   auto pd = std::make_unique<Pd>();
@@ -170,7 +157,7 @@ int rereg_mr(ibv_mr* public_mr, int flags, ibv_pd* pd, void* address, std::size_
     errno = error;
     return IBV_REREG_MR_ERR_INPUT;
   }
-  retire(process, mr.handle);
+  retire(*of(mr.context).runtime, mr.handle);
   const int error = run_verb([&] { describe(mr, region, publish(process, mr.handle, region)); });
   if (error != 0) {
     errno = error;
@@ -186,11 +173,10 @@ int rereg_mr(ibv_mr* public_mr, int flags, ibv_pd* pd, void* address, std::size_
 
 int dereg_mr(ibv_mr* public_mr) noexcept {
   Mr& mr = of(public_mr);
-  Process& process = *of(mr.context).process;
-  retire(process, mr.handle);
-  process.mr_indices.give_back(mr.handle);
-  --of(mr.pd).users;
   Context& context = of(mr.context);
+  retire(*context.runtime, mr.handle);
+  context.process->mr_indices.give_back(mr.handle);
+  --of(mr.pd).users;
   {
     std::lock_guard lock(context.regions_mutex);
     context.regions.erase(&mr);
@@ -201,7 +187,7 @@ int dereg_mr(ibv_mr* public_mr) noexcept {
 
 void abandon_regions(Context& context) noexcept {
   std::lock_guard lock(context.regions_mutex);
-  for (const Mr* mr : context.regions) retire(*context.process, mr->handle);
+  for (const Mr* mr : context.regions) retire(*context.runtime, mr->handle);
   context.regions.clear();
 }
 

@@ -1,4 +1,4 @@
-#include "verbs/soft/process/robust_lock.hpp"
+#include "verbs/soft/segment/robust_lock.hpp"
 
 #include <cerrno>
 

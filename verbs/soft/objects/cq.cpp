@@ -1,4 +1,5 @@
-// Completion queues and channels as objects.
+#include "verbs/soft/objects/cq.hpp"
+
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -7,8 +8,9 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "verbs/soft/process/verb.hpp"
-#include "verbs/soft/queues/completion.hpp"
+#include "verbs/soft/process/verb_error.hpp"
+#include "verbs/soft/queues/runtime.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace weft::soft {
 
@@ -72,27 +74,22 @@ ibv_cq_ex* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& attributes
   cq->cqe = static_cast<int>(cq->block->capacity);
   ::pthread_mutex_init(&cq->mutex, nullptr);
   ::pthread_cond_init(&cq->cond, nullptr);
-  install_extended_poll(*cq);
   if (cq->channel != nullptr) {
     Channel& channel = of(cq->channel);
     std::lock_guard lock(channel.mutex);
     channel.cqs.push_back(cq.get());
     ++channel.refcnt;
   }
-  process.add(*cq);
+  of(context).runtime->add(*cq);
   ++of(context).users;
   return cq.release();
-}
-
-ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) noexcept {
-  return make_object([&] { return create_cq(context, *attributes); });
 }
 
 int destroy_cq(ibv_cq* public_cq) noexcept {
   Cq& cq = of(public_cq);
   Context& context = of(cq.context);
   if (cq.users != 0) return EBUSY;
-  context.process->remove(cq);
+  context.runtime->remove(cq);
   unsigned taken = 0;
   if (cq.channel != nullptr) {
     Channel& channel = of(cq.channel);

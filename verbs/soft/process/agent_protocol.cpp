@@ -1,4 +1,4 @@
-#include "verbs/soft/process/wire.hpp"
+#include "verbs/soft/process/agent_protocol.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

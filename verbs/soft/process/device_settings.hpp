@@ -1,7 +1,7 @@
 // What the environment asks of the device.
 #pragma once
 
-#include "verbs/soft/faults/faults.hpp"
+#include "verbs/soft/faults/fault_plan.hpp"
 
 namespace weft::soft {
 

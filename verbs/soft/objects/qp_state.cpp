@@ -3,10 +3,9 @@
 #include <array>
 #include <cerrno>
 
+#include "verbs/soft/objects/qp.hpp"
 #include "verbs/soft/process/ports.hpp"
 #include "verbs/soft/queues/async_events.hpp"
-#include "verbs/soft/queues/datagram.hpp"
-#include "verbs/soft/queues/qp.hpp"
 #include "verbs/soft/queues/receive.hpp"
 #include "verbs/soft/queues/send.hpp"
 
@@ -135,8 +134,8 @@ void enter(Qp& qp, ibv_qp_state state) noexcept {
   if (state == IBV_QPS_SQD) report_drained(qp);
 }
 
-}  // namespace
-
+/// Whether a QP of `type` may go from one state to another with exactly these attributes, by the
+/// rules that the kernel applies to every adapter. 0 or EINVAL.
 int check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to, int mask) noexcept {
   if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) {
     return (mask & ~IBV_QP_STATE) == 0 ? 0 : EINVAL;
@@ -151,10 +150,12 @@ int check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to, int m
   return EINVAL;
 }
 
+}  // namespace
+
 int modify_qp(ibv_qp* public_qp, const ibv_qp_attr& wanted, int mask) noexcept {
   Qp& qp = of(public_qp);
   std::lock_guard lock(qp.send_mutex);
-  if (qp.block->attention.load() != 0) heed_attention(qp);
+  if (qp.block->attention.load() != 0) handle_attention(qp);
   const auto current = static_cast<ibv_qp_state>(qp.block->state.load());
   const ibv_qp_state from = (mask & IBV_QP_CUR_STATE) != 0 ? wanted.cur_qp_state : current;
   const ibv_qp_state to = (mask & IBV_QP_STATE) != 0 ? wanted.qp_state : current;

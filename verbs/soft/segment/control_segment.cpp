@@ -1,4 +1,4 @@
-#include "verbs/soft/process/segment.hpp"
+#include "verbs/soft/segment/control_segment.hpp"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -13,14 +13,14 @@
 
 namespace weft::soft {
 
-void Segment::ring_doorbell() const noexcept {
+void ControlSegment::ring_doorbell() const noexcept {
   SegmentHeader& head = header();
   head.attention.fetch_add(1);
   head.doorbell.fetch_add(1);
   ::syscall(SYS_futex, &head.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-SegmentFile::SegmentFile() : file_(::memfd_create("weft-soft", MFD_CLOEXEC)) {
+ControlSegmentFile::ControlSegmentFile() : file_(::memfd_create("weft-soft", MFD_CLOEXEC)) {
   if (!file_) throw_errno("memfd_create(weft-soft)");
   if (::ftruncate(file_.get(), kSegmentBytes) != 0) {
     throw_errno(fmt::format("ftruncate(weft-soft, {} bytes)", kSegmentBytes));
@@ -28,7 +28,7 @@ SegmentFile::SegmentFile() : file_(::memfd_create("weft-soft", MFD_CLOEXEC)) {
   free_.emplace(kRingArea, kSegmentBytes - kRingArea);
 }
 
-void SegmentFile::commit(std::size_t offset, std::size_t bytes) {
+void ControlSegmentFile::commit(std::size_t offset, std::size_t bytes) {
   const std::size_t begin = offset / kPage * kPage;
   const std::size_t end = round_up(offset + bytes, kPage);
   if (::fallocate(file_.get(), 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) !=
@@ -37,7 +37,7 @@ void SegmentFile::commit(std::size_t offset, std::size_t bytes) {
   }
 }
 
-std::size_t SegmentFile::allocate(std::size_t bytes) {
+std::size_t ControlSegmentFile::allocate(std::size_t bytes) {
   const std::size_t wanted = round_up(bytes, kPage);
   std::size_t offset = 0;
   {
@@ -61,7 +61,7 @@ std::size_t SegmentFile::allocate(std::size_t bytes) {
   return offset;
 }
 
-void SegmentFile::release(std::size_t offset, std::size_t bytes) noexcept {
+void ControlSegmentFile::release(std::size_t offset, std::size_t bytes) noexcept {
   std::size_t length = round_up(bytes, kPage);
   ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(length));
@@ -79,6 +79,21 @@ void SegmentFile::release(std::size_t offset, std::size_t bytes) noexcept {
     }
   }
   free_.emplace(offset, length);
+}
+
+const MrEntry* find_region(const ControlSegment& segment, std::uint32_t key, std::uint32_t pd,
+                           std::uint64_t address, std::uint64_t bytes, unsigned access) noexcept {
+  const std::uint32_t index = region_index(key);
+  if (key == 0 || index >= kMaxMrs) return nullptr;
+  const MrEntry& entry = segment.mr(index);
+  if (entry.key.load(std::memory_order_acquire) != key) return nullptr;
+  if (entry.pd != pd || (entry.access & access) != access) return nullptr;
+  // Written so that no sum can overflow.
+  if (address < entry.iova || address - entry.iova > entry.length ||
+      bytes > entry.length - (address - entry.iova)) {
+    return nullptr;
+  }
+  return &entry;
 }
 
 }  // namespace weft::soft

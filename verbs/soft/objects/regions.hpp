@@ -3,20 +3,9 @@
 
 #include <infiniband/verbs.h>
 
-#include "verbs/soft/process/layout.hpp"
-#include "verbs/soft/process/objects.hpp"
+#include "verbs/soft/queues/verbs_objects.hpp"
 
 namespace weft::soft {
-
-/// The entry that `key` names in the table of `segment`, if it is valid, of protection domain `pd`
-/// and covers [address, address + bytes) with all of `access`; nullptr otherwise. The entry holds
-/// still while the caller holds a lock that quiesce() passes through.
-const MrEntry* find_region(const Segment& segment, std::uint32_t key, std::uint32_t pd,
-                           std::uint64_t address, std::uint64_t bytes, unsigned access) noexcept;
-
-inline std::uint32_t region_index(std::uint32_t key) noexcept {
-  return key >> 8;
-}
 
 ibv_pd* alloc_pd(ibv_context* context);
 int dealloc_pd(ibv_pd* pd) noexcept;
