@@ -1,4 +1,4 @@
-// One end of a connection on the software device, for tests.
+// Endpoint: one end of a connection on the software device, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -188,7 +188,8 @@ class Endpoint {
     return post(wr);
   }
 
-  /// The next completion; a failed test and a status no test expects when none comes in time.
+  /// The next completion. When none comes in time, the test fails and the status is one that no
+  /// test expects.
   static ibv_wc wait(ibv_cq* cq, std::chrono::milliseconds patience = kPatience) {
     const auto deadline = Clock::now() + patience;
     ibv_wc wc{};

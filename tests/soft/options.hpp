@@ -1,4 +1,4 @@
-// What an endpoint of a test is made of.
+// Options of a test's endpoint, and the memory and addresses that it is made of.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr auto kPatience = std::chrono::seconds(20);
 constexpr unsigned kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                 IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
-/// What the other end must know.
+/// The address of an endpoint, for the other end.
 struct Address {
   std::uint32_t qp_num;
   std::uint16_t lid;
@@ -45,7 +45,7 @@ struct Options {
   std::uint8_t min_rnr_timer = 1;
 };
 
-/// Memory for a buffer: private, or of a memfd whose descriptor is closed again when asked.
+/// Memory for a buffer: private, or of a memfd, whose descriptor is closed again on request.
 class Memory {
  public:
   Memory(std::size_t bytes, bool shared) : bytes_(bytes) {
@@ -73,7 +73,7 @@ class Memory {
   int file_;
 };
 
-/// Bytes that tell position and `seed`.
+/// Bytes that differ by position and `seed`.
 inline void fill(std::span<std::byte> memory, unsigned seed) {
   for (std::size_t i = 0; i < memory.size(); ++i) {
     memory[i] = static_cast<std::byte>((i * 131 + seed * 29 + (i >> 8)) & 0xff);

@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 def free_port():
-    """One that nobody else is given meanwhile: below those that the kernel hands out."""
+    """A port that no other program is given meanwhile: below those that the kernel hands out."""
     with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as handed_out:
         end = int(handed_out.read().split()[0])
     while True:
@@ -62,8 +62,8 @@ def run_one(device, command, expected, extra):
 
 
 def listens(port):
-    """Whether somebody listens on a local TCP port (looked up, not tried: a server that serves one
-    client would take the attempt for it)."""
+    """True when a program listens on a local TCP port. Looked up, not tried: a server that serves
+    only one client would take the attempt for that client."""
     wanted = f":{port:04X}"
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table, encoding="ascii") as lines:
@@ -124,7 +124,7 @@ def run_mpi(device, command, expected, extra):
         raise Failed(f"status {result.returncode}\n{result.stdout}{result.stderr}")
 
 
-# How a program is told the port that its two ends meet at, where it is not -p.
+# The option for the port at which a program's two ends meet, where it is not -p.
 PORT_OPTIONS = {"fi_pingpong": ("-B", "-P")}
 MPI_SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                 "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -179,7 +179,7 @@ PAIRS = [
     ("ib_atomic_lat", LATENCY),
 ]
 
-# Others who bring their own transports. Nothing but the device may carry them.
+# Libraries with transports of their own: only the device may be used.
 UCX_RC = {"UCX_TLS": "rc,self", "UCX_NET_DEVICES": "weft_soft0:1"}
 UCX_UD = {"UCX_TLS": "ud,self", "UCX_NET_DEVICES": "weft_soft0:1"}
 LAYERS = [

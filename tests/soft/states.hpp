@@ -1,4 +1,4 @@
-// The way of a queue pair to each of its states.
+// Steps that bring a queue pair to each of its states.
 #pragma once
 
 #include "tests/soft/endpoint.hpp"

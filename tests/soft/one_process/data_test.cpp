@@ -164,7 +164,7 @@ TEST(Data, InlineMayBeOverwrittenAtOnceAndNeedsNoRegistration) {
   fill(text, 3);
   const std::vector<std::byte> original = text;
   std::vector<ibv_sge> list = {{reinterpret_cast<std::uint64_t>(text.data()), 256, 0xdead}};
-  // No receive is posted: the request waits, and must have its bytes with it.
+  // No receive is posted: the request waits, and must hold a copy of its inline bytes.
   ASSERT_EQ(pair.a.post_send(IBV_WR_SEND, 1, list, 0, IBV_SEND_SIGNALED | IBV_SEND_INLINE), 0);
   std::ranges::fill(text, kGuard);
   ASSERT_EQ(pair.b.post_recv(2, {pair.b.sge(0, 256)}), 0);

@@ -1,4 +1,5 @@
-// What is not allowed ends as on hardware: the right status at both ends, and nothing written.
+// Errors: operations that are not allowed end as on hardware, with the right status at both ends
+// and nothing written.
 #include "tests/soft/endpoint.hpp"
 
 namespace weft::soft::test {

@@ -13,7 +13,7 @@
 namespace weft::soft::test {
 namespace {
 
-/// Waits until a thread of this process waits for something itself.
+/// Waits until a thread of this process is blocked.
 void wait_until_asleep(pid_t thread) {
   char state = 'R';
   while (state != 'S') {
@@ -181,7 +181,7 @@ TEST_F(Datagrams, ArriveBehindARouteHeader) {
   EXPECT_EQ(wc.src_qp, a.qp->qp_num);
   EXPECT_NE(wc.wc_flags & IBV_WC_GRH, 0U);
   EXPECT_TRUE(std::equal(a.data(), a.data(500), b.data(1000)));
-  // The answer finds its way by what arrived.
+  // The answer is sent to the address that the datagram came with.
   auto* header = reinterpret_cast<ibv_grh*>(b.data());
   ibv_ah* back = ibv_create_ah_from_wc(b.pd, &wc, header, 1);
   ASSERT_NE(back, nullptr);

@@ -1,4 +1,4 @@
-// Faults on request hit the message that they should, as often as they should, and no other.
+// Faults on request meet the messages that they name, as often as they should, and no others.
 #include <algorithm>
 #include <string>
 

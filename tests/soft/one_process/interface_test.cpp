@@ -1,4 +1,4 @@
-// The edges of the interface: what is asked in a wrong way gets the errno that adapters give.
+// The edges of the interface: wrong arguments get the errno that adapters give.
 #include <infiniband/verbs.h>
 
 #include "tests/soft/endpoint.hpp"

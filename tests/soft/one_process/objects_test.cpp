@@ -1,4 +1,4 @@
-// The objects' rules of creation and destruction.
+// Creation and destruction of objects.
 #include "tests/soft/endpoint.hpp"
 
 namespace weft::soft::test {
@@ -20,7 +20,7 @@ TEST(Objects, ClosingADeviceTakesAlongWhatIsLeft) {
   ibv_device** devices = ibv_get_device_list(&count);
   ibv_context* context = ibv_open_device(devices[0]);
   ibv_free_device_list(devices);
-  // A careless program's: it keeps the structures, which must stay readable.
+  // A careless program keeps its structures after closing the device: they must stay readable.
   static ibv_pd* pd = ibv_alloc_pd(context);
   static ibv_mr* mr = ibv_reg_mr(pd, end.data(), 4096, kAllAccess);
   ASSERT_NE(mr, nullptr);
@@ -103,7 +103,7 @@ TEST(Objects, ReregistrationThatIsRefusedAtOnceLeavesTheRegionAsItWas) {
   EXPECT_EQ(mr->rkey, key);
   ASSERT_EQ(pair.a.post_send(IBV_WR_RDMA_WRITE, 1, {pair.a.sge(0, 8)}), 0);
   EXPECT_EQ(pair.a.sent().status, IBV_WC_SUCCESS);
-  // What only the device finds out costs the region: nothing may reach it any more.
+  // An error that only the device detects invalidates the region: no operation may reach it.
   EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr,
                          reinterpret_cast<void*>(4096), 4096, 0),
             IBV_REREG_MR_ERR_CMD);

@@ -1,4 +1,4 @@
-// What the states of queue pairs mean for what is posted, set and asked for.
+// States of queue pairs: their effect on posting, modification and queries.
 #include "tests/soft/states.hpp"
 
 namespace weft::soft::test {

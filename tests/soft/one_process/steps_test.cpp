@@ -99,7 +99,7 @@ TEST_P(Steps, OnlyThoseOfTheSpecificationAreAllowed) {
     for (const ibv_qp_state to : kStates) {
       int required = 0;
       for (const Step& step : GetParam() == IBV_QPT_UD ? kUdSteps : kRcSteps) {
-        // Where no step is legal, what would have made one from elsewhere is tried.
+        // Where no step is legal, attributes that make a legal step from another state are tried.
         if (step.to == to && (required == 0 || step.from == from)) required = step.required;
       }
       ASSERT_NO_FATAL_FAILURE(try_step(GetParam(), from, to, IBV_QP_STATE | required));
@@ -115,7 +115,7 @@ TEST_P(Steps, AnyMaskIsJudgedAsTheSpecificationDoes) {
     const ibv_qp_state from = *rc::gen::elementOf(kStates);
     RC_PRE(from != IBV_QPS_SQE || GetParam() == IBV_QPT_UD);
     const auto& steps = GetParam() == IBV_QPT_UD ? kUdSteps : kRcSteps;
-    // Half of the masks are near a legal step, or nearly all would be far from one.
+    // Half of the masks are near a legal step; random masks alone would nearly all be far from one.
     const Step near = *rc::gen::elementOf(steps);
     const int any = *rc::gen::inRange(0, IBV_QP_DEST_QPN << 1);
     const bool wild = *rc::gen::arbitrary<bool>();

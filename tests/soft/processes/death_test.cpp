@@ -113,8 +113,8 @@ struct Served {
   std::uint64_t errors;
 };
 
-/// One pool of receives and one completion queue for all clients: whoever dies holding one of
-/// their locks must not take the others along, and no receive is lost or completed twice.
+/// One pool of receives and one completion queue for all clients: the death
+/// of one that holds a lock must not stop the others, and no receive is lost or completed twice.
 void serve(Line& line, int clients) {
   constexpr std::uint32_t pool = 48;
   Endpoint end(Options{.shared_memory = true, .with_srq = true, .timeout = 18});
@@ -156,7 +156,7 @@ void serve(Line& line, int clients) {
     const auto until = Clock::now() + std::chrono::milliseconds(30);
     while (Clock::now() < until) drain();
   }
-  // All of them die in the end, and the server hears of each.
+  // All of them die in the end, and the server is told of each death.
   for (const auto& [number, qp] : qps) {
     const auto deadline = Clock::now() + kPatience;
     ibv_qp_attr attributes{};
@@ -171,7 +171,7 @@ void serve(Line& line, int clients) {
   EXPECT_EQ(posted.size(), pool);
   for (const auto& [number, qp] : qps) EXPECT_EQ(ibv_destroy_qp(qp), 0);
   end.qp = original;
-  // What is left in the pool is what was posted and not completed: all of it can still be used.
+  // The receives that were posted and not completed are still in the pool and can be used.
   Endpoint last(Options{.timeout = 18});
   last.connect(end.address());
   end.connect(last.address());
@@ -228,7 +228,7 @@ TEST(Death, LeavesNoNameAndNoFile) {
     victim.kill();
   }
   EXPECT_EQ(listing(), before);
-  // Nobody answers under the name of its slot, unless another process took it since.
+  // No process answers at its slot's address, unless another one has taken the slot since.
   Role prober([&](Line&) {
     Endpoint end(Options{.timeout = 8});
     Address there = end.address();

@@ -1,4 +1,4 @@
-// Faults that the environment asks for: of one process among several.
+// Faults that WEFT_SOFT_FAULTS asks for, in one process among several.
 #include <cstdlib>
 
 #include "tests/soft/endpoint.hpp"

@@ -1,5 +1,5 @@
-// Tests of several processes: each role runs in one of its own, and the first is the hub through
-// which they exchange addresses.
+// Roles: processes of a test, each forked to run one function. They exchange addresses through the
+// first.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace weft::soft::test {
 
-/// A way to send values to another process and to wait for its own.
+/// A line to another process: sends values to it and waits for its values.
 class Line {
  public:
   explicit Line(int socket) : socket_(socket) {}
@@ -87,7 +87,7 @@ class Role {
   Line line() const { return Line(socket_); }
   pid_t pid() const { return pid_; }
 
-  /// The role ends by itself, and well.
+  /// Waits until the role has ended, and expects success.
   void expect_success() {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     int status = 0;

@@ -15,7 +15,7 @@ struct Way {
 
 class DeathOfTheTarget : public ::testing::TestWithParam<Way> {};
 
-/// The victim does nothing but lend its memory; it dies under large writes and reads.
+/// The victim only registers memory; it is killed during large writes and reads.
 TEST_P(DeathOfTheTarget, FailsTheTransferThatIsUnderWay) {
   const Way way = GetParam();
   const auto prepare = [&way] { ::setenv("WEFT_SOFT_PATH", way.path, 1); };

@@ -52,7 +52,7 @@ int query_rt_values(ibv_context*, ibv_values_ex* values) noexcept {
 }
 
 void install_operations(Context& context) noexcept {
-  // What is not set here is not supported; verbs.h answers EOPNOTSUPP for it.
+  // Operations that are not set here are not supported; verbs.h answers EOPNOTSUPP for them.
   context.verbs.sz = sizeof(verbs_context);
   context.verbs.query_port = query_port;
   context.verbs.query_device_ex = query_device_ex;
@@ -103,8 +103,8 @@ int close_device(ibv_context* public_context) noexcept {
     delete &context;
     return 0;
   }
-  // As with a kernel's device, closing takes along what the program did not destroy: peers can no
-  // longer reach it. The program's structures stay, for it may still point to them.
+  // As with a kernel's device, closing retires the objects that the program did not destroy: peers
+  // can no longer reach them. Their structures stay, because the program may still point to them.
   context.runtime->abandon(context);
   abandon_regions(context);
   context.events->descriptor.reset();

@@ -1,7 +1,7 @@
-// Some programs ask whether a device's node is there (UCX), or a folder for devices in sysfs (Open
-// MPI's openib), before they use libibverbs. There is none and none is needed, so that question is
-// answered here. In a program that
-// preloads or links to the device these functions come before glibc's, under glibc's versions.
+// Stand-ins for device files: some programs look for a device's node (UCX) or for the folder of
+// devices in sysfs (Open MPI's openib) before they use libibverbs. Neither exists nor is needed, so
+// stat and access answer for them here. In a program that preloads or links to the device these
+// functions come before glibc's, under glibc's versions.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@
 
 namespace {
 
-/// What is there instead of a node of ours that is not, after a call failed with errno.
+/// The path to ask for instead of a device file that does not exist, after a call failed with
+/// errno; nullptr for any other path.
 const char* stand_in(const char* path) {
   constexpr char kNodes[] = "/dev/infiniband/weft_uverbs";
   if (errno != ENOENT) return nullptr;

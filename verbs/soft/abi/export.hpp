@@ -1,4 +1,4 @@
-// How a function of libibverbs is made visible. Only the files that define them include this.
+// Export of functions under libibverbs's names. Only the files that define them include this.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,4 +1,4 @@
-// The functions of libibverbs, by their own names: memory, queues, address handles.
+// Exported functions: memory, queues and address handles of libibverbs.
 #include <cerrno>
 #include <cstring>
 

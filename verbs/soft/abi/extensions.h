@@ -1,4 +1,4 @@
-/* What libweft-verbs-soft.so has beyond the functions of libibverbs. */
+/* Extensions: the functions of libweft-verbs-soft.so beyond those of libibverbs. */
 #ifndef WEFT_SOFT_EXTENSIONS_H
 #define WEFT_SOFT_EXTENSIONS_H
 
@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-/* From now on this process's device has the faults of `faults` (written as for WEFT_SOFT_FAULTS;
-   "" for none) instead of those before; messages are counted from here. Returns 0, EINVAL when the
+/* Puts the faults of `faults` in force in this process (written as for WEFT_SOFT_FAULTS; "" for
+   none) instead of those before; messages are counted from here. Returns 0, EINVAL when the
    text is not understood (a line on standard error says why), or the errno of opening the device.
    Any thread may call it at any time. */
 int weft_soft_inject(const char* faults);

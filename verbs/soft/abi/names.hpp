@@ -1,4 +1,4 @@
-// The names that libibverbs gives to values, and its rate conversions.
+// Names of values, and conversions of rates, as libibverbs has them.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,7 +10,8 @@ const char* name_of(ibv_event_type type) noexcept;
 const char* name_of(ibv_node_type type) noexcept;
 const char* name_of(ibv_port_state state) noexcept;
 
-/// Multiples of 2.5 Gbit/s, -1 for a rate that is none; and back, IBV_RATE_MAX when there is none.
+/// The multiple of 2.5 Gbit/s that a rate is, -1 when it is none; and back, IBV_RATE_MAX when no
+/// rate is that multiple.
 int multiple_of_rate(ibv_rate rate) noexcept;
 ibv_rate rate_of_multiple(int multiple) noexcept;
 /// Mbit/s, -1 for an unknown rate; and back.

@@ -167,7 +167,7 @@ void add_item(std::string_view what, std::string_view text, FaultPlan& plan) {
   plan.rules.push_back(rule);
 }
 
-/// The rank of this process, from whoever started it.
+/// The rank of this process, from the environment of its launcher.
 std::optional<std::string> own_rank() {
   for (const char* name : {"WEFT_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     if (auto rank = env::text(name)) return rank;

@@ -1,5 +1,5 @@
-// Faults on request: what WEFT_SOFT_FAULTS and weft_soft_inject() may ask for, and which message
-// each of them meets. Pure: the same plan gives the same faults to the same numbers.
+// Fault plan: the faults that WEFT_SOFT_FAULTS or weft_soft_inject() asks for, and the messages
+// that they meet. Pure: the same plan gives the same faults to the same message numbers.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,7 +11,7 @@
 
 namespace weft::soft {
 
-/// What is to happen to one message.
+/// A fault of one message.
 struct Fault {
   enum class Kind : std::uint8_t {
     none,
@@ -30,13 +30,13 @@ struct Fault {
   explicit operator bool() const noexcept { return kind != Kind::none || delay_ns != 0; }
 };
 
-/// Which messages a fault meets. Exactly one of the three is set.
+/// A fault and the messages that it meets. Exactly one of `at`, `every` and `chance` is set.
 struct FaultRule {
   Fault fault;
-  std::int64_t jitter_ns = 0;       // up to so much is added to the delay
-  std::uint64_t at = 0;             // this one
-  std::uint64_t every = 0;          // each whose number is a multiple
-  double chance = 0;                // each with this probability, by the seed
+  std::int64_t jitter_ns = 0;       // a random time up to this is added to the delay
+  std::uint64_t at = 0;             // the message of this number
+  std::uint64_t every = 0;          // each message whose number is a multiple
+  double chance = 0;                // each message with this probability, by the seed
   std::optional<std::uint64_t> qp;  // counts the messages of the process's n-th QP alone
 };
 
@@ -54,7 +54,7 @@ struct FaultPlan {
 /// not understood and what is allowed. A plan for another rank than this process's is empty.
 FaultPlan parse_faults(std::string_view what, std::string_view text);
 
-/// What happens to message `number` of the process, which is `qp_number` of its `qp`-th QP.
+/// The fault of message `number` of the process, which is message `qp_number` of its `qp`-th QP.
 Fault decide(const FaultPlan& plan, std::uint64_t number, std::uint64_t qp,
              std::uint64_t qp_number) noexcept;
 

@@ -25,7 +25,7 @@ void set_up_block(Process& process, Cq& cq, const ibv_cq_init_attr_ex& attribute
   const std::uint32_t capacity = std::bit_ceil(attributes.cqe);
   process.file().commit(kCqTable + cq.index * sizeof(CqBlock), sizeof(CqBlock));
   block.ring = process.file().allocate(capacity * sizeof(Cqe));
-  // A table entry is used again and again; its lock is made once (capacity is 0 before that).
+  // Table entries are reused; the lock of one is made once (capacity is 0 before that).
   if (block.capacity == 0) block.lock.init();
   block.capacity = capacity;
   block.channel = attributes.channel != nullptr ? of(attributes.channel).id : 0;
@@ -47,7 +47,7 @@ ibv_cq_ex* create_cq(ibv_context* context, const ibv_cq_init_attr_ex& attributes
       attributes.comp_vector >= static_cast<std::uint32_t>(context->num_comp_vectors)) {
     throw VerbError(EINVAL);
   }
-  // What the flags promise (one thread, no overrun) is used for nothing.
+  // The promises of the flags (one thread, no overrun) are accepted and not used.
   constexpr std::uint32_t kKnownFlags =
       IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
   const bool has_flags = (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
@@ -149,12 +149,12 @@ int get_cq_event(ibv_comp_channel* public_channel, ibv_cq** cq, void** context) 
       ++candidate.events_taken;
       *cq = base(candidate);
       *context = candidate.cq_context;
-      // The next look begins behind this one, so that a busy CQ does not starve the others.
+      // The next search begins behind this CQ, so that a busy CQ does not starve the others.
       std::rotate(channel.cqs.begin(), channel.cqs.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                   channel.cqs.end());
       return 0;
     }
-    // An event of a CQ that is gone, or one too many after a peer's death: wait for the next.
+    // The event was of a destroyed CQ, or was raised twice because a peer died: wait for the next.
   }
 }
 

@@ -34,7 +34,7 @@ void set_up_block(Process& process, Qp& qp, const ibv_pd& pd, const ibv_qp_init_
     set_up_ring(process, ring, attributes.cap.max_recv_wr, attributes.cap.max_recv_sge);
   }
   const std::uint32_t number = qp_number(process.slot(), qp.index);
-  // An entry is used again and again; its lock is made once, before its number shows.
+  // Table entries are reused; the lock of one is made once, before peers can see its number.
   if (block.number == 0) block.responder.init();
   {
     RobustGuard lock(block.responder);

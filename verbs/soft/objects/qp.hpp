@@ -1,4 +1,4 @@
-// Queue pairs as objects.
+// Queue pairs: creation, change of state, destruction.
 #pragma once
 
 #include <infiniband/verbs.h>

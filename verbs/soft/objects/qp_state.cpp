@@ -99,7 +99,7 @@ void remember(Qp& qp, const ibv_qp_attr& wanted, int mask) noexcept {
   if (has(IBV_QP_EN_SQD_ASYNC_NOTIFY)) kept.en_sqd_async_notify = wanted.en_sqd_async_notify;
 }
 
-/// Shows peers what they need to know of a QP, and its new state last.
+/// Writes the attributes that peers need into the QP's block, and the new state last.
 void publish(Qp& qp, ibv_qp_state state) noexcept {
   const ibv_qp_attr& kept = qp.attributes;
   RobustGuard lock(qp.block->responder);
@@ -122,7 +122,8 @@ void enter(Qp& qp, ibv_qp_state state) noexcept {
   if (state == IBV_QPS_ERR) return enter_error(qp);
   if (state == IBV_QPS_RTR && qp.qp_base.qp_type == IBV_QPT_RC) {
     qp.destination_device = device_at(qp.attributes.ah_attr).value_or(kNone);
-    // Met early, so that posting needs no system call; a peer that is not there yet is met later.
+    // Attached early, so that posting needs no system call; a peer that does not run yet is
+    // attached by a later post.
     qp.peer = process.living_peer(slot_of(qp.attributes.dest_qp_num));
   }
   if (state == IBV_QPS_SQD) {
@@ -134,8 +135,8 @@ void enter(Qp& qp, ibv_qp_state state) noexcept {
   if (state == IBV_QPS_SQD) report_drained(qp);
 }
 
-/// Whether a QP of `type` may go from one state to another with exactly these attributes, by the
-/// rules that the kernel applies to every adapter. 0 or EINVAL.
+/// Checks that a QP of `type` may go from one state to another with exactly these attributes, by
+/// the rules that the kernel applies to every adapter. 0 or EINVAL.
 int check_transition(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to, int mask) noexcept {
   if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) {
     return (mask & ~IBV_QP_STATE) == 0 ? 0 : EINVAL;

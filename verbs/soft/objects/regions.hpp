@@ -14,7 +14,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
 int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length,
              int access) noexcept;
 int dereg_mr(ibv_mr* mr) noexcept;
-/// Invalidates the regions that a program leaves behind when it closes their device.
+/// Invalidates the regions that are left when a program closes their device.
 void abandon_regions(Context& context) noexcept;
 
 }  // namespace weft::soft

@@ -1,6 +1,6 @@
-// The thread that answers other processes: it passes descriptors and, where nothing faster is
-// allowed, copies for them. It takes no lock of the datapath, so requesters may wait for it while
-// they hold theirs.
+// Agent: a thread that serves the requests of other processes. It passes descriptors and, where no
+// faster path is allowed, copies bytes for them. It takes no lock of the datapath, so requesters
+// may wait for it while they hold such locks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Agent {
   /// Serves on `listener`, which the Process owns.
   Agent(Process& process, int listener);
 
-  /// Reports to the Process when the peer's end of its connection closes.
+  /// Calls Process::peer_hung_up() when the peer closes its end of the connection.
   void watch(const Peer& peer) noexcept;
 
   // Around fork: the child must not keep the parent's connections open after the parent's death.

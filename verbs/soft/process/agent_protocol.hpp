@@ -1,5 +1,5 @@
-// What goes over the socket between a requester and a target's agent: descriptors, and the bytes
-// that no other path can move.
+// Agent protocol: the packets between a requester and a target's agent. They pass descriptors, and
+// the bytes that no other path can move.
 #pragma once
 
 #include <sys/uio.h>

@@ -1,11 +1,11 @@
-// What the environment asks of the device.
+// Settings of the device, from the environment.
 #pragma once
 
 #include "verbs/soft/faults/fault_plan.hpp"
 
 namespace weft::soft {
 
-/// How bytes reach memory of another process (and, when forced, of this one).
+/// Ways for bytes into memory of another process (and, when forced, of this one).
 enum class Path {
   automatic,  // the first of the following that works
   direct,     // stores into memory that is mapped here
@@ -19,7 +19,7 @@ struct Settings {
   Path path = Path::automatic;  // WEFT_SOFT_PATH=auto|direct|cma|agent
   std::uint64_t max_mr_size = UINT64_MAX;     // WEFT_SOFT_MAX_MR_SIZE: bytes of a region at most
   std::uint64_t max_registered = UINT64_MAX;  // WEFT_SOFT_MAX_REGISTERED: of all regions together
-  FaultPlan faults;                           // WEFT_SOFT_FAULTS, see faults.cpp
+  FaultPlan faults;                           // WEFT_SOFT_FAULTS, see fault_plan.cpp
 };
 
 /// Read once, at the first call; a value that is not allowed is reported on standard error and

@@ -1,5 +1,5 @@
-// Another process that has the device open, as a requester sees it: its control segment, the
-// regions of it that are mapped here, and the connection to its agent.
+// Peer: another process that has the device open, as a requester sees it. Holds the peer's control
+// segment, those of its regions that are mapped here, and the connection to its agent.
 #pragma once
 
 #include <sys/types.h>
@@ -23,8 +23,8 @@ namespace weft::soft {
 /// to it. A slot that is taken again after a death is another Peer.
 class Peer {
  public:
-  /// Connects to the agent of `slot`. SystemError when nobody holds the slot (ECONNREFUSED) or it
-  /// belongs to another user (EPERM).
+  /// Connects to the agent of `slot`. SystemError when no process holds the slot
+  /// (ECONNREFUSED) or another user's does (EPERM).
   static std::shared_ptr<Peer> attach(std::uint32_t slot);
   /// This process itself.
   static std::shared_ptr<Peer> self(int segment_descriptor, std::uint32_t slot);
@@ -43,8 +43,8 @@ class Peer {
   /// Asks the kernel whether the other end of the connection is still there.
   bool hung_up() const noexcept;
 
-  /// Where the region's first byte lies in this process, or nullptr when it cannot be had. The
-  /// caller holds a responder lock of the peer and has seen the entry's key valid.
+  /// The address of the region's first byte in this process, or nullptr when the region cannot be
+  /// mapped. The caller holds a responder lock of the peer and has seen the entry's key valid.
   std::byte* direct(std::uint32_t index) noexcept {
     const Region& region = regions_[index];
     const MrEntry& entry = segment_.mr(index);
@@ -58,7 +58,7 @@ class Peer {
   /// Raises an event on the peer's completion channel, if that still exists.
   void raise_event(std::uint32_t channel) noexcept;
 
-  /// process_vm_readv and process_vm_writev were refused; ask the agent.
+  /// True after process_vm_readv or process_vm_writev was refused: the agent copies instead.
   std::atomic<bool> copy_refused{false};
 
   /// One exchange with the agent: `out` behind the request, `in` behind the reply. Returns errno

@@ -1,4 +1,4 @@
-// The devices' names and addresses: what a port says of itself and who is meant by an address.
+// Ports of the devices: their addresses, their attributes, and the device that an address names.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ ibv_gid_type gid_type(int index) noexcept;
 /// The device that an address vector leads to; nullopt when there is none.
 std::optional<unsigned> device_at(const ibv_ah_attr& address) noexcept;
 
-/// Whether the port and the indices that an address vector names exist. Its destination need not.
+/// True when the port and the indices that an address vector names exist; its destination need not.
 bool valid_address(const ibv_ah_attr& address) noexcept;
 
 void describe_port(unsigned device, bool up, ibv_port_attr& port) noexcept;

@@ -1,4 +1,4 @@
-// The file behind a range of memory, when there is one that another process could map.
+// Shared files: finds the file behind a range of memory, for another process to map.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct SharedFile {
 
 enum class RangeState { unmapped, ordinary, shared };
 
-/// Looks at this process's mappings: whether [address, address + bytes) is mapped (and writable,
-/// when asked), and whether all of it is one MAP_SHARED mapping of a file that is open here or can
-/// be opened by its path. `shared` is set when it is.
+/// Inspects the mappings of [address, address + bytes) in this process. `unmapped`: not all of it
+/// is mapped readable (and writable, when asked). `shared`: all of it maps one file MAP_SHARED, and
+/// that file is open here or can be opened by its path; it is put into the argument `shared`.
 RangeState inspect_range(std::uint64_t address, std::uint64_t bytes, bool must_write,
                          SharedFile& shared);
 

@@ -47,7 +47,8 @@ class Cursor {
   std::size_t offset_ = 0;
 };
 
-/// How many of the last bytes of [.., end) are to appear last: to the last boundary of 8.
+/// The number of bytes behind the last boundary of 8 before `end` (8 when `end` is on one), at most
+/// `length`: those that must appear last.
 std::size_t tail_bytes(std::uint64_t end, std::size_t length) noexcept {
   const std::size_t odd = end % 8;
   return std::min(length, odd == 0 ? std::size_t{8} : odd);

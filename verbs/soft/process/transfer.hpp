@@ -1,4 +1,4 @@
-// Moving bytes between this process and a peer, by the best path that works.
+// Transfer of bytes between this process and a peer, by the best path that works.
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,4 @@
-// From the errors of setup to what verbs return.
+// Errors of verbs: from exceptions to the errno that a verb returns.
 #pragma once
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 namespace weft::soft {
 
-/// A verb was used wrongly or is not supported: nothing but its errno.
+/// The refusal of a verb that was used wrongly or is not supported. Carries only the errno.
 class VerbError : public std::exception {
  public:
   explicit VerbError(int error) noexcept : error_(error) {}

@@ -1,4 +1,4 @@
-// Asynchronous events of a context.
+// Asynchronous events: the queue of a context, and their acknowledgement.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,9 +18,9 @@ struct AsyncEvents {
 
   void raise(ibv_event_type type, void* element) noexcept;
   void raise_port(ibv_event_type type, int port) noexcept;
-  /// Waits for one unless the descriptor is non-blocking. 0, or -1 and errno.
+  /// Waits for an event unless the descriptor is non-blocking. 0, or -1 and errno.
   int get(ibv_async_event& event) noexcept;
-  /// Drops the events of `element` that nobody has seen; returns how many were handed out.
+  /// Drops the queued events of `element`; returns how many of its events were handed out.
   unsigned forget(void* element) noexcept;
 
   File descriptor;
@@ -35,7 +35,8 @@ struct AsyncEvents {
 
 void ack_async_event(ibv_async_event* event) noexcept;
 
-/// Before an object with events goes: waits until all that were handed out are acknowledged.
+/// Before an object is destroyed: waits until all of its events that were handed out are
+/// acknowledged.
 template <class Object>
 void await_acknowledgement(AsyncEvents& events, Object& object, std::uint32_t& acknowledged) {
   const unsigned handed_out = events.forget(&object);

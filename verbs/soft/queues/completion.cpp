@@ -1,4 +1,3 @@
-// The datapath of completion queues.
 #include "verbs/soft/queues/completion.hpp"
 
 #include <sched.h>
@@ -91,7 +90,8 @@ bool take_completion(Cq& cq, Cqe& entry) noexcept {
       block.head.store(head, std::memory_order_release);
       continue;
     }
-    // The mark comes before the entry may be overwritten: whoever repairs after a death finds one.
+    // Marked as polled before the entry may be overwritten: a repair after a death finds the entry
+    // or the mark.
     QpBlock& qp = segment.qp(entry.qp);
     Shared64& polled = entry.receive != 0 ? qp.receives_polled : qp.sends_polled;
     polled.store(entry.sequence + 1, std::memory_order_release);
@@ -102,8 +102,8 @@ bool take_completion(Cq& cq, Cqe& entry) noexcept {
 }
 
 bool progress_completions(Cq& cq) noexcept {
-  // No adapter works while this program spins: what it waits for is done by another thread, which
-  // may need this very core.
+  // There is no adapter that works while this program spins: another thread does, and it may need
+  // this core.
   if (cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kPollsBeforeYield == 0) {
     ::sched_yield();
   }

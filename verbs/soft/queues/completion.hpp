@@ -1,4 +1,4 @@
-// Completion queues: pushing from any process, polling by the owner.
+// Completion queues, the datapath: any process pushes, the owner polls.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -12,16 +12,17 @@ namespace weft::soft {
 /// A full CQ overflows: the entry is lost, its owner is told.
 void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool solicited) noexcept;
 
-/// Whether the CQ holds an entry, not yet polled, of the receive `sequence` of QP `qp`.
+/// True when the CQ holds an unpolled entry of the receive `sequence` of QP `qp`.
 bool holds_receive(const ControlSegment& segment, const CqBlock& cq, std::uint32_t qp,
                    std::uint64_t sequence) noexcept;
 
-/// Voids the entries of a QP that goes away. The owner calls this when no peer can add any.
+/// Voids the entries of a QP that is reset or destroyed. The owner calls this when no peer can add
+/// entries any more.
 void purge_completions(Cq& cq, std::uint32_t qp) noexcept;
 
 /// The next entry into `entry`; false when there is none. The caller holds the consumer lock.
 bool take_completion(Cq& cq, Cqe& entry) noexcept;
-/// After an empty poll: serves what is pending for this CQ. True when it is worth another look.
+/// After an empty poll: serves what is pending for this CQ. True when it is worth polling again.
 bool progress_completions(Cq& cq) noexcept;
 
 // The verbs.

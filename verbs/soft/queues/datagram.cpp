@@ -29,8 +29,8 @@ ibv_grh route_header(const Qp& qp, const ibv_ah_attr& address, std::size_t bytes
   return header;
 }
 
-/// Whether a datagram for this QP, from this address, with this key would be let in.
-bool admits(const Qp& qp, const QpBlock& target, const ibv_send_wr& request) noexcept {
+/// True when the target QP accepts a datagram from this address with this key.
+bool accepts(const Qp& qp, const QpBlock& target, const ibv_send_wr& request) noexcept {
   const std::uint32_t state = target.state.load(std::memory_order_relaxed);
   const bool receiving =
       state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
@@ -40,7 +40,7 @@ bool admits(const Qp& qp, const QpBlock& target, const ibv_send_wr& request) noe
          target.qkey == qkey && device_at(of(request.wr.ud.ah).attributes) == target.device;
 }
 
-/// Puts a receive back that turned out not to fit. Only for a QP's own queue.
+/// Puts back a receive that is too small for the message. Only for a QP's own queue.
 void return_receive(QpBlock& target, const Receive& receive) noexcept {
   target.receives.head.store(receive.sequence, std::memory_order_release);
   settle_receive(target);
@@ -67,13 +67,13 @@ void deliver(Peer& peer, QpBlock& target, const Qp& qp, const ibv_send_wr& reque
   for (std::size_t i = 0; i < local.count; ++i) {
     packet.add(reinterpret_cast<std::uint64_t>(local.piece[i].iov_base), local.piece[i].iov_len);
   }
-  Landing landing;
-  arrival.status = locate(peer, target, receive, bytes, 0, landing);
+  ScatterPieces scatter;
+  arrival.status = find_scatter_pieces(peer, target, receive, bytes, 0, scatter);
   if (arrival.status == IBV_WC_LOC_LEN_ERR && target.srq == kNone) {
     return return_receive(target, receive);  // too long for the buffer: dropped, as by adapters
   }
   if (arrival.status == IBV_WC_SUCCESS &&
-      put(peer, packet, landing.pieces(), Placement::any) != 0) {
+      put(peer, packet, scatter.pieces(), Placement::any) != 0) {
     arrival.status = IBV_WC_LOC_PROT_ERR;
   }
   complete_receive(peer, target, receive, qp.qp_base.qp_num, arrival);
@@ -83,11 +83,11 @@ void deliver(Peer& peer, QpBlock& target, const Qp& qp, const ibv_send_wr& reque
 
 Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept {
   LocalPieces local;
-  const ibv_wc_status status = gather(qp, request, 0, local);
+  const ibv_wc_status status = gather_local(qp, request, 0, local);
   if (status != IBV_WC_SUCCESS) return {Verdict::done, status, 0};
   if (local.bytes > kUdMtuBytes) return {Verdict::done, IBV_WC_LOC_LEN_ERR, 0};
 
-  // Whatever goes wrong from here on, the sender does not hear of it.
+  // From here on no failure is reported to the sender.
   const auto peer = of(qp.qp_base.context).process->peer(slot_of(request.wr.ud.remote_qpn));
   if (!peer || peer->dead()) return sent();
   const Context& context = of(qp.qp_base.context);
@@ -99,7 +99,7 @@ Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept {
   }
   RobustGuard lock(target.responder);
   if (lock.holder_died()) repair_receive(*peer, target);
-  if (admits(qp, target, request)) deliver(*peer, target, qp, request, local);
+  if (accepts(qp, target, request)) deliver(*peer, target, qp, request, local);
   return sent();
 }
 

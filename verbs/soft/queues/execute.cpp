@@ -145,8 +145,9 @@ Outcome send(const Target& target, Qp& qp, const ibv_send_wr& request,
   if (!take_receive(target.peer.segment(), target.qp, receive)) {
     return {Verdict::receiver_not_ready};
   }
-  Landing landing;
-  const ibv_wc_status status = locate(target.peer, target.qp, receive, local.bytes, 0, landing);
+  ScatterPieces scatter;
+  const ibv_wc_status status =
+      find_scatter_pieces(target.peer, target.qp, receive, local.bytes, 0, scatter);
   const bool immediate = request.opcode == IBV_WR_SEND_WITH_IMM;
   const std::uint32_t number = qp.qp_base.qp_num;
   if (status != IBV_WC_SUCCESS) {
@@ -154,7 +155,7 @@ Outcome send(const Target& target, Qp& qp, const ibv_send_wr& request,
     return refuse(target, kRequestEvent,
                   status == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
   }
-  if (const int error = put(target.peer, local, landing.pieces(), Placement::any)) {
+  if (const int error = put(target.peer, local, scatter.pieces(), Placement::any)) {
     return move_failed(target, error);
   }
   complete_receive(target.peer, target.qp, receive, number,
@@ -173,7 +174,8 @@ bool changes_local_memory(ibv_wr_opcode opcode) {
 Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
   const bool fetches = changes_local_memory(request.opcode);
   LocalPieces local;
-  const ibv_wc_status status = gather(qp, request, flag_if(fetches, IBV_ACCESS_LOCAL_WRITE), local);
+  const ibv_wc_status status =
+      gather_local(qp, request, flag_if(fetches, IBV_ACCESS_LOCAL_WRITE), local);
   if (status != IBV_WC_SUCCESS) return done(status);
   if (fetches && qp.attributes.max_rd_atomic == 0) return done(IBV_WC_LOC_QP_OP_ERR);
 
@@ -210,8 +212,8 @@ Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
 
 }  // namespace
 
-ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
-                     LocalPieces& local) noexcept {
+ibv_wc_status gather_local(Qp& qp, const ibv_send_wr& request, unsigned access,
+                           LocalPieces& local) noexcept {
   const bool checked = (request.send_flags & IBV_SEND_INLINE) == 0;
   const ControlSegment& segment = of(qp.qp_base.context).process->segment();
   for (int i = 0; i < request.num_sge; ++i) {
@@ -228,8 +230,9 @@ ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
   return local.bytes > kMaxMessageBytes ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
 }
 
-ibv_wc_status locate(Peer& peer, const QpBlock& target, const Receive& receive, std::size_t bytes,
-                     std::size_t skip, Landing& landing) noexcept {
+ibv_wc_status find_scatter_pieces(Peer& peer, const QpBlock& target, const Receive& receive,
+                                  std::size_t bytes, std::size_t skip,
+                                  ScatterPieces& scatter) noexcept {
   const std::uint32_t pd = target.srq == kNone ? target.pd : peer.segment().srq(target.srq).pd;
   std::size_t left = bytes;
   for (std::uint32_t i = 0; i < receive.count && left > 0; ++i) {
@@ -242,7 +245,7 @@ ibv_wc_status locate(Peer& peer, const QpBlock& target, const Receive& receive, 
     const MrEntry* entry = find_region(peer.segment(), sge.lkey, pd, sge.address + skip, length,
                                        IBV_ACCESS_LOCAL_WRITE);
     if (entry == nullptr) return IBV_WC_LOC_PROT_ERR;
-    landing.piece[landing.count++] =
+    scatter.piece[scatter.count++] =
         remote_piece(peer, region_index(sge.lkey), sge.address + skip - entry->iova, length);
     skip = 0;
     left -= length;

@@ -16,7 +16,7 @@ enum class Verdict {
   done,                // with `status`
   receiver_not_ready,  // no receive is posted at the target
   no_answer,           // the target QP is not there, not in a state to answer, or a port is down
-  busy,                // the target answers slowly, as it was asked to
+  busy,                // a fault makes the target answer slowly
 };
 
 struct Outcome {
@@ -32,7 +32,7 @@ inline unsigned flag_if(bool set, unsigned flag) {
 /// Carries out `request` if that is possible now. Every work request of the device passes here.
 /// The caller holds the QP's send lock; completions of the requester are the caller's business.
 Outcome execute(Qp& qp, const ibv_send_wr& request) noexcept;
-/// The same for a request that a fault was asked for; the fault happens once.
+/// The same for a request that meets a fault; the fault happens once.
 Outcome execute_faulty(Qp& qp, QueuedSend& send) noexcept;
 
 /// Completes the receive taken for the message in flight, at the target `peer`.
@@ -48,14 +48,14 @@ struct Arrival {
 };
 
 // Shared between the transports.
-ibv_wc_status gather(Qp& qp, const ibv_send_wr& request, unsigned access,
-                     LocalPieces& local) noexcept;
+ibv_wc_status gather_local(Qp& qp, const ibv_send_wr& request, unsigned access,
+                           LocalPieces& local) noexcept;
 void complete_receive(Peer& peer, QpBlock& target, const Receive& receive, std::uint32_t src_qp,
                       const Arrival& arrival) noexcept;
 Outcome execute_datagram(Qp& qp, const ibv_send_wr& request) noexcept;
 
 /// The pieces of a receive's scatter list that a message fills.
-struct Landing {
+struct ScatterPieces {
   std::array<RemotePiece, kMaxSge> piece;
   std::size_t count = 0;
   std::span<const RemotePiece> pieces() const noexcept { return {piece.data(), count}; }
@@ -63,7 +63,8 @@ struct Landing {
 
 /// Finds the pieces of `receive` that a message of `bytes` fills, from `skip` bytes on. The status
 /// is the receiver's: success, a length error, or a protection error of its scatter list.
-ibv_wc_status locate(Peer& peer, const QpBlock& target, const Receive& receive, std::size_t bytes,
-                     std::size_t skip, Landing& landing) noexcept;
+ibv_wc_status find_scatter_pieces(Peer& peer, const QpBlock& target, const Receive& receive,
+                                  std::size_t bytes, std::size_t skip,
+                                  ScatterPieces& scatter) noexcept;
 
 }  // namespace weft::soft

@@ -13,10 +13,11 @@ namespace weft::soft {
 
 namespace {
 
-/// How soon waiting sends are tried again while the program does not poll: less and less often.
+/// Intervals between retries of waiting sends while the program does not poll: they grow from the
+/// first to the last.
 constexpr long kFirstRetry_ns = 100'000;
 constexpr long kLastRetry_ns = 6'400'000;
-/// An idle QP whose peer died is given up after this time: programs that exit without destroying
+/// An idle QP fails this long after the death of its peer: programs that exit without destroying
 /// their QPs must not spoil the last completions of the other side.
 constexpr std::int64_t kIdleGrace_ns = 1'000'000'000;
 
@@ -59,7 +60,7 @@ void Runtime::serve_attention() noexcept {
   }
   for (Qp* qp : qps_) {
     if (qp->block->attention.load() == 0) continue;
-    // Whoever holds the lock may be waiting for a peer; this thread must not.
+    // The holder of the lock may be waiting for a peer; this thread must not.
     std::unique_lock sends(qp->send_mutex, std::try_to_lock);
     if (sends) {
       handle_attention(*qp);

@@ -25,8 +25,8 @@ void note_and_pop(ReceiveRing& ring, QpBlock& qp, const Receive& receive) noexce
   ring.head.store(receive.sequence + 1, std::memory_order_release);
 }
 
-/// For the first to hold an SRQ's lock after its holder died: a receive that was noted as taken
-/// but is still at the head was not.
+/// Called by the first process to lock an SRQ after a holder died: a receive that was noted as
+/// taken but is still at the head was not taken.
 void repair_srq(const ControlSegment& segment, SrqBlock& srq) noexcept {
   if (srq.taker == kNone) return;
   TakenReceive& taken = segment.qp(srq.taker).taken;

@@ -1,4 +1,4 @@
-// Receive queues: posting by the owner, taking by a requester.
+// Receive queues, the datapath: the owner posts, requesters take.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,8 +27,9 @@ inline void settle_receive(QpBlock& qp) noexcept {
   qp.taken.valid = 0;
 }
 
-/// Repairs what a requester left that died while it delivered a message: its receive goes back to
-/// the queue, or, when it came from an SRQ, is flushed. The caller holds the responder lock.
+/// Repairs the state that a requester left when it died while delivering a message: its receive
+/// goes back to the queue, or, when it came from an SRQ, is flushed. The caller holds the responder
+/// lock.
 void repair_receive(Peer& owner, QpBlock& qp) noexcept;
 
 /// Completes all posted receives of `qp` with a flush error. The caller holds the responder lock.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kForever = std::numeric_limits<std::int64_t>::max();
 
-/// The receiver's advice how long to wait, by its 5-bit code (InfiniBand specification, table
+/// The time to wait that the receiver advises, by its 5-bit code (InfiniBand specification, table
 /// "Encoding for RNR NAK Timer Field"), in microseconds.
 constexpr std::array<std::int64_t, 32> kRnrTimer_us = {
     655360, 10,    20,    30,    40,    60,     80,     120,    160,    240,   320,
@@ -76,7 +76,7 @@ void flush_queue(Qp& qp) noexcept {
   }
 }
 
-/// A request failed: what that does to its QP.
+/// Brings the QP to the state that follows a failed request.
 void after_failure(Qp& qp, ibv_wc_status status) noexcept {
   if (qp.qp_base.qp_type == IBV_QPT_UD && status != IBV_WC_WR_FLUSH_ERR) {
     RobustGuard lock(qp.block->responder);
@@ -129,7 +129,7 @@ std::int64_t deadline_ns(const Qp& qp, Verdict verdict) noexcept {
   return now + (std::int64_t{4} * 4096 << qp.attributes.timeout) * (qp.attributes.retry_cnt + 1);
 }
 
-/// True when the first queued request was finished, in whatever way.
+/// True when the first queued request was finished, with success or without.
 bool try_first(Qp& qp) noexcept {
   QueuedSend& first = qp.queue.front();
   if (first.due_ns != 0 && now_ns() < first.due_ns) return false;

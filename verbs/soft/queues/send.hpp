@@ -1,4 +1,4 @@
-// The send queue: posting, waiting requests, errors.
+// Send queues: posting, waiting requests, errors.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,15 +13,15 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) noexcept;
 
 /// Posts one request. 0 or errno.
 int post_one(Qp& qp, const ibv_send_wr& request) noexcept;
-/// A request that does not depend on the caller's memory for its structure.
+/// A copy of the request and its scatter list, and of inline data.
 QueuedSend copy_of(const ibv_send_wr& request, std::uint64_t sequence);
-/// Tries the queued requests again, in order; gives up where their time has run out.
+/// Tries the queued requests again, in order; those whose time has run out fail.
 void retry_queue(Qp& qp) noexcept;
-/// Does what peers asked of this QP.
+/// Serves the bits that peers set in this QP's `attention`.
 void handle_attention(Qp& qp) noexcept;
-/// To the error state: everything outstanding is flushed.
+/// Brings the QP to the error state and flushes everything outstanding.
 void enter_error(Qp& qp) noexcept;
-/// The peer's process is gone: the first request fails, the rest is flushed.
+/// After the death of the peer's process: fails the first request and flushes the rest.
 void fail_for_dead_peer(Qp& qp) noexcept;
 /// In the SQD state: tells the program, once, that what was posted before it has been sent.
 void report_drained(Qp& qp) noexcept;

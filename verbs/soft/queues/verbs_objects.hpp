@@ -96,7 +96,7 @@ struct QueuedSend {
   std::int64_t due_ns = 0;  // does not go before
 };
 
-/// What the extended interface (ibv_wr_*) has collected since wr_start.
+/// The requests that the extended interface (ibv_wr_*) has collected since wr_start.
 struct Built {
   std::deque<QueuedSend> requests;
   int error = 0;

@@ -1,4 +1,4 @@
-// The one clock of the device.
+// Clock of the device: all its times are of this clock.
 #pragma once
 
 #include <ctime>

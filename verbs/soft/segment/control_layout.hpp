@@ -1,5 +1,6 @@
-// The control segment: what a process shows to the processes that send to it. Peers map it and
-// push completions, consume receives and look up keys in it without asking the owner.
+// Control layout: the structures of a control segment, the shared memory through which a process is
+// reached by its peers. They map it and push completions, consume receives and look up keys in it
+// without asking the owner.
 //
 // Who writes what: the owner creates and retires objects. A requester changes a QP only while it
 // holds that QP's `responder` lock, and a CQ's ring only while it holds the CQ's `lock`; both may
@@ -75,7 +76,7 @@ struct Cqe {
   std::uint8_t receive;  // 1: completes a receive, 0: a send
 };
 
-// Which completions raise an event.
+// Values of CqBlock::armed: the completions that raise an event.
 constexpr std::uint32_t kArmedNot = 0;
 constexpr std::uint32_t kArmedSolicited = 1;
 constexpr std::uint32_t kArmedAny = 2;
@@ -88,7 +89,7 @@ struct CqBlock {
   std::uint32_t armed;     // kArmed..., under `lock`
   std::uint32_t wants_timestamp;
   Shared32 overflowed;
-  Shared64 tail;    // released by the producer: entries before it are whole
+  Shared64 tail;    // released by the producer: entries before it are complete
   Shared64 head;    // released by the consumer: entries before it may be overwritten
   Shared64 events;  // completion events raised, ever
 };
@@ -125,15 +126,15 @@ struct SrqBlock {
   ReceiveRing ring;
 };
 
-/// The receive that a message in flight has taken from its queue. It is settled when its
-/// completion is published; a requester that dies in between leaves it to the owner.
+/// The receive that a message in flight has taken from its queue. It is valid until its completion
+/// is published; when a requester dies in between, the owner repairs it.
 struct TakenReceive {
   std::uint64_t wr_id;
   std::uint64_t sequence;
   std::uint32_t valid;
 };
 
-// What a QP wants its owner to do: bits of its `attention`.
+// Bits of QpBlock::attention: requests of peers to the QP's owner.
 constexpr std::uint32_t kFlush = 1;        // the QP went to the error state from outside
 constexpr std::uint32_t kAccessEvent = 2;  // and this is the asynchronous event to report
 constexpr std::uint32_t kRequestEvent = 4;
@@ -183,15 +184,15 @@ struct SegmentHeader {
   std::uint64_t magic;
   std::uint32_t slot;
   std::int32_t pid;
-  Shared32 attention;  // not 0: some QP, CQ or SRQ wants the owner
+  Shared32 attention;  // not 0: the owner has some QP, CQ or SRQ to serve
   Shared32 doorbell;   // futex that the owner's progress thread sleeps on
-  // Faults that the owner was asked for and its peers must see; times of the device's clock.
+  // Faults of the owner that its peers must see; times of the device's clock.
   Shared64 port_down_until_ns[kMaxDevices];  // 0: the port is up
   Shared64 slow_ns;                          // least time between two messages that it answers
-  Shared64 busy_until_ns;                    // when it answers the next one
+  Shared64 busy_until_ns;                    // when it answers the next message
 };
 
-// Where the tables lie. Rings are allocated behind them.
+// Offsets of the tables. Rings are allocated behind them.
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t table_bytes(std::size_t count, std::size_t bytes) {
   return (count * bytes + kPage - 1) / kPage * kPage;

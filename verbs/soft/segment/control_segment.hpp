@@ -1,4 +1,4 @@
-// A control segment as its owner and its peers see it.
+// Control segment: a mapping of it, the file behind it, and what owner and peers read from it.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class ControlSegment {
     return *at<ReceiveWqe>(ring.ring + (sequence & (ring.capacity - 1)) * ring.stride);
   }
 
-  /// Tells the owner that one of its objects wants attention, and wakes its progress thread.
+  /// Tells the owner that an object of its has attention bits set, and wakes its progress thread.
   void ring_doorbell() const noexcept;
 
  private:
@@ -43,7 +43,7 @@ class ControlSegment {
   Mapping mapping_;
 };
 
-/// The file behind the own segment, and the memory in it that rings are carved from.
+/// The file behind this process's own segment, and the allocator of the rings in it.
 class ControlSegmentFile {
  public:
   ControlSegmentFile();
@@ -82,8 +82,8 @@ inline bool port_is_up(const ControlSegment& segment, unsigned device) noexcept 
   return until == 0 || static_cast<std::uint64_t>(now_ns()) >= until;
 }
 
-/// Takes the process's next moment for answering a message; false when it is not yet come. Without
-/// a fault asked for, always true.
+/// Under a slow-peer fault, takes the process's turn to answer one message: false when that time
+/// has not come yet. Without that fault, true.
 inline bool take_turn(const ControlSegment& segment) noexcept {
   SegmentHeader& header = segment.header();
   const std::uint64_t slow_ns = header.slow_ns.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Indices into the tables of a control segment.
+// Index pool: hands out entries of the tables of a control segment.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A lock in memory shared between processes that outlives its holder.
+// Robust lock: a mutex in memory shared between processes, which survives the death of its holder.
 #pragma once
 
 #include <pthread.h>
