@@ -13,8 +13,8 @@ import re
 import sys
 
 # A room, and the rooms whose headers it may include besides its own and besides what those may
-# include themselves. CMakeLists.txt links along the same arrows, but for verbs/soft, whose rooms are
-# one shared object. A folder below a room that is not in the table belongs to that room.
+# include themselves. CMakeLists.txt links along the same arrows; the rooms of verbs/soft are one
+# shared object. A folder below a room that is not in the table belongs to that room.
 ROOMS = {
     "base": [],
     "kernels": ["base"],

@@ -96,8 +96,8 @@ class Planted(unittest.TestCase):
         self.assertEqual(faults_of_one("tests/comm/b.cpp", '#include "a.hpp"\n'), [])
 
     def test_other_libraries_are_no_matter(self):
-        self.assertEqual(faults_of_one("base/b.cpp", "#include <vector>\n#include <fmt/format.h>\n"),
-                         [])
+        includes = "#include <vector>\n#include <fmt/format.h>\n"
+        self.assertEqual(faults_of_one("base/b.cpp", includes), [])
 
     def test_a_folder_that_is_no_room_is_found(self):
         self.assertEqual(len(faults_of_one("attic/b.cpp", "int x;\n")), 1)
