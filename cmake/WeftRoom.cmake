@@ -18,26 +18,33 @@ endif()
 find_package(Threads REQUIRED)
 target_link_libraries(weft_flags INTERFACE Threads::Threads)
 
-# weft_datapath(TARGET): optimizes it as what programs spend their time in.
-function(weft_datapath target)
+# weft_optimize(TARGET): as what programs spend their time in.
+function(weft_optimize target)
   if(NOT WEFT_SANITIZE)
     target_compile_options(${target} PRIVATE
       $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
-    # No macro of its own that those who share the precompiled headers lack.
-    set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
-    weft_precompile(${target} datapath ${WEFT_COMMON_HEADERS})
-  else()
-    weft_precompile(${target} rooms ${WEFT_COMMON_HEADERS})
   endif()
 endfunction()
 
-# weft_room(NAME [DATAPATH] DEPENDS rooms... PRIVATE libraries... FOLDERS folders...): the library of
+# weft_datapath(TARGET): the same, with the common headers precompiled.
+function(weft_datapath target)
+  weft_optimize(${target})
+  # No macro of its own that those who share the precompiled headers lack.
+  set_target_properties(${target} PROPERTIES DEFINE_SYMBOL "")
+  if(WEFT_SANITIZE)
+    weft_precompile(${target} rooms ${WEFT_COMMON_HEADERS})
+  else()
+    weft_precompile(${target} datapath ${WEFT_COMMON_HEADERS})
+  endif()
+endfunction()
+
+# weft_room(NAME [DATAPATH] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries... FOLDERS folders...): the library of
 # the sources in the folder NAME (not of folders below it, but for FOLDERS): weft_base, or
 # weft_engine_memory of engine/memory. Static, and position independent, so that an add-on to be
 # preloaded is one self-contained shared object. DEPENDS are rooms by their names, or libraries. A
 # room of the DATAPATH, where programs spend their time, is optimized more than the rest.
 function(weft_room name)
-  cmake_parse_arguments(ROOM DATAPATH "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
+  cmake_parse_arguments(ROOM "DATAPATH;UNPRECOMPILED" "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
   string(REPLACE / _ target weft_${name})
   set(patterns ${CMAKE_SOURCE_DIR}/${name}/*.)
   foreach(folder ${ROOM_FOLDERS})
@@ -49,7 +56,9 @@ function(weft_room name)
   file(GLOB headers CONFIGURE_DEPENDS ${header_patterns})
   add_library(${target} STATIC ${sources} ${headers})
   target_link_libraries(${target} PUBLIC weft_flags PRIVATE ${ROOM_PRIVATE})
-  if(ROOM_DATAPATH)
+  if(ROOM_DATAPATH AND ROOM_UNPRECOMPILED)
+    weft_optimize(${target})
+  elseif(ROOM_DATAPATH)
     weft_datapath(${target})
   else()
     weft_precompile(${target} rooms ${WEFT_COMMON_HEADERS})
