@@ -42,3 +42,25 @@ endfunction()
 set(WEFT_MPIS "")
 weft_find_mpi(openmpi --showme:compile --showme:link)
 weft_find_mpi(mpich -show -show)
+
+# weft_mpi_room(NAME DEPENDS rooms...): a room that needs mpi.h, as weft_room() makes one without:
+# a static library for each MPI found, weft_mpi_host_openmpi of mpi/host. DEPENDS are rooms of
+# either kind.
+function(weft_mpi_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPENDS" ${ARGN})
+  string(REPLACE / _ target weft_${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp
+    ${CMAKE_SOURCE_DIR}/${name}/*.hpp)
+  foreach(mpi ${WEFT_MPIS})
+    add_library(${target}_${mpi} STATIC ${sources})
+    target_link_libraries(${target}_${mpi} PUBLIC weft_flags weft_${mpi}_api)
+    weft_datapath(${target}_${mpi})
+    foreach(dependency ${ROOM_DEPENDS})
+      string(REPLACE / _ room weft_${dependency})
+      if(TARGET ${room}_${mpi})
+        set(room ${room}_${mpi})
+      endif()
+      target_link_libraries(${target}_${mpi} PUBLIC ${room})
+    endforeach()
+  endforeach()
+endfunction()

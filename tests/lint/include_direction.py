@@ -51,7 +51,13 @@ ROOMS = {
     "comm/calls": ["comm/irregular"],
     "comm/c_api": ["comm/calls"],
     "probe": ["comm/setup", "nic_profiles/fit"],
-    "mpi": ["comm/setup"],
+    "mpi/report": ["comm/setup"],
+    "mpi/heap": ["engine/memory"],
+    "mpi/host": ["mpi/report"],
+    "mpi/world": ["mpi/host"],
+    "mpi/calls": ["mpi/world"],
+    "mpi/pmpi": ["mpi/calls"],
+    "mpi/launch": ["comm"],
     "cli": ["comm/setup", "nic_profiles/probe", "nic_profiles/report", "probe"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.

@@ -1,0 +1,106 @@
+#include "mpi/calls/alltoall.hpp"
+
+#include <cstring>
+
+#include "mpi/host/host.hpp"
+
+namespace weft::mpi {
+
+std::optional<Passed> Alltoall::judge(const Context& context) {
+  std::vector<Part>& parts = context.attached.parts;
+  if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
+    return Passed::arguments;
+  if (!send_.is_in_place()) {
+    if (!send_.look_up(context.layouts(), context.size(), parts) ||
+        send_.bytes(0) != receive_.bytes(0)) {
+      return Passed::arguments;
+    }
+    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.names_like(0, send_))
+      return Passed::arguments;
+  }
+  if (receive_.bytes(0) == 0) return Passed::no_bytes;
+  return std::nullopt;
+}
+
+void Alltoall::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  const std::byte* input = output;
+  if (send_.is_in_place()) {
+    for (int block = 0; receive_.is_packed() && block < context.size(); ++block) {
+      receive_.pack(context.layouts(), block, output);
+    }
+  } else {
+    input = send_.input(context.layouts(), attached.packed_input);
+    // Not MPI's way to say in place, so other ranks may have two buffers.
+    if (input == output) {
+      std::byte* copy = attached.packed_input.reserve(receive_.total_bytes());
+      std::memcpy(copy, input, receive_.total_bytes());
+      input = copy;
+    }
+  }
+  context.weft().alltoall(input, output, receive_.bytes(0));
+  receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Passed> Alltoallv::judge(const Context& context) {
+  Attached& attached = context.attached;
+  if (receive_.is_in_place() ||
+      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts, true)) {
+    return Passed::arguments;
+  }
+  if (send_.is_in_place()) return std::nullopt;
+  if (!send_.look_up(context.layouts(), context.size(), attached.parts, true) ||
+      send_.bytes(context.rank()) != receive_.bytes(context.rank())) {
+    return Passed::arguments;
+  }
+  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  return std::nullopt;
+}
+
+void Alltoallv::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  if (send_.is_in_place()) {
+    for (int block = 0; block < context.size(); ++block) {
+      receive_.pack(context.layouts(), block, output);
+    }
+    context.weft().alltoallv(nullptr, {}, output, receive_.parts());
+  } else {
+    const std::byte* input = send_.input(context.layouts(), attached.packed_input);
+    context.weft().alltoallv(input, send_.parts(), output, receive_.parts());
+  }
+  receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Passed> Alltoallw::judge(const Context& context) {
+  Attached& attached = context.attached;
+  if (receive_.is_in_place() ||
+      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts)) {
+    return Passed::arguments;
+  }
+  if (send_.is_in_place()) return std::nullopt;
+  if (!send_.look_up(context.layouts(), context.size(), attached.parts) ||
+      attached.parts[static_cast<std::size_t>(context.rank())].bytes !=
+          attached.receive_parts[static_cast<std::size_t>(context.rank())].bytes) {
+    return Passed::arguments;
+  }
+  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  return std::nullopt;
+}
+
+void Alltoallw::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  if (send_.is_in_place()) {
+    receive_.pack(context.layouts(), output);
+    context.weft().alltoallv(nullptr, {}, output, attached.receive_parts);
+  } else {
+    std::byte* input = send_.output(attached.packed_input);
+    send_.pack(context.layouts(), input);
+    context.weft().alltoallv(input, attached.parts, output, attached.receive_parts);
+  }
+  receive_.deliver(context.layouts(), output);
+}
+
+}  // namespace weft::mpi

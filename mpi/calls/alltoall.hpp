@@ -1,0 +1,44 @@
+// MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over weft.
+#pragma once
+
+#include "mpi/calls/blocks.hpp"
+#include "mpi/calls/call.hpp"
+#include "mpi/calls/typed_blocks.hpp"
+
+namespace weft::mpi {
+
+class Alltoall final : public Call {
+ public:
+  Alltoall(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoall, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks send_, receive_;
+};
+
+/// What no rank knows of others' sizes does not decide anything: it is weft's whatever they are.
+class Alltoallv final : public Call {
+ public:
+  Alltoallv(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks send_, receive_;
+};
+
+class Alltoallw final : public Call {
+ public:
+  Alltoallw(const TypedBlocks& send, const TypedBlocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  TypedBlocks send_, receive_;
+};
+
+}  // namespace weft::mpi

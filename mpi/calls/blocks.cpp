@@ -1,0 +1,90 @@
+#include "mpi/calls/blocks.hpp"
+
+namespace weft::mpi {
+
+bool Blocks::look_up_irregular(std::vector<Part>& parts) {
+  if (!layout_.valid || counts_.is_null() || displacements_.is_null()) return false;
+  parts.resize(static_cast<std::size_t>(blocks_));
+  parts_ = &parts;
+  int first = -1;
+  for (int block = 0; block < blocks_; ++block) {
+    const MPI_Count count = counts_[block];
+    if (count < 0) return false;
+    const auto bytes = static_cast<std::size_t>(count * layout_.size_bytes);
+    parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
+    total_bytes_ += bytes;
+    if (first < 0 && bytes != 0) first = block;
+  }
+  first_ = first < 0 ? static_cast<std::byte*>(buffer_) : memory(first);
+  if (gaps_ && layout_.contiguous) keep_gaps(parts);
+  direct_ = layout_.contiguous && (gaps_ || lie_in_a_row());
+  return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
+}
+
+/// Offsets as they are in memory. The lowest block is the first then.
+void Blocks::keep_gaps(std::vector<Part>& parts) {
+  const std::byte* first = first_;
+  for (int block = 0; block < blocks_; ++block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
+    std::byte* begin = memory(block);
+    // Below the first this wraps, and is put right with the rest.
+    part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(begin - first);
+    if (part.bytes != 0 && begin < first_) first_ = begin;
+  }
+  if (first_ == first) return;
+  const auto more = static_cast<std::size_t>(first - first_);
+  for (Part& part : parts) {
+    if (part.bytes != 0) part.offset += more;
+  }
+}
+
+bool Blocks::lie_in_a_row() const {
+  const std::byte* first = first_memory();
+  for (int block = 0; block < blocks_; ++block) {
+    if (bytes(block) != 0 && memory(block) != first + offset(block)) return false;
+  }
+  return true;
+}
+
+std::byte* Blocks::memory(int block) const {
+  const MPI_Count elements = irregular_ ? displacements_[block] : block * count_;
+  return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
+}
+
+std::size_t Blocks::offset(int block) const {
+  return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].offset
+                    : bytes(0) * static_cast<std::size_t>(block);
+}
+
+bool Blocks::names_like(int block, const Blocks& other) const {
+  return type_ == other.type_ && count(block) == other.count(0) && memory(block) == other.memory(0);
+}
+
+bool Blocks::is_told_like(const Blocks& other) const {
+  return irregular_ && other.irregular_ && type_ == other.type_ && buffer_ == other.buffer_ &&
+         counts_.is_same_array(other.counts_);
+}
+
+const std::byte* Blocks::pack_all(const Layouts& layouts, Buffer& packed) const {
+  std::byte* result = packed.reserve(total_bytes_);
+  if (irregular_) {
+    for (int block = 0; block < blocks_; ++block) pack(layouts, block, result);
+  } else {
+    layouts.pack(buffer_, blocks_ * count_, layout_, result);
+  }
+  return result;
+}
+
+void Blocks::unpack_all(const Layouts& layouts, const std::byte* output) const {
+  if (!irregular_) return layouts.unpack(output, buffer_, blocks_ * count_, layout_);
+  for (int block = 0; block < blocks_; ++block) {
+    layouts.unpack(output + offset(block), memory(block), counts_[block], layout_);
+  }
+}
+
+void Blocks::pack(const Layouts& layouts, int block, std::byte* packed) const {
+  if (direct_) return;
+  layouts.pack(memory(block), count(block), layout_, packed + offset(block));
+}
+
+}  // namespace weft::mpi

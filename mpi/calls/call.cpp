@@ -1,0 +1,87 @@
+#include "mpi/calls/call.hpp"
+
+#include "mpi/host/errors.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+// Whether this thread is inside weft already: what MPI calls from there is the host's.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside = false;
+
+// What this thread is freeing: callbacks may free others meanwhile.
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
+
+class Inside {
+ public:
+  Inside() { inside = true; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() { inside = false; }
+};
+
+struct Result {
+  int code = MPI_SUCCESS;
+  std::string line;  // of weft's error
+};
+
+std::optional<Passed> attempt(Call& call, World& world, Result& result) {
+  if (world.disabled(call.collective())) return Passed::disabled;
+  if (Freeing::has(call.comm())) return Passed::being_freed;
+  Attached* attached = world.communicators().of(call.comm());
+  if (attached == nullptr) return Passed::arguments;
+  if (attached->state == Attached::State::apart) return attached->why;
+  const Context context{world, *attached};
+  try {
+    if (const auto why = call.judge(context)) return why;
+    if (!world.communicators().connect(*attached)) return attached->why;
+    call.run(context);
+  } catch (const UsageError& error) {
+    end_job(error.what());
+  } catch (const HostError& error) {
+    result.code = error.code;
+  } catch (const std::exception& error) {
+    result.line = error.what();
+  }
+  attached->packed_input.release_if_large();
+  attached->packed_output.release_if_large();
+  return std::nullopt;
+}
+
+}  // namespace
+
+Freeing::Freeing(const MPI_Comm* comm)
+    : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_freeing) {
+  last_freeing = this;
+}
+
+Freeing::~Freeing() {
+  last_freeing = outer_;
+}
+
+bool Freeing::has(MPI_Comm comm) {
+  const Freeing* one = last_freeing;
+  while (one != nullptr && one->comm_ != comm) one = one->outer_;
+  return one != nullptr;
+}
+
+std::optional<int> take(Call& call) {
+  World* world = World::get();
+  if (world == nullptr || inside || call.comm() == MPI_COMM_NULL) return std::nullopt;
+  Result result;
+  std::optional<Passed> passed;
+  {
+    const Inside guard;
+    passed = attempt(call, *world, result);
+  }
+  if (passed) {
+    world->tally().count_passed(call.collective(), *passed);
+    return std::nullopt;
+  }
+  // Outside the guard and with nothing held: an error handler may do anything.
+  if (!result.line.empty()) return raise_error(call.comm(), result.line);
+  if (result.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm(), result.code);
+  return result.code;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,141 @@
+#include "mpi/calls/data_movement.hpp"
+
+#include "base/error.hpp"
+#include "mpi/host/host.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+bool is_rank(int root, const Context& context) {
+  return root >= 0 && root < context.size();
+}
+
+}  // namespace
+
+std::optional<Passed> Barrier::judge(const Context&) {
+  return std::nullopt;
+}
+
+void Barrier::run(const Context& context) {
+  context.weft().barrier();
+}
+
+std::optional<Passed> Allgather::judge(const Context& context) {
+  std::vector<Part>& parts = context.attached.parts;
+  const int rank = context.rank();
+  if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
+    return Passed::arguments;
+  if (!send_.is_in_place()) {
+    if (!send_.look_up(context.layouts(), 1, parts) || send_.bytes(0) != receive_.bytes(rank))
+      return Passed::arguments;
+    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.names_like(rank, send_))
+      return Passed::arguments;
+  }
+  if (receive_.total_bytes() == 0) return Passed::no_bytes;
+  return std::nullopt;
+}
+
+void Allgather::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = receive_.output(attached.packed_output);
+  const std::byte* input = output + receive_.offset(context.rank());
+  if (send_.is_in_place()) {
+    receive_.pack(context.layouts(), context.rank(), output);
+  } else {
+    input = send_.input(context.layouts(), attached.packed_input);
+  }
+  if (receive_.is_irregular()) {
+    context.weft().allgather(input, output, receive_.parts());
+  } else {
+    context.weft().allgather(input, output, receive_.bytes(0));
+  }
+  receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Passed> Broadcast::judge(const Context& context) {
+  if (!is_rank(root_, context) || data_.is_in_place() ||
+      !data_.look_up(context.layouts(), 1, context.attached.parts)) {
+    return Passed::arguments;
+  }
+  if (data_.total_bytes() == 0) return Passed::no_bytes;
+  return std::nullopt;
+}
+
+void Broadcast::run(const Context& context) {
+  Buffer& packed = context.attached.packed_output;
+  std::byte* bytes = data_.output(packed);
+  if (context.rank() == root_) data_.pack(context.layouts(), 0, bytes);
+  context.weft().broadcast(bytes, data_.total_bytes(), root_);
+  if (context.rank() != root_) data_.deliver(context.layouts(), bytes);
+}
+
+std::optional<Passed> Rooted::judge(const Context& context) {
+  std::vector<Part>& parts = context.attached.parts;
+  if (!is_rank(root_, context)) return Passed::arguments;
+  const bool root = at_root(context);
+  if (root && (all_.is_in_place() || !all_.look_up(context.layouts(), context.size(), parts)))
+    return Passed::arguments;
+  if (own_.is_in_place()) {
+    if (!root) return Passed::arguments;
+  } else if (!own_.look_up(context.layouts(), 1, parts)) {
+    return Passed::arguments;
+  } else if (root && own_.total_bytes() != all_.bytes(root_)) {
+    // The host would notice when the others wait for this rank already.
+    throw_usage(
+        "MPI_{}: the root {} names its own block as {} bytes in one buffer and {} in the "
+        "other; allowed: the same",
+        collective() == plan::Collective::scatter ? "Scatter" : "Gather", root_, own_.total_bytes(),
+        all_.bytes(root_));
+  }
+  // Of irregular blocks, a rank knows its own: others may have bytes where it has none.
+  if (!all_.is_irregular() && own_bytes(context) == 0) return Passed::no_bytes;
+  return std::nullopt;
+}
+
+std::size_t Rooted::own_bytes(const Context& context) const {
+  return at_root(context) ? all_.bytes(root_) : own_.total_bytes();
+}
+
+void Scatter::run(const Context& context) {
+  Attached& attached = context.attached;
+  const std::byte* input =
+      at_root(context) ? all_.input(context.layouts(), attached.packed_input) : nullptr;
+  std::byte* output = nullptr;
+  if (in_place(context)) {
+    // Nothing is written there: it is the block itself.
+    output = const_cast<std::byte*>(input + all_.offset(root_));
+  } else {
+    output = own_.output(attached.packed_output);
+  }
+  const std::size_t bytes = own_bytes(context);
+  if (!all_.is_irregular()) {
+    context.weft().scatter(input, output, bytes, root_);
+  } else {
+    const auto parts = at_root(context) ? all_.parts() : std::span<const Part>();
+    context.weft().scatter(input, parts, output, bytes, root_);
+  }
+  if (!in_place(context)) own_.deliver(context.layouts(), output);
+}
+
+void Gather::run(const Context& context) {
+  Attached& attached = context.attached;
+  std::byte* output = at_root(context) ? all_.output(attached.packed_output) : nullptr;
+  const std::byte* input = nullptr;
+  if (in_place(context)) {
+    all_.pack(context.layouts(), root_, output);
+    input = output + all_.offset(root_);
+  } else {
+    input = own_.input(context.layouts(), attached.packed_input);
+  }
+  const std::size_t bytes = own_bytes(context);
+  if (!all_.is_irregular()) {
+    context.weft().gather(input, output, bytes, root_);
+  } else {
+    const auto parts = at_root(context) ? all_.parts() : std::span<const Part>();
+    context.weft().gather(input, bytes, output, parts, root_);
+  }
+  if (at_root(context)) all_.deliver(context.layouts(), output);
+}
+
+}  // namespace weft::mpi

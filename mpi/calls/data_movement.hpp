@@ -1,0 +1,78 @@
+// Collectives that move data without combining it, and the barrier: MPI_Barrier, MPI_Bcast,
+// MPI_Scatter[v], MPI_Gather[v] and MPI_Allgather[v] over weft. Arguments that only the root has to
+// give are read by the root alone, so no choice between weft and the host may follow from them.
+#pragma once
+
+#include "mpi/calls/blocks.hpp"
+#include "mpi/calls/call.hpp"
+
+namespace weft::mpi {
+
+class Barrier final : public Call {
+ public:
+  explicit Barrier(MPI_Comm comm) : Call(plan::Collective::barrier, comm) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+};
+
+/// MPI_Allgather and MPI_Allgatherv.
+class Allgather final : public Call {
+ public:
+  Allgather(const Blocks& send, const Blocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::allgather, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks send_, receive_;
+};
+
+class Broadcast final : public Call {
+ public:
+  Broadcast(const Blocks& data, int root, MPI_Comm comm)
+      : Call(plan::Collective::broadcast, comm), data_(data), root_(root) {}
+  std::optional<Passed> judge(const Context& context) override;
+  void run(const Context& context) override;
+
+ private:
+  Blocks data_;
+  int root_;
+};
+
+/// Scatter or gather: the root's blocks for all ranks, and the own block of each rank.
+class Rooted : public Call {
+ public:
+  std::optional<Passed> judge(const Context& context) override;
+
+ protected:
+  Rooted(plan::Collective collective, const Blocks& all, const Blocks& own, int root, MPI_Comm comm)
+      : Call(collective, comm), all_(all), own_(own), root_(root) {}
+  ~Rooted() = default;
+
+  bool at_root(const Context& context) const { return context.rank() == root_; }
+  /// The bytes of this rank's block.
+  std::size_t own_bytes(const Context& context) const;
+  /// Whether this is the root and its own block stays where it is among all.
+  bool in_place(const Context& context) const { return at_root(context) && own_.is_in_place(); }
+
+  Blocks all_, own_;
+  int root_;
+};
+
+/// MPI_Scatter and MPI_Scatterv.
+class Scatter final : public Rooted {
+ public:
+  Scatter(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
+      : Rooted(plan::Collective::scatter, send, receive, root, comm) {}
+  void run(const Context& context) override;
+};
+
+/// MPI_Gather and MPI_Gatherv.
+class Gather final : public Rooted {
+ public:
+  Gather(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
+      : Rooted(plan::Collective::gather, receive, send, root, comm) {}
+  void run(const Context& context) override;
+};
+
+}  // namespace weft::mpi

@@ -1,0 +1,141 @@
+#include "mpi/calls/reductions.hpp"
+
+#include <cstring>
+
+#include "mpi/host/host.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+using Form = Resolution::Form;
+
+std::size_t bytes_of(MPI_Count elements, const Resolution& resolution) {
+  return static_cast<std::size_t>(elements) * resolution.operation.element_bytes;
+}
+
+// The fields of pairs, and not what is between them.
+void copy_pairs(std::byte* to, const std::byte* from, MPI_Count count,
+                const Resolution& resolution) {
+  const std::size_t step = resolution.operation.element_bytes, index = resolution.index_offset;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(count) * step; at += step) {
+    std::memcpy(to + at, from + at, resolution.value_bytes);
+    std::memcpy(to + at + index, from + at + index, sizeof(int));
+  }
+}
+
+}  // namespace
+
+bool Reduction::buffers_are_good() const {
+  if (receives_ && vectors_.receive == MPI_IN_PLACE) return false;
+  if (in_place_) return receives_;
+  if (vectors_.send != vectors_.receive || !receives_) return true;
+  // At the root of a reduce only the root sees it: the others would wait.
+  if (collective() == plan::Collective::reduce) return true;
+  if (kRefusesEqualBuffers) return false;
+  // Open MPI refuses it here alone; elsewhere it takes it as in place.
+  return collective() != plan::Collective::allreduce || given_ <= 1;
+}
+
+std::optional<Passed> Reduction::judge(const Context& context) {
+  in_place_ = vectors_.send == MPI_IN_PLACE;
+  if (!read_counts(context) || !buffers_are_good()) return Passed::arguments;
+  if (given_ == 0) return Passed::no_bytes;
+  resolution_ =
+      context.world.operations().resolve(vectors_.op, vectors_.type, context.attached.operations);
+  if (resolution_ == nullptr) return Passed::arguments;
+  const bool addressed = !resolution_->layout.contiguous;
+  const bool reads = in_place_ || vectors_.send != nullptr || addressed;
+  const bool writes = !receives_ || results_ == 0 || vectors_.receive != nullptr || addressed;
+  if (!reads || !writes) return Passed::arguments;
+  return std::nullopt;
+}
+
+void Reduction::run(const Context& context) {
+  Attached& attached = context.attached;
+  const Resolution& resolution = *resolution_;
+  const void* from = in_place_ ? vectors_.receive : vectors_.send;
+  const auto* input = static_cast<const std::byte*>(from);
+  if (resolution.form == Form::packed) {
+    std::byte* packed = attached.packed_input.reserve(bytes_of(given_, resolution));
+    context.layouts().pack(from, given_, resolution.layout, packed);
+    input = packed;
+  }
+  auto* receive = static_cast<std::byte*>(vectors_.receive);
+  std::byte* output = receives_ ? receive : nullptr;
+  if (receives_ && resolution.form != Form::in_place)
+    output = attached.packed_output.reserve(bytes_of(results_, resolution));
+  reduce(context, input, output, resolution.operation);
+  if (resolution.host) resolution.host->check();
+  if (results_ == 0 || resolution.form == Form::in_place) return;
+  if (resolution.form == Form::packed) {
+    context.layouts().unpack(output, receive, results_, resolution.layout);
+  } else {
+    copy_pairs(receive, output, results_, resolution);
+  }
+}
+
+bool Reduce::read_counts(const Context& context) {
+  given_ = count_;
+  receives_ = context.rank() == root_;
+  results_ = receives_ ? count_ : 0;
+  return count_ >= 0 && root_ >= 0 && root_ < context.size();
+}
+
+void Reduce::reduce(const Context& context, const std::byte* input, std::byte* output,
+                    const Operation& operation) {
+  context.weft().reduce(input, output, static_cast<std::size_t>(count_), operation, root_);
+}
+
+bool ReduceForAll::read_counts(const Context& context) {
+  given_ = count_;
+  // Nothing comes before the first rank.
+  const bool nothing = collective() == plan::Collective::exscan && context.rank() == 0;
+  results_ = nothing ? 0 : count_;
+  return count_ >= 0;
+}
+
+void ReduceForAll::reduce(const Context& context, const std::byte* input, std::byte* output,
+                          const Operation& operation) {
+  const auto elements = static_cast<std::size_t>(count_);
+  switch (collective()) {
+    case plan::Collective::allreduce:
+      return context.weft().allreduce(input, output, elements, operation);
+    case plan::Collective::scan:
+      return context.weft().scan(input, output, elements, operation);
+    default:
+      return context.weft().exscan(input, output, elements, operation);
+  }
+}
+
+bool ReduceScatterBlock::read_counts(const Context& context) {
+  given_ = count_ * context.size();
+  results_ = count_;
+  return count_ >= 0;
+}
+
+void ReduceScatterBlock::reduce(const Context& context, const std::byte* input, std::byte* output,
+                                const Operation& operation) {
+  context.weft().reduce_scatter(input, output, static_cast<std::size_t>(count_), operation);
+}
+
+bool ReduceScatter::read_counts(const Context& context) {
+  if (counts_.is_null()) return false;
+  std::vector<std::size_t>& counts = context.attached.counts;
+  counts.resize(static_cast<std::size_t>(context.size()));
+  for (int rank = 0; rank < context.size(); ++rank) {
+    if (counts_[rank] < 0) return false;
+    counts[static_cast<std::size_t>(rank)] = static_cast<std::size_t>(counts_[rank]);
+    given_ += counts_[rank];
+  }
+  results_ = counts_[context.rank()];
+  return true;
+}
+
+void ReduceScatter::reduce(const Context& context, const std::byte* input, std::byte* output,
+                           const Operation& operation) {
+  context.weft().reduce_scatter(input, output,
+                                std::span<const std::size_t>(context.attached.counts), operation);
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,53 @@
+#include "mpi/calls/typed_blocks.hpp"
+
+#include "mpi/host/host.hpp"
+
+namespace weft::mpi {
+
+bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts) {
+  if (counts_.is_null() || displacements_.is_null() || types_ == nullptr) return false;
+  blocks_ = blocks;
+  parts.resize(static_cast<std::size_t>(blocks));
+  parts_ = &parts;
+  for (int block = 0; block < blocks; ++block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
+    part = {.offset = total_bytes_, .bytes = 0};
+    if (!kLooksAtTypesOfNothing && counts_[block] == 0) continue;
+    const Layout layout = layouts.of(types_[block]);
+    if (!layout.valid || counts_[block] < 0) return false;
+    const auto bytes = static_cast<std::size_t>(counts_[block] * layout.size_bytes);
+    part.bytes = bytes;
+    total_bytes_ += bytes;
+    if (bytes == 0) continue;
+    direct_ &= layout.contiguous;
+    if (lowest_ == nullptr || memory(block) < lowest_) lowest_ = memory(block);
+  }
+  if (!direct_) return true;
+  for (int block = 0; block < blocks; ++block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
+    part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(memory(block) - lowest_);
+  }
+  return true;
+}
+
+std::byte* TypedBlocks::output(Buffer& packed) const {
+  return direct_ ? lowest_ : packed.reserve(total_bytes_);
+}
+
+void TypedBlocks::pack(const Layouts& layouts, std::byte* packed) const {
+  for (int block = 0; !direct_ && block < blocks_; ++block) {
+    const Part& part = (*parts_)[static_cast<std::size_t>(block)];
+    if (part.bytes == 0) continue;
+    layouts.pack(memory(block), counts_[block], layouts.of(types_[block]), packed + part.offset);
+  }
+}
+
+void TypedBlocks::deliver(const Layouts& layouts, const std::byte* output) const {
+  for (int block = 0; !direct_ && block < blocks_; ++block) {
+    const Part& part = (*parts_)[static_cast<std::size_t>(block)];
+    if (part.bytes == 0) continue;
+    layouts.unpack(output + part.offset, memory(block), counts_[block], layouts.of(types_[block]));
+  }
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,185 @@
+// malloc and its kin, as programs find them here before they find the C library's.
+//
+// WEFT_SHARED_HEAP serves them from the shared heap (engine/memory/heap.hpp), so that the ranks of
+// a node see one another's buffers. Without it, before it is made and when it is full, the next
+// allocator serves. Whose block it is, its address says. C++'s new and Fortran's allocate come
+// through here.
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "base/env.hpp"
+#include "engine/memory/heap.hpp"
+#include "mpi/heap/next_allocator.hpp"
+
+#define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
+
+namespace heap = weft::engine::heap;
+using weft::mpi::Next;
+
+namespace {
+
+constinit Next<void*(std::size_t)> next_malloc("malloc");
+constinit Next<void*(std::size_t, std::size_t)> next_calloc("calloc");
+constinit Next<void*(void*, std::size_t)> next_realloc("realloc");
+constinit Next<void(void*)> next_free("free");
+constinit Next<void*(std::size_t, std::size_t)> next_memalign("memalign");
+constinit Next<std::size_t(void*)> next_usable_size("malloc_usable_size");
+
+/// What the system's linker asks for while it looks for the next allocator: a few bytes, zero,
+/// never given back.
+class Early {
+ public:
+  void* allocate(std::size_t bytes) noexcept {
+    bytes = (bytes + 15) / 16 * 16;
+    const std::size_t at = used_.fetch_add(bytes, std::memory_order_relaxed);
+    if (at + bytes > memory_.size()) {
+      errno = ENOMEM;
+      return nullptr;
+    }
+    return memory_.data() + at;
+  }
+  bool contains(const void* block) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(block) -
+               reinterpret_cast<std::uintptr_t>(memory_.data()) <
+           memory_.size();
+  }
+  /// How much may be copied from a block without leaving the memory.
+  std::size_t bytes_from(const void* block) const noexcept {
+    return static_cast<std::size_t>(memory_.data() + memory_.size() -
+                                    static_cast<const std::byte*>(block));
+  }
+
+ private:
+  alignas(16) std::array<std::byte, 8192> memory_ = {};
+  std::atomic<std::size_t> used_ = 0;
+};
+constinit Early early;
+
+bool is_power_of_two(std::size_t value) noexcept {
+  return value != 0 && (value & (value - 1)) == 0;
+}
+
+void* other_malloc(std::size_t bytes) noexcept {
+  auto* next = next_malloc.find();
+  return next != nullptr ? next(bytes) : early.allocate(bytes);
+}
+
+/// Of `alignment` or the next power of two.
+void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
+  if (is_power_of_two(alignment)) {
+    if (void* block = heap::allocate(bytes, alignment)) return block;
+  }
+  auto* next = next_memalign.find();
+  return next != nullptr ? next(alignment, bytes) : nullptr;
+}
+
+/// Into a block of another allocator than the one it is from.
+void* moved(void* block, std::size_t has, std::size_t bytes) noexcept {
+  void* fresh = other_malloc(bytes);
+  if (fresh != nullptr) std::memcpy(fresh, block, std::min(has, bytes));
+  return fresh;
+}
+
+/// Before the constructors of the program, whose allocations are to be seen.
+[[gnu::constructor(101)]] void begin() {
+  try {
+    const auto bytes = heap::wanted();
+    if (bytes && !weft::env::flag("WEFT_DISABLE").value_or(false)) heap::start(*bytes);
+  } catch (const std::exception&) {
+    // MPI_Init reads the settings again, and says what is wrong with them.
+  }
+}
+
+}  // namespace
+
+WEFT_ENTRY void* malloc(std::size_t bytes) noexcept {
+  if (heap::is_serving()) {
+    if (void* block = heap::allocate(bytes)) return block;
+  }
+  return other_malloc(bytes);
+}
+
+WEFT_ENTRY void free(void* block) noexcept {
+  if (heap::contains(block)) {
+    heap::deallocate(block);
+  } else if (!early.contains(block)) {
+    if (auto* next = next_free.find()) next(block);
+  }
+}
+
+WEFT_ENTRY void* calloc(std::size_t count, std::size_t each) noexcept {
+  std::size_t bytes = 0;
+  if (heap::is_serving() && !__builtin_mul_overflow(count, each, &bytes)) {
+    if (void* block = heap::allocate_zeroed(bytes)) return block;
+  }
+  auto* next = next_calloc.find();
+  return next != nullptr ? next(count, each) : early.allocate(count * each);
+}
+
+WEFT_ENTRY void* realloc(void* block, std::size_t bytes) noexcept {
+  if (block == nullptr) return malloc(bytes);
+  if (early.contains(block)) return moved(block, early.bytes_from(block), bytes);
+  if (!heap::contains(block)) return next_realloc.find()(block, bytes);
+  if (bytes == 0) {
+    heap::deallocate(block);
+    return nullptr;
+  }
+  if (void* resized = heap::reallocate(block, bytes)) return resized;
+  void* fresh = moved(block, heap::usable_bytes(block), bytes);
+  if (fresh != nullptr) heap::deallocate(block);
+  return fresh;
+}
+
+WEFT_ENTRY void* reallocarray(void* block, std::size_t count, std::size_t each) noexcept {
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, each, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(block, bytes);
+}
+
+WEFT_ENTRY void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  return aligned(alignment, bytes);
+}
+
+WEFT_ENTRY void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
+  return aligned(alignment, bytes);
+}
+
+WEFT_ENTRY int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) noexcept {
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  const int error = errno;
+  void* fresh = aligned(alignment, bytes);
+  errno = error;
+  if (fresh == nullptr) return ENOMEM;
+  *block = fresh;
+  return 0;
+}
+
+WEFT_ENTRY void* valloc(std::size_t bytes) noexcept {
+  return aligned(static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), bytes);
+}
+
+WEFT_ENTRY void* pvalloc(std::size_t bytes) noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (bytes > SIZE_MAX - page) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return aligned(page, (bytes + page - 1) / page * page);
+}
+
+WEFT_ENTRY std::size_t malloc_usable_size(void* block) noexcept {
+  if (block == nullptr || early.contains(block)) return 0;
+  if (heap::contains(block)) return heap::usable_bytes(block);
+  return next_usable_size.find()(block);
+}

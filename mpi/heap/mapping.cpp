@@ -1,0 +1,64 @@
+// mmap and its kin, as programs find them here before they find the C library's: they are handed
+// on, and the shared heap is told of those that meet it (engine/memory/heap.hpp).
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/memory/heap.hpp"
+#include "mpi/heap/next_allocator.hpp"
+
+#define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
+
+namespace heap = weft::engine::heap;
+using weft::mpi::Next;
+
+namespace {
+
+constinit Next<void*(void*, std::size_t, int, int, int, off_t)> next_mmap("mmap");
+constinit Next<void*(void*, std::size_t, std::size_t, int, void*)> next_mremap("mremap");
+constinit Next<int(void*, std::size_t)> next_munmap("munmap");
+
+/// Noted first: no collective of this thread comes in between.
+void* map(void* at, std::size_t bytes, int protection, int flags, int file, off_t from) noexcept {
+  if ((flags & MAP_FIXED) != 0) heap::note_mapping(at, bytes);
+  auto* next = next_mmap.find();
+  if (next != nullptr) return next(at, bytes, protection, flags, file, from);
+  return reinterpret_cast<void*>(::syscall(SYS_mmap, at, bytes, protection, flags, file, from));
+}
+
+}  // namespace
+
+WEFT_ENTRY void* mmap(void* at, std::size_t bytes, int protection, int flags, int file,
+                      off_t from) noexcept {
+  return map(at, bytes, protection, flags, file, from);
+}
+
+WEFT_ENTRY void* mmap64(void* at, std::size_t bytes, int protection, int flags, int file,
+                        off64_t from) noexcept {
+  return map(at, bytes, protection, flags, file, from);
+}
+
+WEFT_ENTRY void* mremap(void* at, std::size_t bytes, std::size_t wanted, int flags, ...) noexcept {
+  void* to = nullptr;
+  if ((flags & MREMAP_FIXED) != 0) {
+    va_list rest;
+    va_start(rest, flags);
+    to = va_arg(rest, void*);
+    va_end(rest);
+    heap::note_mapping(to, wanted);
+  }
+  heap::note_mapping(at, bytes);
+  auto* next = next_mremap.find();
+  if (next != nullptr) return next(at, bytes, wanted, flags, to);
+  return reinterpret_cast<void*>(::syscall(SYS_mremap, at, bytes, wanted, flags, to));
+}
+
+WEFT_ENTRY int munmap(void* at, std::size_t bytes) noexcept {
+  heap::note_mapping(at, bytes);
+  auto* next = next_munmap.find();
+  return next != nullptr ? next(at, bytes) : static_cast<int>(::syscall(SYS_munmap, at, bytes));
+}

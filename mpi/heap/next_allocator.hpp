@@ -1,0 +1,40 @@
+// The allocator that the program would have without the add-on.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+
+namespace weft::mpi {
+
+/// A function of the libraries behind this one: glibc's, or that of an allocator which the program
+/// is linked to. Looked up when first called, which is before any constructor has run. Safe from
+/// many threads.
+template <class Function>
+class Next {
+ public:
+  constexpr explicit Next(const char* name) : name_(name) {}
+
+  /// Null while this very thread looks it up: the system's linker may want memory for that.
+  Function* find() noexcept {
+    Function* known = known_.load(std::memory_order_relaxed);
+    return known != nullptr ? known : look_up();
+  }
+
+ private:
+  [[gnu::noinline]] Function* look_up() noexcept {
+    static thread_local bool busy [[gnu::tls_model("initial-exec")]] = false;
+    if (busy) return nullptr;
+    busy = true;
+    auto* found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
+    busy = false;
+    known_.store(found, std::memory_order_relaxed);
+    return found;
+  }
+
+  const char* name_;
+  std::atomic<Function*> known_ = nullptr;
+};
+
+}  // namespace weft::mpi

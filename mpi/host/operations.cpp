@@ -1,0 +1,99 @@
+#include "mpi/host/operations.hpp"
+
+#include "base/error_types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "mpi/host/predefined.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+// Where the fields of a pair with gaps lie.
+struct PairFields {
+  Type type;
+  std::size_t value_bytes, index_offset;
+};
+
+template <class Value>
+constexpr PairFields fields_of(Type type) {
+  struct Pair {
+    Value value;
+    int index;
+  };
+  return {type, sizeof(Value), offsetof(Pair, index)};
+}
+
+constexpr std::array kPairsWithGaps = {
+    fields_of<std::int16_t>(Type::int16_int32),
+    fields_of<std::int64_t>(Type::int64_int32),
+    fields_of<double>(Type::float64_int32),
+    fields_of<long double>(Type::float_extended_int32),
+};
+
+// The kernel for a predefined operation; nullopt: weft has none that fits this host.
+std::optional<Resolution> kernel_for(Operator op, Type type, const Layout& layout) {
+  Resolution result;
+  result.layout = layout;
+  try {
+    result.operation = operation(op, type);
+  } catch (const UsageError&) {
+    // MPICH takes logical operations of floating point, for one.
+    return std::nullopt;
+  }
+  if (static_cast<MPI_Aint>(result.operation.element_bytes) != layout.extent_bytes)
+    return std::nullopt;
+  if (layout.contiguous) return result;
+  const auto fields = std::ranges::find(kPairsWithGaps, type, &PairFields::type);
+  if (fields == kPairsWithGaps.end()) return std::nullopt;
+  result.form = Resolution::Form::pairs;
+  result.value_bytes = fields->value_bytes;
+  result.index_offset = fields->index_offset;
+  return result;
+}
+
+}  // namespace
+
+const Resolution* Operations::resolve(MPI_Op op, MPI_Datatype type,
+                                      Resolutions& resolutions) const {
+  for (const auto& known : resolutions.known) {
+    if (known.op == op && known.type == type) return known.resolution.get();
+  }
+  std::optional<Resolution> made = make(op, type);
+  if (!made) return nullptr;
+  if (!operator_of(op) || !is_for_reductions(type)) {
+    resolutions.passing = std::move(made);
+    return &*resolutions.passing;
+  }
+  resolutions.known.push_back({op, type, std::make_unique<const Resolution>(std::move(*made))});
+  return resolutions.known.back().resolution.get();
+}
+
+// Asked of a communicator of one rank, and of no elements, the host says whether it takes them and
+// does nothing else.
+bool Operations::accepted(MPI_Op op, MPI_Datatype type) const {
+  char from = 0, to = 0;
+  return PMPI_Allreduce(&from, &to, 0, type, op, self_) == MPI_SUCCESS;
+}
+
+std::optional<Resolution> Operations::make(MPI_Op op, MPI_Datatype type) const {
+  const Layout layout = layouts_.of(type);
+  if (!layout.valid || layout.size_bytes == 0 || !accepted(op, type)) return std::nullopt;
+  const auto predefined = operator_of(op);
+  const auto element = element_of(type);
+  if (predefined && element) {
+    if (auto kernel = kernel_for(*predefined, *element, layout)) return kernel;
+  }
+  Resolution result;
+  result.layout = layout;
+  result.host = std::make_unique<HostOperation>(layouts_, op, layout);
+  result.operation = result.host->operation();
+  if (!layout.contiguous) result.form = Resolution::Form::packed;
+  return result;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,81 @@
+#include "mpi/world/world.hpp"
+
+#include <atomic>
+#include <numeric>
+
+#include "mpi/host/errors.hpp"
+#include "mpi/host/host.hpp"
+#include "mpi/report/agreement.hpp"
+#include "mpi/world/communicators.hpp"
+#include "weft/mpi.hpp"
+
+namespace weft::mpi {
+
+namespace {
+std::atomic<World*> current = nullptr;
+}  // namespace
+
+World* World::get() noexcept {
+  return current.load(std::memory_order_acquire);
+}
+
+void World::start() {
+  if (get() != nullptr) return;
+  try {
+    current.store(new World, std::memory_order_release);
+  } catch (const std::exception& error) {
+    end_job(error.what());
+  }
+}
+
+void World::finish() {
+  World* world = current.exchange(nullptr);
+  if (world == nullptr) return;
+  world->communicators_->free_all();
+  world->report();
+  delete world;
+}
+
+World::World() : bootstrap_(mpi_bootstrap(MPI_COMM_WORLD)) {
+  Agreement agreement = agree(*bootstrap_);
+  disabled_ = agreement.disabled;
+  report_ = std::move(agreement.report);
+  machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
+  PMPI_Comm_dup(MPI_COMM_SELF, &self_);
+  PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
+  PMPI_Comm_group(MPI_COMM_WORLD, &group_);
+  layouts_ = std::make_unique<Layouts>(self_);
+  operations_ = std::make_unique<Operations>(self_, *layouts_);
+  communicators_ = std::make_unique<Communicators>(*this);
+}
+
+World::~World() {
+  communicators_.reset();
+  operations_.reset();
+  layouts_.reset();
+  bootstrap_.reset();
+  PMPI_Group_free(&group_);
+  PMPI_Comm_free(&self_);
+}
+
+std::optional<hierarchy::Machine> World::view_of(MPI_Group group) const {
+  int size = 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> ranks(static_cast<std::size_t>(size)), members(ranks.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  PMPI_Group_translate_ranks(group, size, ranks.data(), group_, members.data());
+  for (const int member : members) {
+    if (member == MPI_UNDEFINED) return std::nullopt;
+  }
+  return machine_->view(members);
+}
+
+void World::report() {
+  if (report_.form == ReportTarget::Form::none) return;
+  const std::vector<std::string> tallies = bootstrap_->allgather(tally_.serialize());
+  if (bootstrap_->rank() != 0) return;
+  deliver_report(report_, merge_report(tallies, report_.form, host_name(), to_string(*machine_),
+                                       machine_->nodes()));
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,62 @@
+// What the add-on knows from MPI_Init to MPI_Finalize.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hierarchy/machine.hpp"
+#include "mpi/host/datatype.hpp"
+#include "mpi/host/operations.hpp"
+#include "mpi/report/job_report.hpp"
+#include "plan/collective_set.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::mpi {
+
+class Communicators;
+
+/// This process's place in MPI_COMM_WORLD, and everything that must be freed before the host's end.
+class World {
+ public:
+  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init. Settings that cannot be
+  /// followed, on any rank, end the job: the same line on every rank.
+  static void start();
+  /// Collective over MPI_COMM_WORLD, right before the host's MPI_Finalize: frees everything, and
+  /// prints the report that was asked for.
+  static void finish();
+  /// Between the two; null before and after.
+  static World* get() noexcept;
+
+  ~World();
+
+  /// WEFT_DISABLE names it, on some rank: it goes to the host.
+  bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
+  /// The machine as the ranks of `group` see it. Nothing when it has ranks outside this world.
+  std::optional<hierarchy::Machine> view_of(MPI_Group group) const;
+  const Layouts& layouts() const { return *layouts_; }
+  const Operations& operations() const { return *operations_; }
+  Communicators& communicators() const { return *communicators_; }
+  Tally& tally() { return tally_; }
+
+ private:
+  World();
+  void report();
+
+  MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
+  MPI_Group group_ = MPI_GROUP_NULL;
+  std::unique_ptr<Bootstrap> bootstrap_;  // on a duplicate of MPI_COMM_WORLD
+  plan::CollectiveSet disabled_;
+  ReportTarget report_;
+  std::unique_ptr<hierarchy::Machine> machine_;
+  Tally tally_;
+  std::unique_ptr<Layouts> layouts_;
+  std::unique_ptr<Operations> operations_;
+  std::unique_ptr<Communicators> communicators_;
+};
+
+}  // namespace weft::mpi
