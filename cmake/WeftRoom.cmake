@@ -38,11 +38,12 @@ function(weft_datapath target)
   endif()
 endfunction()
 
-# weft_room(NAME [DATAPATH] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries... FOLDERS folders...): the library of
-# the sources in the folder NAME (not of folders below it, but for FOLDERS): weft_base, or
-# weft_engine_memory of engine/memory. Static, and position independent, so that an add-on to be
-# preloaded is one self-contained shared object. DEPENDS are rooms by their names, or libraries. A
-# room of the DATAPATH, where programs spend their time, is optimized more than the rest.
+# weft_room(NAME [DATAPATH] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
+#           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
+# it, but for FOLDERS): weft_base, or weft_engine_memory of engine/memory. Static, and position
+# independent, so that an add-on to be preloaded is one self-contained shared object. DEPENDS are
+# rooms by their names, or libraries. A room of the DATAPATH, where programs spend their time, is
+# optimized more than the rest.
 function(weft_room name)
   cmake_parse_arguments(ROOM "DATAPATH;UNPRECOMPILED" "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
   string(REPLACE / _ target weft_${name})
