@@ -9,8 +9,10 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/scenario.hpp"
+#include "nic_profiles/numbers.hpp"
 #include "sim/processors.hpp"
 #include "tune/decision_table.hpp"
+#include "tune/sensitivity.hpp"
 #include "tune/simulated_choice.hpp"
 
 namespace weft::cli {
@@ -23,6 +25,7 @@ struct Options {
   bool calls = false;
   bool loads = false;
   bool deterministic = false;
+  bool sensitivity = false;
   bool json = false;
 };
 
@@ -30,6 +33,7 @@ struct Options {
 struct Finding {
   std::uint64_t bytes = 0;
   std::vector<tune::Prediction> predictions;
+  std::optional<tune::Sensitivity> sensitivity;
 };
 
 std::string today() {
@@ -65,7 +69,22 @@ class Explanation {
       };
       const auto& hardware = scenario_.profile().hardware;
       findings_.push_back(
-          {sizes[i], tune::choose(scenario_.problem(sizes[i]), facts_, hardware, how)});
+          {sizes[i], tune::choose(scenario_.problem(sizes[i]), facts_, hardware, how), {}});
+    }
+  }
+
+  /// After run(): the choice with each estimate of the profile halved and doubled.
+  void vary_estimates() {
+    std::optional<Progress> bar;
+    for (std::size_t i = 0; i < findings_.size(); ++i) {
+      Finding& one = findings_[i];
+      const auto progress = [&](int done, int total) {
+        const auto each = static_cast<std::uint64_t>(total);
+        if (!bar) bar.emplace("varying estimates", each * findings_.size());
+        bar->update(i * each + static_cast<std::uint64_t>(done));
+      };
+      one.sensitivity = tune::sensitivity(scenario_.problem(one.bytes), facts_, scenario_.profile(),
+                                          one.predictions, progress);
     }
   }
 
@@ -95,10 +114,16 @@ class Explanation {
                          {"chosen", one.predictions.front().algorithm.name},
                          {"why", tune::explain(one.predictions)},
                          {"candidates", candidates}});
+      if (one.sensitivity) results.back()["sensitivity"] = to_json_form(*one.sensitivity);
     }
+    const auto& sources = scenario_.profile().sources;
+    Json estimates = Json::array();
+    for (const auto& number : nic_profiles::estimates(sources)) estimates.push_back(number.path());
     return {{"collective", to_string(scenario_.collective())},
             {"machine", to_string(scenario_.machine())},
             {"nic", scenario_.profile().name},
+            {"numbers", nic_profiles::said_numbers(sources).size()},
+            {"estimates", estimates},
             {"results", results}};
   }
 
@@ -118,11 +143,65 @@ class Explanation {
       text += "\n";
       for (const auto& prediction : one.predictions) text += row(prediction);
       text += fmt::format("\n{}.\n", tune::explain(one.predictions));
+      if (one.sensitivity) text += sensitivity_text(one);
+    }
+    return text + estimates_text();
+  }
+
+ private:
+  /// How many numbers of the profile are estimates; nothing where none is.
+  std::string estimates_text() const {
+    const auto& sources = scenario_.profile().sources;
+    const std::size_t estimates = nic_profiles::estimates(sources).size();
+    const std::string& name = scenario_.profile().name;
+    if (estimates == 0) {
+      return options_.sensitivity ? fmt::format("\nNo number of {} is an estimate.\n", name) : "";
+    }
+    return fmt::format(
+        "\n{} of {} of {} {}{}.\n", estimates,
+        counted(nic_profiles::said_numbers(sources).size(), "number"), name,
+        estimates == 1 ? "is an estimate" : "are estimates",
+        options_.sensitivity ? "" : "; --sensitivity shows what is chosen where they are wrong");
+  }
+
+  /// The choice with each estimate halved and doubled.
+  static std::string sensitivity_text(const Finding& one) {
+    const tune::Sensitivity& found = *one.sensitivity;
+    if (found.variations == 0) return "";
+    const std::string& name = one.predictions.front().algorithm.name;
+    std::string text =
+        fmt::format("\nEach estimate halved and doubled, the {} fastest algorithms compared: {} ",
+                    found.candidates, name);
+    if (found.changes.empty()) {
+      return text + fmt::format("is the fastest with all {}.\n", found.variations);
+    }
+    text += fmt::format("is the fastest with {} of {}, and not with\n{:<36}{:<44}{:>12}{:>12}\n",
+                        found.variations - static_cast<int>(found.changes.size()), found.variations,
+                        "  estimate", "algorithm", "time us", "saves");
+    for (const tune::Change& change : found.changes) {
+      text +=
+          fmt::format("  {:<34}{:<44}{:>12.3f}{:>10.1f} %\n",
+                      change.path + (change.factor < 1 ? ", halved" : ", doubled"), change.chosen,
+                      change.time_ns / 1e3, 100 * (1 - change.time_ns / change.before_ns));
     }
     return text;
   }
 
- private:
+  static Json to_json_form(const tune::Sensitivity& found) {
+    Json changes = Json::array();
+    for (const tune::Change& change : found.changes) {
+      changes.push_back({{"estimate", change.path},
+                         {"factor", change.factor},
+                         {"chosen", change.chosen},
+                         {"time_us", change.time_ns / 1e3},
+                         {"time_us_of_unchanged_choice", change.before_ns / 1e3}});
+    }
+    return {{"variations", found.variations},
+            {"candidates", found.candidates},
+            {"not_varied", found.kept},
+            {"changes", changes}};
+  }
+
   static std::string row(const tune::Prediction& one) {
     std::string text =
         fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name, one.time_ns / 1e3, one.messages);
@@ -165,6 +244,7 @@ int run(const Options& options) {
     if (!file) throw_errno("open(" + *options.table + ")");
   }
   explanation.run();
+  if (options.sensitivity) explanation.vary_estimates();
   if (options.table) {
     file << to_json(explanation.table()) << std::flush;
     if (!file) throw_errno("write(" + *options.table + ")");
@@ -196,6 +276,11 @@ void add_explain(CLI::App& tool, Action& action) {
                  "Reductions must group alike on every placement")
       ->disable_flag_override();
   command
+      ->add_flag("--sensitivity", options->sensitivity,
+                 "Also choose with each number of the profile that is an estimate halved\n"
+                 "and doubled, and show where the choice changes")
+      ->disable_flag_override();
+  command
       ->add_option("--table", options->table,
                    "Also write the choice for all sizes there (JSON): WEFT_TABLE takes it")
       ->type_name("FILE");
@@ -206,6 +291,7 @@ void add_explain(CLI::App& tool, Action& action) {
       "Examples:\n"
       "  weft explain alltoall --bytes 512 --nodes 64 --ppn 8 --nic qle7140\n"
       "  weft explain allreduce --bytes 8,64K --machine 4x8 --nic connectx-6 --element 8 --json\n"
+      "  weft explain alltoall --bytes 512 --machine 16x8 --nic connectx-6 --sensitivity\n"
       "  weft explain alltoall --bytes 512 --nodes 4 --ppn 8 --nic mt25208 --table table.json\n");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -1,5 +1,8 @@
 #include "nic_profiles/numbers.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace weft::nic_profiles {
 
 namespace {
@@ -35,6 +38,8 @@ constexpr double kMost_ns = 1e9;
 constexpr double kLeast_bytes_per_ns = 1e-6;
 constexpr double kMost_bytes_per_ns = 1e6;
 constexpr double kMost_bytes = 1e15;
+
+constexpr std::string_view kNotSaid = "not said";  // so begin those of numbers that are absent
 
 constexpr std::string_view kAsked = "not said: a sender asks its receiver first";
 constexpr std::string_view kAlike = "not said: as into other memory";
@@ -104,6 +109,59 @@ std::string Number::path() const {
 
 std::span<const Number> numbers() {
   return kNumbers;
+}
+
+std::vector<Number> said_numbers(const Sources& sources) {
+  std::vector<Number> said;
+  for (const Number& number : kNumbers) {
+    const auto source = sources.find(number.path());
+    if (source == sources.end() || source->second.starts_with(kNotSaid)) continue;
+    said.push_back(number);
+  }
+  return said;
+}
+
+std::vector<Number> estimates(const Sources& sources) {
+  std::vector<Number> estimated = said_numbers(sources);
+  std::erase_if(estimated, [&](const Number& number) {
+    return !sources.at(number.path()).starts_with("estimate");
+  });
+  return estimated;
+}
+
+std::optional<sim::Hardware> scaled(const Number& number, const sim::Hardware& hardware,
+                                    double factor) {
+  sim::Hardware changed = hardware;
+  bool is_changed = false;
+  const auto scale = [&](double value) {
+    return std::clamp(value * factor, number.low, number.high);
+  };
+  const auto change = [&](auto* place) {
+    auto& target = place(changed);
+    using Target = std::remove_reference_t<decltype(target)>;
+    if constexpr (std::is_same_v<Target, sim::Scaling>) {
+      for (auto& point : target.points) {
+        if (point.senders == 1) continue;
+        point.total = scale(point.total);
+        is_changed = true;
+      }
+    } else if constexpr (!std::is_same_v<Target, bool>) {
+      // A 0 says that there is no such thing, a number of all sizes that there is no end.
+      if (target == 0) return;
+      if (number.all_sizes && static_cast<double>(target) > number.high) return;
+      const Target before = target;
+      if constexpr (std::is_floating_point_v<Target>) {
+        target = scale(target);
+      } else {
+        const double whole = std::round(scale(static_cast<double>(target)));
+        target = static_cast<Target>(std::max(1.0, whole));
+      }
+      is_changed = target != before;
+    }
+  };
+  std::visit(change, number.place);
+  if (!is_changed) return std::nullopt;
+  return changed;
 }
 
 }  // namespace weft::nic_profiles

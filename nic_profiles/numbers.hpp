@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "sim/hardware.hpp"
 
@@ -31,5 +34,19 @@ struct Number {
 
 /// All of them, in the order of Hardware.
 std::span<const Number> numbers();
+
+/// Where each number is from, by its path: as in a Profile.
+using Sources = std::map<std::string, std::string>;
+
+/// Those that a profile with these sources says, in the order of Hardware.
+std::vector<Number> said_numbers(const Sources& sources);
+/// Those of them whose source begins with "estimate".
+std::vector<Number> estimates(const Sources& sources);
+
+/// `hardware` with that number times `factor`, inside what is allowed, whole where it must be; of a
+/// Scaling, the totals of more senders than one. nullopt where that leaves the hardware as it is:
+/// 0, "all", true or false.
+std::optional<sim::Hardware> scaled(const Number& number, const sim::Hardware& hardware,
+                                    double factor);
 
 }  // namespace weft::nic_profiles

@@ -91,7 +91,7 @@ class Comparison {
 
   const plan::Problem& problem_;
   const Facts& facts_;
-  const sim::Hardware& hardware_;
+  sim::Hardware hardware_;
   const ChoiceOptions& options_;
   std::vector<Entry> entries_;
   std::uint64_t spent_ops_ = 0;
@@ -121,8 +121,8 @@ std::string_view describe(sim::Cost cost) {
 
 }  // namespace
 
-std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
-                               const sim::Hardware& hardware, const ChoiceOptions& options) {
+sim::Hardware counted(const plan::Problem& problem, const Facts& facts,
+                      const sim::Hardware& hardware) {
   sim::Hardware counted = hardware;
   if (!is_alltoall(problem.collective)) counted.host = {};
   if (facts.direct != Direct::calls) counted.node.call_ns = 0;
@@ -130,7 +130,12 @@ std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
   if (facts.direct == Direct::loads) {
     counted.adapter.into_caller_ns = counted.adapter.into_caller_bytes_per_ns = 0;
   }
-  return Comparison(problem, facts, counted, options).run();
+  return counted;
+}
+
+std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
+                               const sim::Hardware& hardware, const ChoiceOptions& options) {
+  return Comparison(problem, facts, counted(problem, facts, hardware), options).run();
 }
 
 sim::Cost dominant(const Prediction& prediction) {

@@ -44,6 +44,10 @@ struct ChoiceOptions {
 std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options = {});
 
+/// `hardware` as choose() simulates it: without what does not count for the problem.
+sim::Hardware counted(const plan::Problem& problem, const Facts& facts,
+                      const sim::Hardware& hardware);
+
 /// The cost on which a simulated prediction with a breakdown spends most.
 sim::Cost dominant(const Prediction& prediction);
 

@@ -121,6 +121,61 @@ TEST(Explain, PrintsATableTheChoiceAndWhy) {
   }
 }
 
+/// A profile of the catalogue in a file; only these numbers are estimates.
+std::string write_profile(const TemporaryFolder& folder, const std::vector<std::string>& paths) {
+  auto profile = nic_profiles::load("mt25408");
+  for (auto& [path, source] : profile.sources) source = "measured";
+  for (const std::string& path : paths) profile.sources.at(path) = "estimate for a test";
+  auto path = (folder.path() / "estimates.json").string();
+  std::ofstream(path) << nic_profiles::to_json(profile);
+  return path;
+}
+
+TEST(Explain, SaysHowManyNumbersAreEstimates) {
+  const std::string line = "explain alltoall --machine 2x2 --bytes 64 --nic ";
+  const Ended ended = run_tool(words(line + "connectx-6"));
+  EXPECT_NE(ended.out.find("23 of 33 numbers of connectx-6 are estimates; --sensitivity shows"),
+            std::string::npos)
+      << ended.out;
+  const auto found = found_by(line + "connectx-6");
+  EXPECT_EQ(found.at("numbers"), 33);
+  EXPECT_EQ(found.at("estimates").size(), 23u);
+  EXPECT_FALSE(found.at("results")[0].contains("sensitivity"));
+
+  TemporaryFolder folder;
+  const auto path = write_profile(folder, {});
+  EXPECT_EQ(run_tool(words(line + path)).out.find("estimate"), std::string::npos);
+  const Ended asked = run_tool(words(line + path + " --sensitivity"));
+  EXPECT_NE(asked.out.find("No number of mt25408 is an estimate."), std::string::npos) << asked.out;
+}
+
+TEST(Explain, ShowsHowFarTheChoiceDependsOnEstimates) {
+  TemporaryFolder folder;
+  const std::string line = "explain alltoall --machine 4x4 --bytes 128 --sensitivity --nic ";
+  // Registration is no part of a simulation.
+  const auto idle = write_profile(folder, {"adapter.register_ns"});
+  const auto steady = found_by(line + idle).at("results")[0];
+  EXPECT_EQ(steady.at("sensitivity").at("variations"), 2);
+  EXPECT_TRUE(steady.at("sensitivity").at("changes").empty());
+  EXPECT_NE(run_tool(words(line + idle))
+                .out.find(steady.at("chosen").get<std::string>() + " is the fastest with all 2."),
+            std::string::npos);
+
+  const auto deciding = write_profile(folder, {"adapter.message_gap_ns", "adapter.register_ns"});
+  const auto result = found_by(line + deciding).at("results")[0];
+  const auto& changes = result.at("sensitivity").at("changes");
+  ASSERT_FALSE(changes.empty()) << result.dump(2);
+  const Ended ended = run_tool(words(line + deciding));
+  for (const json& change : changes) {
+    EXPECT_EQ(change.at("estimate"), "adapter.message_gap_ns");
+    EXPECT_NE(change.at("chosen"), result.at("chosen"));
+    EXPECT_LT(change.at("time_us"), change.at("time_us_of_unchanged_choice"));
+    const std::string row = change.at("factor") == 2.0 ? "adapter.message_gap_ns, doubled"
+                                                       : "adapter.message_gap_ns, halved";
+    EXPECT_NE(ended.out.find(row), std::string::npos) << ended.out;
+  }
+}
+
 TEST(Explain, TakesEveryCollective) {
   for (const auto collective : plan::all_collectives()) {
     const bool barrier = collective == plan::Collective::barrier;
