@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "alltoall/registry.hpp"
 #include "engine/run/program.hpp"
 #include "nic_profiles/profile.hpp"
+#include "registry/algorithm.hpp"
 #include "tune/choice_cache.hpp"
 #include "tune/decision_table.hpp"
 #include "weft/weft.hpp"
@@ -47,7 +47,7 @@ BENCHMARK(cached_call_of_two_sizes);
 
 // Making a plan: what a call costs the first time, and never again.
 void emit(benchmark::State& state, const char* algorithm, const char* machine_text) {
-  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const auto chosen = weft::registry::Algorithm::parse(weft::plan::Collective::alltoall, algorithm);
   const auto machine = weft::hierarchy::Machine::parse(machine_text);
   const auto problem = weft::plan::Problem::alltoall(machine.ranks(), 512);
   for (auto _ : state) benchmark::DoNotOptimize(chosen.plan(problem, machine, 7));
@@ -78,7 +78,7 @@ struct VectorCall {
     return result;
   }
 
-  weft::plan::Plan plan(const weft::alltoall::Algorithm& algorithm, int rank) const {
+  weft::plan::Plan plan(const weft::registry::Algorithm& algorithm, int rank) const {
     const weft::hierarchy::LocalBlocks blocks(machine, 0, {sends.begin(), sends.end()},
                                               {receives.begin(), receives.end()}, false);
     return algorithm.plan(blocks, machine, rank);
@@ -91,14 +91,14 @@ struct VectorCall {
 
 // The plan of an alltoallv, which a call may bring anew each time: from what the node knows.
 void emit_vector(benchmark::State& state, const char* algorithm, int rank) {
-  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const auto chosen = weft::registry::Algorithm::parse(weft::plan::Collective::alltoall, algorithm);
   const VectorCall call;
   for (auto _ : state) benchmark::DoNotOptimize(call.plan(chosen, rank));
 }
 
 // And from there to what the executor runs.
 void ready_vector(benchmark::State& state, const char* algorithm, int rank) {
-  const auto chosen = weft::alltoall::Algorithm::parse(algorithm);
+  const auto chosen = weft::registry::Algorithm::parse(weft::plan::Collective::alltoall, algorithm);
   const VectorCall call;
   std::vector<int> place_of_rank(static_cast<std::size_t>(call.machine.ranks()), -1);
   for (const int local : call.machine.ranks_on(0)) {

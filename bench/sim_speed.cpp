@@ -7,10 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "alltoall/registry.hpp"
-#include "gather/registry.hpp"
 #include "nic_profiles/profile.hpp"
-#include "reduce/registry.hpp"
+#include "registry/algorithm.hpp"
 #include "sim/simulator.hpp"
 
 namespace {
@@ -18,6 +16,7 @@ namespace {
 using weft::hierarchy::Machine;
 using weft::plan::Collective;
 using weft::plan::Problem;
+using weft::registry::Algorithm;
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -32,7 +31,6 @@ double cpu_seconds() {
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
-template <class Algorithm>
 void measure(const char* name, const Algorithm& algorithm, const Problem& problem,
              const Machine& machine) {
   const auto profile = weft::nic_profiles::load("omni-path-100");
@@ -70,29 +68,27 @@ bool is_asked(int argc, char** argv, const char* name) {
 
 int main(int argc, char** argv) {
   if (is_asked(argc, argv, "storm")) {
-    measure("isend alltoall, 64x8", weft::alltoall::Algorithm::parse("isend"),
+    measure("isend alltoall, 64x8", Algorithm::parse(Collective::alltoall, "isend"),
             Problem::alltoall(512, 512), Machine::uniform(64, 8));
   }
   if (is_asked(argc, argv, "ring")) {
-    measure("ring allgather, 128x18", weft::gather::Algorithm::parse(Collective::allgather, "ring"),
+    measure("ring allgather, 128x18", Algorithm::parse(Collective::allgather, "ring"),
             {Collective::allgather, 2304, 64, 64}, Machine::uniform(128, 18));
   }
   constexpr int kNodes = 6250;
   const Machine large = Machine::uniform(kNodes, 16);
   const int ranks = large.ranks();
   if (is_asked(argc, argv, "barrier")) {
-    measure("dissemination barrier, 100k",
-            weft::gather::Algorithm::parse(Collective::barrier, "dissemination"),
+    measure("dissemination barrier, 100k", Algorithm::parse(Collective::barrier, "dissemination"),
             {Collective::barrier, ranks}, large);
   }
   if (is_asked(argc, argv, "allreduce")) {
     measure("recursive doubling, 100k",
-            weft::reduce::Algorithm::parse(Collective::allreduce, "recursive-doubling"),
+            Algorithm::parse(Collective::allreduce, "recursive-doubling"),
             {Collective::allreduce, ranks, 64, 64}, large);
   }
   if (is_asked(argc, argv, "broadcast")) {
-    measure("binomial broadcast, 100k",
-            weft::gather::Algorithm::parse(Collective::broadcast, "binomial"),
+    measure("binomial broadcast, 100k", Algorithm::parse(Collective::broadcast, "binomial"),
             {Collective::broadcast, ranks, 64, 64}, large);
   }
 }

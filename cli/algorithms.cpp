@@ -1,13 +1,10 @@
 #include "cli/algorithms.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "alltoall/registry.hpp"
-#include "gather/registry.hpp"
-#include "reduce/registry.hpp"
+#include "registry/tables.hpp"
+#include "registry/variants.hpp"
 
 namespace weft::cli {
 
@@ -15,17 +12,11 @@ namespace {
 
 using plan::Collective;
 
-template <class OfRoom>
-std::vector<Algorithm> wrap_all(const std::vector<OfRoom>& algorithms) {
-  std::vector<Algorithm> list;
-  for (const auto& one : algorithms) list.push_back(tune::as_algorithm(one));
-  return list;
-}
-
 std::vector<std::string_view> all_names(Collective collective) {
-  tune::Names names = tune::names_of(collective);
-  names.flat.insert(names.flat.end(), names.schemes.begin(), names.schemes.end());
-  return names.flat;
+  std::vector<std::string_view> names;
+  for (const auto* one : registry::flat_algorithms(collective)) names.push_back(one->name);
+  for (const auto* one : registry::schemes(collective)) names.push_back(one->name);
+  return names;
 }
 
 }  // namespace
@@ -33,17 +24,14 @@ std::vector<std::string_view> all_names(Collective collective) {
 std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
   // Segments that cut the small blocks which are checked.
   constexpr std::uint64_t kSegment = 32;
-  if (is_alltoall(collective)) {
-    auto all = alltoall::variants(ranks, collective);
-    // Thresholds that part the sizes which are checked.
-    for (const char* text : {"sa:aggregate=8", "sa:aggregate=8,direct=1", "rd:aggregate=8,cores=1",
-                             "leader:aggregate=8,between=pairwise-ring"}) {
-      all.push_back(alltoall::Algorithm::parse(text));
-    }
-    return wrap_all(all);
+  auto all = registry::variants(collective, ranks, kSegment);
+  if (!is_alltoall(collective)) return all;
+  // Thresholds that part the sizes which are checked.
+  for (const char* text : {"sa:aggregate=8", "sa:aggregate=8,direct=1", "rd:aggregate=8,cores=1",
+                           "leader:aggregate=8,between=pairwise-ring"}) {
+    all.push_back(Algorithm::parse(collective, text));
   }
-  if (is_reduction(collective)) return wrap_all(reduce::variants(collective, ranks, kSegment));
-  return wrap_all(gather::variants(collective, ranks, kSegment));
+  return all;
 }
 
 std::string algorithm_names(Collective collective) {
@@ -53,10 +41,10 @@ std::string algorithm_names(Collective collective) {
 std::string list_algorithms() {
   std::string text = "Algorithms of alltoall and alltoallv:\n";
   const auto add = [&](const auto& table) {
-    for (const auto& one : table) text += fmt::format("  {:<15}{}\n", one.name, one.summary);
+    for (const auto* one : table) text += fmt::format("  {:<15}{}\n", one->name, one->summary);
   };
-  add(alltoall::flat_algorithms());
-  add(alltoall::schemes());
+  add(registry::flat_algorithms(Collective::alltoall));
+  add(registry::schemes(Collective::alltoall));
   text +=
       "  sa, rd, leader and two-step take :between=ALGORITHM (the step between nodes, isend "
       "unless\n"

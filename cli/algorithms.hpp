@@ -1,17 +1,15 @@
-// The algorithms of all rooms, as the command line names them.
+// Algorithms, as the command line names them.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "plan/problem.hpp"
-#include "tune/algorithm.hpp"
+#include "registry/algorithm.hpp"
 
 namespace weft::cli {
 
-using tune::Algorithm;
-using tune::parse_algorithm;
+using registry::Algorithm;
 
 /// Every algorithm with every parameter that makes a difference: what is to be proved.
 std::vector<Algorithm> algorithm_variants(plan::Collective collective, int ranks);

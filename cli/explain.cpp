@@ -111,7 +111,7 @@ class Explanation {
       Json candidates = Json::array();
       for (const auto& prediction : one.predictions) candidates.push_back(to_json_form(prediction));
       results.push_back({{"bytes", one.bytes},
-                         {"chosen", one.predictions.front().algorithm.name},
+                         {"chosen", one.predictions.front().algorithm.name()},
                          {"why", tune::explain(one.predictions)},
                          {"candidates", candidates}});
       if (one.sensitivity) results.back()["sensitivity"] = to_json_form(*one.sensitivity);
@@ -168,7 +168,7 @@ class Explanation {
   static std::string sensitivity_text(const Finding& one) {
     const tune::Sensitivity& found = *one.sensitivity;
     if (found.variations == 0) return "";
-    const std::string& name = one.predictions.front().algorithm.name;
+    const std::string name = one.predictions.front().algorithm.name();
     std::string text =
         fmt::format("\nEach estimate halved and doubled, the {} fastest algorithms compared: {} ",
                     found.candidates, name);
@@ -204,7 +204,7 @@ class Explanation {
 
   static std::string row(const tune::Prediction& one) {
     std::string text =
-        fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name, one.time_ns / 1e3, one.messages);
+        fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name(), one.time_ns / 1e3, one.messages);
     for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
       const auto mark = static_cast<sim::Cost>(cost) == tune::dominant(one) ? '*' : ' ';
       text += fmt::format("{:>9.1f} %{}",
@@ -220,9 +220,9 @@ class Explanation {
       breakdown[std::string(to_string(static_cast<sim::Cost>(cost)))] =
           one.breakdown_ns[cost] / 1e3;
     }
-    return {{"algorithm", one.algorithm.name}, {"time_us", one.time_ns / 1e3},
-            {"bound_us", one.bound_ns / 1e3},  {"messages", one.messages},
-            {"wire_bytes", one.wire_bytes},    {"dominant", to_string(tune::dominant(one))},
+    return {{"algorithm", one.algorithm.name()}, {"time_us", one.time_ns / 1e3},
+            {"bound_us", one.bound_ns / 1e3},    {"messages", one.messages},
+            {"wire_bytes", one.wire_bytes},      {"dominant", to_string(tune::dominant(one))},
             {"breakdown_us", breakdown}};
   }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "alltoall/registry.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
@@ -81,11 +80,10 @@ plan::Problem read_problem(const Options& options, plan::Collective collective, 
 }
 
 /// What no counts exceed, on the rank that needs the most.
-void add_bound(Subject& subject, std::string_view algorithm, const hierarchy::Machine& machine) {
-  const auto chosen = alltoall::Algorithm::parse(algorithm);
-  alltoall::Memory most;
+void add_bound(Subject& subject, const Algorithm& algorithm, const hierarchy::Machine& machine) {
+  registry::Memory most;
   for (int rank = 0; rank < machine.ranks(); ++rank) {
-    const auto bound = chosen.memory_bound(machine, rank);
+    const auto bound = algorithm.memory_bound(machine, rank);
     if (!bound) return;
     most.stage_bytes = std::max(most.stage_bytes, bound->stage_bytes);
     most.scratch_bytes = std::max(most.scratch_bytes, bound->scratch_bytes);
@@ -108,7 +106,7 @@ void add_transport(Subject& subject) {
 
 Subject emit(const Options& options) {
   const auto collective = parse_collective(options.collective);
-  const auto algorithm = parse_algorithm(
+  const auto algorithm = Algorithm::parse(
       collective,
       required(options.algorithm, fmt::format("--algorithm ({})", algorithm_names(collective))));
   const auto machine = options.machine.read();
@@ -121,7 +119,7 @@ Subject emit(const Options& options) {
   subject.sheet = plan::cost_sheet(machine.node_of_rank(), subject.plans);
   subject.title =
       fmt::format("{} by {} on {} ({} on {}), blocks of {}{}", to_string(collective),
-                  algorithm.name, to_string(machine), counted(subject.plans.size(), "rank"),
+                  algorithm.name(), to_string(machine), counted(subject.plans.size(), "rank"),
                   counted(subject.sheet->by_node.size(), "node"), counted(bytes, "byte"),
                   problem.stride == bytes ? "" : fmt::format(", {} apart", problem.stride));
   if (!problem.receives.empty()) {
@@ -129,7 +127,7 @@ Subject emit(const Options& options) {
   }
   if (problem.in_place) subject.title += ", in place";
   subject.facts = {{"collective", to_string(collective)},
-                   {"algorithm", algorithm.name},
+                   {"algorithm", algorithm.name()},
                    {"machine", to_string(machine)},
                    {"ranks", machine.ranks()},
                    {"nodes", machine.nodes()},
@@ -138,7 +136,7 @@ Subject emit(const Options& options) {
   if (is_rooted(collective)) subject.facts["root"] = problem.root;
   if (is_alltoall(collective)) {
     subject.facts["in_place"] = problem.in_place;
-    add_bound(subject, *options.algorithm, machine);
+    add_bound(subject, algorithm, machine);
   }
   if (problem.in_place && collective == plan::Collective::alltoall) {
     subject.memory += fmt::format(

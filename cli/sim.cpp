@@ -81,7 +81,7 @@ class Simulations {
     const auto names = read_names(options_, scenario_.collective());
     bar_.emplace("simulating", names.size() * scenario_.sizes().size() * kParts);
     for (const std::string& name : names) {
-      const Algorithm algorithm = parse_algorithm(scenario_.collective(), name);
+      const Algorithm algorithm = Algorithm::parse(scenario_.collective(), name);
       for (const std::uint64_t bytes : scenario_.sizes()) {
         run(algorithm, bytes);
         ++done_;
@@ -142,7 +142,7 @@ class Simulations {
     if (options_.trace) {
       const auto nodes = machine.node_of_rank();
       traces_.push_back({fmt::format("{} of {} bytes by {} on {}", to_string(problem.collective),
-                                     bytes, algorithm.name, scenario_.profile().name),
+                                     bytes, algorithm.name(), scenario_.profile().name),
                          {nodes.begin(), nodes.end()},
                          {}});
       options.trace = &traces_.back();
@@ -154,8 +154,8 @@ class Simulations {
       if (rank % kRanksPerLook == 0) show(kPlanning * rank / machine.ranks());
       return algorithm.plan(problem, machine, rank);
     };
-    outcomes_.push_back(
-        {algorithm.name, bytes, simulate(plan_of, machine, scenario_.profile().hardware, options)});
+    outcomes_.push_back({algorithm.name(), bytes,
+                         simulate(plan_of, machine, scenario_.profile().hardware, options)});
   }
 
   /// That `part` of 1 is done of the simulation under way.

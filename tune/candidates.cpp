@@ -5,13 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "alltoall/registry.hpp"
-#include "gather/registry.hpp"
-#include "reduce/registry.hpp"
+#include "registry/tables.hpp"
 #include "tune/fixed_rules.hpp"
 
 namespace weft::tune {
 
+using algorithm::Parameter;
 using plan::Collective;
 
 namespace {
@@ -120,17 +119,11 @@ std::span<const Extra> extras_of(Collective collective) {
 
 /// What has a scheme read neighbours' buffers in place; nothing where it cannot.
 std::string_view direct_setting(Collective collective, std::string_view scheme) {
-  if (is_alltoall(collective)) return "direct=1";
-  if (is_reduction(collective)) {
-    const auto schemes = reduce::schemes();
-    const auto reads = [&](const reduce::Scheme& one) {
-      return one.collective == collective && one.name == scheme && one.reads_direct;
-    };
-    return std::ranges::any_of(schemes, reads) ? "direct=1" : "";
-  }
-  if (collective == Collective::barrier) return "";
-  const auto* const found = find_by_name(gather::table_of(collective).schemes, scheme);
-  return found != nullptr && found->reads_steps ? "inside=direct" : "";
+  const auto algorithm = Algorithm::parse(collective, scheme);
+  if (algorithm.reads(Parameter::direct)) return "direct=1";
+  const bool moves_inside =
+      algorithm.reads(Parameter::between) && algorithm.reads(Parameter::inside);
+  return moves_inside && collective != Collective::barrier ? "inside=direct" : "";
 }
 
 }  // namespace
@@ -160,7 +153,6 @@ bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
   if (auto only = deterministic_choice(problem, facts)) return {std::move(*only)};
   const Collective collective = problem.collective;
-  const Names names = names_of(collective);
   const std::uint64_t bytes = block_bytes(problem);
   // With one rank a node, or one node, there is nothing that a scheme could do for its neighbours.
   const bool flat_machine = facts.machine.widest() == 1;
@@ -174,20 +166,19 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
       if (!setting.empty()) whole += (whole.find(':') == whole.npos ? ":" : ",");
       whole += setting;
     }
-    Algorithm algorithm = parse_algorithm(collective, whole);
-    const auto same = [&](const Algorithm& other) { return other.name == algorithm.name; };
+    Algorithm algorithm = Algorithm::parse(collective, whole);
+    const auto same = [&](const Algorithm& other) { return other.name() == algorithm.name(); };
     if (std::ranges::any_of(list, same) || !may_run(algorithm, problem, facts)) return;
     list.push_back(std::move(algorithm));
   };
-  for (const auto name : names.flat) add(name, false);
-  for (const auto name : names.schemes) {
-    if (name != kTwoStep || facts.machine.has_domains()) add(name, true);
+  for (const auto* one : registry::flat_algorithms(collective)) add(one->name, false);
+  for (const auto* one : registry::schemes(collective)) {
+    if (one->name != kTwoStep || facts.machine.has_domains()) add(one->name, true);
   }
   for (const Extra& extra : extras_of(collective)) {
     if (facts.machine.widest() < extra.from_ranks || bytes < extra.from_bytes) continue;
     if (extra.by_sockets && !facts.machine.has_domains()) continue;
-    const auto name = extra.text.substr(0, extra.text.find(':'));
-    add(extra.text, std::ranges::find(names.schemes, name) != names.schemes.end());
+    add(extra.text, !Algorithm::parse(collective, extra.text).is_flat());
   }
   return list;
 }

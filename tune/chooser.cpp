@@ -105,7 +105,7 @@ Facts Chooser::facts_for(const Problem& problem) const {
 
 std::optional<Algorithm> Chooser::asked_for(const Problem& problem) const {
   const auto may = [&](std::string_view name) -> std::optional<Algorithm> {
-    auto algorithm = parse_algorithm(problem.collective, name);
+    auto algorithm = Algorithm::parse(problem.collective, name);
     if (!may_run(algorithm, problem, facts_for(problem))) return std::nullopt;
     return algorithm;
   };
@@ -121,7 +121,7 @@ std::optional<Algorithm> Chooser::asked_for(const Problem& problem) const {
 std::optional<Chooser::PassedOver> Chooser::passed_over(const Problem& problem) const {
   const auto asked = situation_.asked.find(problem.collective);
   if (asked == situation_.asked.end()) return std::nullopt;
-  const Algorithm algorithm = parse_algorithm(problem.collective, asked->second);
+  const Algorithm algorithm = Algorithm::parse(problem.collective, asked->second);
   if (may_run(algorithm, problem, facts_for(problem))) return std::nullopt;
   const auto refusal = algorithm.refusal(problem, situation_.machine);
   return PassedOver{asked->second,

@@ -49,7 +49,7 @@ std::vector<Rule> tabulate(const plan::Problem& like, const Facts& facts,
     if (progress) progress(i, sizes);
     const std::uint64_t bytes = sized ? std::uint64_t{1} << i : kLargestGridBytes;
     const plan::Problem problem = resized(like, sized ? bytes : 0);
-    std::string name = choose(problem, facts, hardware, options).front().algorithm.name;
+    std::string name = choose(problem, facts, hardware, options).front().algorithm.name();
     if (!rules.empty() && rules.back().algorithm == name) {
       rules.back().up_to_bytes = grid_end(bytes);
     } else {

@@ -111,7 +111,7 @@ class Reader {
       }
       const std::string algorithm = text(path + ".algorithm", at(path, list[i], "algorithm"));
       try {
-        rule.algorithm = parse_algorithm(collective, algorithm).name;
+        rule.algorithm = Algorithm::parse(collective, algorithm).name();
       } catch (const UsageError& error) {
         throw_usage("{}: {}.algorithm: {}", where_, path, error.what());
       }

@@ -140,7 +140,7 @@ class Rules {
 
   Algorithm first_of(Names names) const {
     for (const std::string_view name : names) {
-      auto algorithm = parse_algorithm(problem_.collective, name);
+      auto algorithm = Algorithm::parse(problem_.collective, name);
       if (may_run(algorithm, problem_, facts_)) return algorithm;
     }
     throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
@@ -173,7 +173,7 @@ std::optional<Algorithm> deterministic_choice(const plan::Problem& problem, cons
     return std::nullopt;
   }
   for (const std::string_view name : deterministic_names(problem)) {
-    auto algorithm = parse_algorithm(problem.collective, name);
+    auto algorithm = Algorithm::parse(problem.collective, name);
     if (may_run(algorithm, problem, facts)) return algorithm;
   }
   throw_usage("{}: no algorithm groups alike on every placement", to_string(problem.collective));

@@ -93,7 +93,7 @@ Sensitivity sensitivity(const plan::Problem& problem, const Facts& facts,
   for (const Variation& one : variations) {
     if (one.best == nullptr || one.best == &predictions.front()) continue;
     found.changes.push_back(
-        {one.path, one.factor, one.best->algorithm.name, one.best_ns, one.before_ns});
+        {one.path, one.factor, one.best->algorithm.name(), one.best_ns, one.before_ns});
   }
   return found;
 }

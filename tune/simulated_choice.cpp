@@ -99,10 +99,6 @@ class Comparison {
   double worst_ratio_ = 1;
 };
 
-std::string_view scheme_of(const Prediction& prediction) {
-  return std::string_view(prediction.algorithm.name).substr(0, prediction.algorithm.name.find(':'));
-}
-
 std::string_view describe(sim::Cost cost) {
   switch (cost) {
     case sim::Cost::startup:
@@ -145,16 +141,18 @@ sim::Cost dominant(const Prediction& prediction) {
 
 std::string explain(const std::vector<Prediction>& predictions) {
   const Prediction& best = predictions.front();
-  const std::string& name = best.algorithm.name;
+  const std::string name = best.algorithm.name();
   if (!best.simulated) {
     return fmt::format("{}: the least work for its busiest core and adapter; not simulated", name);
   }
   std::string text = fmt::format("{} spends most on {}", name, describe(dominant(best)));
-  const auto other = std::ranges::find_if(
-      predictions, [&](const Prediction& one) { return scheme_of(one) != scheme_of(best); });
+  const auto other = std::ranges::find_if(predictions, [&](const Prediction& one) {
+    return one.algorithm.base_name() != best.algorithm.base_name();
+  });
   if (other == predictions.end()) return text + "; nothing else applies";
-  text += fmt::format("; {}, the best of the others, takes {:.0f} % longer", other->algorithm.name,
-                      100 * (other->time_ns / std::max(best.time_ns, 1e-3) - 1));
+  text +=
+      fmt::format("; {}, the best of the others, takes {:.0f} % longer", other->algorithm.name(),
+                  100 * (other->time_ns / std::max(best.time_ns, 1e-3) - 1));
   if (!other->simulated) return text + ", as far as its bound tells";
   const auto extra = [&](std::size_t cost) {
     return other->breakdown_ns[cost] - best.breakdown_ns[cost];

@@ -36,7 +36,7 @@
 // r = 2: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.3.
 #include <algorithm>
 
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/algorithms.hpp"
 #include "alltoall/flat/transfer.hpp"
 
 namespace weft::alltoall {

@@ -30,7 +30,8 @@
 // Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008, section 2.4 has it:
 // pairs by exclusive or are free of congestion, cyclic ones are not. Arities that are no powers of
 // two are ours.
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/algorithms.hpp"
+#include "alltoall/flat/swap.hpp"
 #include "alltoall/flat/transfer.hpp"
 
 namespace weft::alltoall {
@@ -44,6 +45,11 @@ Arrived fat_tree(plan::Builder& builder, const Exchange& exchange, const Paramet
                member(digits.subtract(exchange.self, step)));
   }
   return std::move(chain).finish();
+}
+
+void swap_fat_tree(plan::Builder& builder, int ranks, const BlockOfPeer& block,
+                   const Parameters& parameters) {
+  swap_blocks(builder, Digits::tree(ranks, parameters.arity), 1, block);
 }
 
 }  // namespace weft::alltoall

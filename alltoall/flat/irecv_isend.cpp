@@ -25,7 +25,8 @@
 // Multi-core Systems", 2008, section 2.4.
 #include <array>
 
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/algorithms.hpp"
+#include "alltoall/flat/swap.hpp"
 #include "alltoall/flat/transfer.hpp"
 
 namespace weft::alltoall {
@@ -48,6 +49,11 @@ Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange,
     if (window > 0 && (received != kNoOp || sent != kNoOp)) steps.push_back({received, sent});
   }
   return std::move(transfers).finish();
+}
+
+void swap_irecv_isend(plan::Builder& builder, int ranks, const BlockOfPeer& block,
+                      const Parameters& parameters) {
+  swap_blocks(builder, Digits::ring(ranks), parameters.window, block);
 }
 
 }  // namespace weft::alltoall

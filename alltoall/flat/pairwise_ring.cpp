@@ -16,7 +16,8 @@
 //
 // Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 19(1), 2005, section 4.3 (the case of p that is no power of two).
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/algorithms.hpp"
+#include "alltoall/flat/swap.hpp"
 #include "alltoall/flat/transfer.hpp"
 
 namespace weft::alltoall {
@@ -27,6 +28,11 @@ Arrived pairwise_ring(plan::Builder& builder, const Exchange& exchange, const Pa
     chain.step(around(exchange, exchange.self, step), around(exchange, exchange.self, -step));
   }
   return std::move(chain).finish();
+}
+
+void swap_pairwise_ring(plan::Builder& builder, int ranks, const BlockOfPeer& block,
+                        const Parameters& /*parameters*/) {
+  swap_blocks(builder, Digits::ring(ranks), 1, block);
 }
 
 }  // namespace weft::alltoall

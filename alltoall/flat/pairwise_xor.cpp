@@ -20,7 +20,8 @@
 // MPICH", IJHPCA 19(1), 2005, section 4.3.
 #include <bit>
 
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/algorithms.hpp"
+#include "alltoall/flat/swap.hpp"
 #include "alltoall/flat/transfer.hpp"
 
 namespace weft::alltoall {
@@ -33,6 +34,11 @@ Arrived pairwise_xor(plan::Builder& builder, const Exchange& exchange, const Par
     if (partner < exchange.size()) chain.step(partner, partner);
   }
   return std::move(chain).finish();
+}
+
+void swap_pairwise_xor(plan::Builder& builder, int ranks, const BlockOfPeer& block,
+                       const Parameters& /*parameters*/) {
+  swap_blocks(builder, Digits::tree(ranks, 2), 1, block);
 }
 
 }  // namespace weft::alltoall

@@ -1,7 +1,6 @@
-#include <numeric>
+#include "alltoall/flat/straight.hpp"
 
-#include "alltoall/flat/swap.hpp"
-#include "alltoall/schemes/aggregation.hpp"
+#include <numeric>
 
 namespace weft::alltoall {
 
@@ -11,25 +10,25 @@ using plan::Slice;
 
 namespace {
 
-Exchange among_all(const LocalBlocks& blocks, int self,
-                   const std::function<bool(int peer, std::uint64_t bytes)>& is_in) {
+Exchange among_all(const LocalBlocks& blocks, int self, const TakesPart& takes_part) {
   Exchange exchange;
   exchange.members.resize(static_cast<std::size_t>(blocks.ranks()));
   std::iota(exchange.members.begin(), exchange.members.end(), 0);
   exchange.self = self;
   if (const auto constant = blocks.constant_bytes()) {
-    exchange.bytes = [bytes = *constant, self, &is_in, &blocks](int from, int to) -> std::uint64_t {
-      if (from == to) return blocks.in_place() || !is_in(self, bytes) ? 0 : bytes;
+    exchange.bytes = [bytes = *constant, self, &takes_part, &blocks](int from,
+                                                                     int to) -> std::uint64_t {
+      if (from == to) return blocks.in_place() || !takes_part(self, bytes) ? 0 : bytes;
       if (from != self && to != self) return bytes;
-      return is_in(from == self ? to : from, bytes) ? bytes : 0;
+      return takes_part(from == self ? to : from, bytes) ? bytes : 0;
     };
   } else {
-    exchange.bytes = [&blocks, self, &is_in](int from, int to) -> std::uint64_t {
+    exchange.bytes = [&blocks, self, &takes_part](int from, int to) -> std::uint64_t {
       if (from == to && blocks.in_place()) return 0;
       const int peer = from == self ? to : from;
       const std::uint64_t bytes =
           from == self ? blocks.sent_bytes(self, to) : blocks.received_bytes(self, from);
-      return is_in(peer, bytes) ? bytes : 0;
+      return takes_part(peer, bytes) ? bytes : 0;
     };
   }
   exchange.source = [&blocks, self](int to, std::vector<Slice>& slices) {
@@ -43,7 +42,7 @@ Exchange among_all(const LocalBlocks& blocks, int self,
 
 /// In place by an algorithm that passes blocks on: they are all copied to scratch first.
 Arrived from_a_copy(plan::Builder& builder, const LocalBlocks& blocks,
-                    const FlatAlgorithm& algorithm, const Parameters& parameters,
+                    const algorithm::FlatForm& form, const Parameters& parameters,
                     Exchange exchange) {
   const int self = builder.rank();
   const std::uint64_t size = *blocks.constant_bytes();
@@ -59,23 +58,24 @@ Arrived from_a_copy(plan::Builder& builder, const LocalBlocks& blocks,
   exchange.ready = exchange.vacated = [&](int, std::vector<OpId>& ops) {
     ops.insert(ops.end(), copied.begin(), copied.end());
   };
-  return algorithm.emit(builder, exchange, parameters);
+  return std::get<algorithm::EmitExchange>(form.emit)(builder, exchange, parameters);
 }
 
 }  // namespace
 
-Arrived straight(plan::Builder& builder, const LocalBlocks& blocks, const FlatAlgorithm& algorithm,
-                 const Parameters& parameters,
-                 const std::function<bool(int peer, std::uint64_t bytes)>& is_in) {
+Arrived straight(plan::Builder& builder, const LocalBlocks& blocks, const algorithm::FlatForm& form,
+                 const Parameters& parameters, const TakesPart& takes_part) {
   const int self = builder.rank();
-  const Exchange exchange = among_all(blocks, self, is_in);
-  if (!blocks.in_place()) return algorithm.emit(builder, exchange, parameters);
-  if (algorithm.forwards) return from_a_copy(builder, blocks, algorithm, parameters, exchange);
-  const int window = algorithm.one_at_a_time ? 1 : parameters.window;
-  swap_blocks(builder, algorithm.order(blocks.ranks(), parameters), window, [&](int peer) {
+  const Exchange exchange = among_all(blocks, self, takes_part);
+  if (!blocks.in_place()) {
+    return std::get<algorithm::EmitExchange>(form.emit)(builder, exchange, parameters);
+  }
+  if (form.forwards) return from_a_copy(builder, blocks, form, parameters, exchange);
+  const auto block = [&](int peer) {
     const Slice slice = blocks.source(self, peer);
-    return is_in(peer, slice.bytes()) ? slice : Slice{};
-  });
+    return takes_part(peer, slice.bytes()) ? slice : Slice{};
+  };
+  form.swap(builder, blocks.ranks(), block, parameters);
   return {};
 }
 

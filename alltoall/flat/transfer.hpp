@@ -4,9 +4,14 @@
 #include <array>
 #include <utility>
 
-#include "alltoall/flat/exchange.hpp"
+#include "algorithm/exchange.hpp"
+#include "algorithm/team.hpp"
 
 namespace weft::alltoall {
+
+using algorithm::Exchange;
+/// The ops after which all blocks have arrived in their targets.
+using Arrived = algorithm::Ops;
 
 /// The member `distance` after (before, when negative) member `from`, around the group.
 inline int around(const Exchange& exchange, int from, int distance) {

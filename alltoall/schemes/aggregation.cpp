@@ -1,10 +1,11 @@
 #include "alltoall/schemes/aggregation.hpp"
 
-#include "alltoall/algorithms.hpp"
+#include "alltoall/flat/straight.hpp"
 #include "alltoall/schemes/gathering.hpp"
 
 namespace weft::alltoall {
 
+using algorithm::FlatForm;
 using hierarchy::InsideNode;
 using hierarchy::LocalBlocks;
 using hierarchy::Machine;
@@ -14,6 +15,14 @@ using plan::Slice;
 using plan::Space;
 
 namespace {
+
+/// What goes straight does so all at once where the step between nodes passes blocks on.
+constexpr FlatForm kAllAtOnce = {
+    .collective = plan::Collective::alltoall,
+    .reads = {algorithm::Parameter::window},
+    .emit = irecv_isend,
+    .swap = swap_irecv_isend,
+};
 
 class Aggregation {
  public:
@@ -43,10 +52,14 @@ class Aggregation {
   }
 
  private:
+  const FlatForm& step_between() const {
+    return *parameters_.between->find(plan::Collective::alltoall);
+  }
+
   void exchange_straight() {
     if (parameters_.aggregate == Parameters::kEverything) return;
-    const FlatAlgorithm& step = step_between(parameters_);
-    straight(builder_, blocks_, step.forwards ? flat_algorithms().front() : step, parameters_,
+    const FlatForm& step = step_between();
+    straight(builder_, blocks_, step.forwards ? kAllAtOnce : step, parameters_,
              [this](int peer, std::uint64_t bytes) {
                if (peer == self_) return false;
                return machine_.same_node(peer, self_) ? inside_.leaves(bytes)
@@ -95,7 +108,8 @@ class Aggregation {
         gathering_.add_vacated(lane[from].senders, ops);
       };
     }
-    const Arrived come = step_between(parameters_).emit(builder_, exchange, parameters_);
+    const Arrived come = algorithm::emit_of<algorithm::EmitExchange>(
+        *parameters_.between, plan::Collective::alltoall)(builder_, exchange, parameters_);
     if (post.distributes) arrived.insert(arrived.end(), come.begin(), come.end());
   }
 

@@ -1,7 +1,7 @@
 // What every scheme does with its lanes.
 #pragma once
 
-#include "alltoall/registry.hpp"
+#include "algorithm/parameters.hpp"
 #include "alltoall/schemes/lanes.hpp"
 #include "alltoall/schemes/stage_layout.hpp"
 #include "hierarchy/local_blocks.hpp"
@@ -23,13 +23,7 @@ namespace weft::alltoall {
 /// In place a rank sends nothing out of its output but from stages, and writes to a block only
 /// after it has copied it out; blocks above `aggregate` are swapped (swap.hpp).
 void aggregate(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
-               const hierarchy::Machine& machine, const Parameters& parameters,
+               const hierarchy::Machine& machine, const algorithm::Parameters& parameters,
                std::span<const Lane> lanes, Gather gather = Gather::straight);
-
-/// The exchange of single blocks among all ranks, straight from rank to rank: those of the pairs
-/// that `is_in` says, by the flat `algorithm`; in place by swaps in its order.
-Arrived straight(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
-                 const FlatAlgorithm& algorithm, const Parameters& parameters,
-                 const std::function<bool(int peer, std::uint64_t bytes)>& is_in);
 
 }  // namespace weft::alltoall

@@ -1,4 +1,4 @@
-// Lanes: how a scheme shares out the pairs of two nodes among their ranks.
+// Lanes: the groups of ranks of different nodes in which a scheme exchanges blocks.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,10 @@ struct Member {
   std::span<const int> receivers;  // for whom it receives, likewise
 };
 
-/// Members of several nodes, the same list in the same order on every rank. Those of one node have
-/// nothing for one another. All lanes of a scheme together have each pair of ranks of two nodes
-/// once.
+/// Members of several nodes, the same list in the same order on every rank. Members of one node
+/// send nothing to one another. The lanes of a scheme share out the work: for every two ranks on
+/// different nodes, exactly one lane has a member that sends for the first and a member that
+/// receives for the second.
 using Lane = std::vector<Member>;
 
 /// Whether `rank` is among ascending `ranks`.

@@ -35,8 +35,8 @@
 //
 // Source: the leader-based scheme of Kumar, Mamidala, Panda, "Scaling Alltoall Collective on
 // Multi-core Systems", 2008, section 5, with several leaders as proposed there.
-#include "alltoall/algorithms.hpp"
 #include "alltoall/schemes/aggregation.hpp"
+#include "alltoall/schemes/algorithms.hpp"
 #include "hierarchy/groups.hpp"
 
 namespace weft::alltoall {

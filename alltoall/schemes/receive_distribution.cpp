@@ -40,8 +40,8 @@
 //
 // Source: Kumar, Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008,
 // section 5. Uneven and interleaved placements are ours.
-#include "alltoall/algorithms.hpp"
 #include "alltoall/schemes/aggregation.hpp"
+#include "alltoall/schemes/algorithms.hpp"
 #include "alltoall/schemes/cores.hpp"
 
 namespace weft::alltoall {

@@ -48,8 +48,8 @@
 //
 // Source: Kumar, Mamidala, Panda, "Scaling Alltoall Collective on Multi-core Systems", 2008,
 // section 5, which proposes the subset of cores too. Uneven and interleaved placements are ours.
-#include "alltoall/algorithms.hpp"
 #include "alltoall/schemes/aggregation.hpp"
+#include "alltoall/schemes/algorithms.hpp"
 #include "alltoall/schemes/cores.hpp"
 
 namespace weft::alltoall {

@@ -44,8 +44,8 @@
 // aggregation by levels is that of Bienz, Gropp, Olson, "Reducing communication in algebraic
 // multigrid with multi-step node aware communication", IJHPCA 34(5), 2020. Uneven and interleaved
 // sockets are ours.
-#include "alltoall/algorithms.hpp"
 #include "alltoall/schemes/aggregation.hpp"
+#include "alltoall/schemes/algorithms.hpp"
 
 namespace weft::alltoall {
 

@@ -58,7 +58,7 @@ std::vector<Algorithm> read_algorithms(const CheckOptions& options, plan::Collec
   if (options.algorithms.empty()) return algorithm_variants(collective, ranks);
   std::vector<Algorithm> algorithms;
   for (const auto& text : options.algorithms) {
-    algorithms.push_back(parse_algorithm(collective, text));
+    algorithms.push_back(Algorithm::parse(collective, text));
   }
   return algorithms;
 }

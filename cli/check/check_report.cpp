@@ -13,15 +13,10 @@ namespace {
 
 constexpr std::size_t kFailuresShown = 5;
 
-/// The part of an algorithm's name before its parameters.
-std::string family(const Algorithm& algorithm) {
-  return algorithm.name.substr(0, algorithm.name.find(':'));
-}
-
 std::string command_for(const Case& one) {
   const plan::Problem& problem = *one.problem;
   std::string command = fmt::format("weft check {} --algorithm {} --machine {} --bytes {}",
-                                    to_string(problem.collective), one.algorithm->name,
+                                    to_string(problem.collective), one.algorithm->name(),
                                     to_string(*one.machine), problem.block_bytes);
   if (problem.stride != problem.block_bytes) command += fmt::format(" --stride {}", problem.stride);
   if (is_rooted(problem.collective)) command += fmt::format(" --root {}", problem.root);
@@ -53,12 +48,12 @@ Json to_json(std::span<const Failure> failures) {
 }  // namespace
 
 void CheckResult::add(const Case& one, const Proof& proof) {
-  const std::string name = family(*one.algorithm);
+  const std::string name(one.algorithm->base_name());
   auto sum = std::ranges::find(families, name, &Sum::name);
   if (sum == families.end()) sum = families.insert(families.end(), Sum{name});
   for (Sum* target : {&*sum, &total}) {
     target->add(proof);
-    target->variants.insert(one.algorithm->name);
+    target->variants.insert(one.algorithm->name());
   }
   if (!proof.holds()) failures.push_back({command_for(one), proof.findings});
 }

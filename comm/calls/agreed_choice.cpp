@@ -34,14 +34,14 @@ tune::Algorithm AgreedChoice::agree(const Problem& problem) {
   note_passed_over(problem);
   if (auto algorithm = chooser_.choose_without_simulation(problem)) return *algorithm;
   const auto all = resources_.members().agree([&] {
-    std::string text = resources_.rank() == 0 ? chooser_.choose(problem).name : std::string();
+    std::string text = resources_.rank() == 0 ? chooser_.choose(problem).name() : std::string();
     return (text += '\0') += describe(problem);
   });
   const std::string name = all.front().substr(0, all.front().find('\0'));
   std::vector<std::string_view> described;
   for (const std::string_view one : all) described.push_back(one.substr(one.find('\0') + 1));
   resources_.members().require_alike(described);
-  return tune::parse_algorithm(problem.collective, name);
+  return tune::Algorithm::parse(problem.collective, name);
 }
 
 void AgreedChoice::note_passed_over(const Problem& problem) {

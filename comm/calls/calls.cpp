@@ -156,7 +156,7 @@ const Communicator::Impl::SharedCall& Communicator::Impl::prepare(const Problem&
   call.slice =
       resources_.prepare(plans.front(), inline_messages_of(algorithm, problem, resources_));
   if (plans.size() > 1) call.rest = resources_.prepare(plans.back());
-  call.entry = entry_for(problem.collective, algorithm.name);
+  call.entry = entry_for(problem.collective, algorithm.name());
   return keep(std::move(made));
 }
 
@@ -204,7 +204,7 @@ const Communicator::Impl::SharedCall& Communicator::Impl::vector_call_for(const 
   resources_.members().require_no_poison();
   if (vector_ == nullptr) {
     choice_.note_passed_over(task.problem);
-    const auto asked = alltoall::Algorithm::parse(choice_.algorithm_for(task.problem).name);
+    const auto asked = choice_.algorithm_for(task.problem);
     vector_ = std::make_unique<comm::VectorExchange>(resources_, asked);
     vector_entry_ = entry_for(Collective::alltoallv, vector_->algorithm());
   }

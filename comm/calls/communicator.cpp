@@ -41,7 +41,7 @@ std::size_t Communicator::block_bytes(std::size_t input_bytes, std::size_t outpu
 std::string Communicator::algorithm_for(std::string_view collective, std::size_t bytes) const {
   plan::Problem problem = plan::Problem::alltoall(size(), bytes);
   problem.collective = plan::parse_collective(collective);
-  return impl_->algorithm_for(problem).name;
+  return impl_->algorithm_for(problem).name();
 }
 
 Statistics Communicator::statistics() const {

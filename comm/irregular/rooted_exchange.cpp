@@ -22,7 +22,7 @@ const std::shared_ptr<Call>& RootedExchange::call_for(const plan::Problem& probl
   call->problem = problem;
   call->entry = entry_;
   call->input_bytes = problem.input_bytes(resources_.rank());
-  const auto algorithm = tune::parse_algorithm(problem.collective, kAlgorithm);
+  const auto algorithm = tune::Algorithm::parse(problem.collective, kAlgorithm);
   call->slice =
       resources_.prepare(algorithm.plan(problem, resources_.machine(), resources_.rank()));
   last_ = std::move(call);

@@ -7,14 +7,13 @@
 #include <span>
 
 #include "base/error.hpp"
-#include "gather/registry.hpp"
 
 namespace weft::comm {
 
-using alltoall::Algorithm;
 using plan::Block;
 using plan::Collective;
 using plan::Problem;
+using registry::Algorithm;
 
 namespace {
 
@@ -28,11 +27,12 @@ constexpr std::uint64_t kLeastAggregated = 64;
 
 Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {
   if (algorithm.is_flat() ||
-      algorithm.parameters().aggregate != alltoall::Parameters::kEverything) {
+      algorithm.parameters().aggregate != registry::Parameters::kEverything) {
     return algorithm;
   }
   const std::string name = algorithm.name();
   return Algorithm::parse(
+      Collective::alltoallv,
       fmt::format("{}{}aggregate={}", name, name.find(':') == name.npos ? ':' : ',', bytes));
 }
 
@@ -76,7 +76,7 @@ engine::Prepared VectorExchange::prepare_node_allgather(std::uint64_t bytes) {
   const int places = resources_.places();
   Problem problem = Problem::alltoall(places, bytes);
   problem.collective = Collective::allgather;
-  const auto algorithm = gather::Algorithm::parse(Collective::allgather, "leader");
+  const auto algorithm = Algorithm::parse(Collective::allgather, "leader");
   const auto machine = hierarchy::Machine::uniform(1, places);
   const int own = resources_.place();
   std::vector<int> identity;

@@ -23,10 +23,10 @@
 #include <string>
 #include <vector>
 
-#include "alltoall/registry.hpp"
 #include "comm/setup/call.hpp"
 #include "comm/setup/resources.hpp"
 #include "hierarchy/local_blocks.hpp"
+#include "registry/algorithm.hpp"
 
 namespace weft::comm {
 
@@ -35,7 +35,7 @@ class VectorExchange {
  public:
   /// By `asked`, limited so that stages hold what passes through them whatever the sizes are.
   /// Collective.
-  VectorExchange(Resources& resources, const alltoall::Algorithm& asked);
+  VectorExchange(Resources& resources, const registry::Algorithm& asked);
 
   std::string algorithm() const { return algorithm_.name(); }
   /// The programs for the sizes of `task`, and `entry` of the statistics. Collective on the node.
@@ -50,7 +50,7 @@ class VectorExchange {
   engine::Prepared prepare_call();
 
   Resources& resources_;
-  alltoall::Algorithm algorithm_;
+  registry::Algorithm algorithm_;
   std::vector<plan::Block> own_;  // this rank's row in its last call
   bool in_place_ = false;         // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;

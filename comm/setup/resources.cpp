@@ -53,7 +53,7 @@ void Resources::read_settings(const Options& options) {
   settings_ = Settings::from_environment();
   for (const auto& [name, algorithm] : options.algorithms) {
     const plan::Collective collective = plan::parse_collective(name);
-    settings_.algorithms[collective] = tune::parse_algorithm(collective, algorithm).name;
+    settings_.algorithms[collective] = tune::Algorithm::parse(collective, algorithm).name();
   }
   settings_.deterministic |= options.deterministic;
   settings_.progress_thread |= options.progress_thread;

@@ -34,7 +34,7 @@ Settings Settings::from_environment() {
     const std::string text = env::text(variable.c_str()).value_or("");
     if (text.empty()) continue;
     try {
-      settings.algorithms[collective] = tune::parse_algorithm(collective, text).name;
+      settings.algorithms[collective] = tune::Algorithm::parse(collective, text).name();
     } catch (const UsageError& error) {
       throw_usage("{}={}: {}", variable, text, error.what());
     }

@@ -24,7 +24,7 @@
 // IJHPCA 19(1), 2005, section 4.1.2.
 #include <algorithm>
 
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

@@ -13,23 +13,23 @@
 // binomial).
 #include <algorithm>
 
-#include "gather/flat/meeting.hpp"
+#include "gather/flat/barriers.hpp"
 
 namespace weft::gather {
 
-Ops dissemination_barrier(plan::Builder& builder, const Meeting& meeting, int radix) {
-  Notes notes(builder, meeting);
-  const std::int64_t p = meeting.size();
+Ops dissemination_barrier(plan::Builder& builder, const BarrierGroup& group, int radix) {
+  Notes notes(builder, group);
+  const std::int64_t p = group.size();
   const std::int64_t most = std::min<std::int64_t>(radix, std::max<std::int64_t>(p, 2));
-  Ops known = meeting.ready;
+  Ops known = group.ready;
   for (std::int64_t weight = 1; weight < p; weight *= most) {
     const std::int64_t end = std::min(weight * most, p);
     for (std::int64_t distance = weight; distance < end; distance += weight) {
-      notes.tell(meeting.around(meeting.self, static_cast<int>(distance)), known);
+      notes.tell(group.around(group.self, static_cast<int>(distance)), known);
     }
-    Ops heard = meeting.ready;
+    Ops heard = group.ready;
     for (std::int64_t distance = weight; distance < end; distance += weight) {
-      heard.push_back(notes.hear(meeting.around(meeting.self, -static_cast<int>(distance))));
+      heard.push_back(notes.hear(group.around(group.self, -static_cast<int>(distance))));
     }
     known.insert(known.end(), heard.begin(), heard.end());
   }

@@ -22,7 +22,7 @@
 // for any p.
 #include <algorithm>
 
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

@@ -15,10 +15,6 @@ void append(auto& list, const auto& more) {
 
 }  // namespace
 
-bool holds_own(int member, int block) {
-  return member == block;
-}
-
 std::vector<int> run_of(const Team& team, int first, int count) {
   std::vector<int> blocks;
   blocks.reserve(static_cast<std::size_t>(count));

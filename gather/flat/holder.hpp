@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "gather/flat/team.hpp"
+#include "gather/flat/tree.hpp"
 
 namespace weft::gather {
 

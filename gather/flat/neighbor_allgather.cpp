@@ -16,7 +16,7 @@
 //
 // Source: Chen, Zhang, Zhang, Yuan, Chen, "Performance Evaluation of Allgather Algorithms on
 // Terascale Linux Cluster with Fast Ethernet", HPC Asia 2005.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

@@ -14,7 +14,7 @@
 //   copied    m; stage 0, scratch 0 where each block is one slice
 //
 // Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.1: T_ring.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

@@ -10,22 +10,22 @@
 //
 // Source: Vadhiyar, Fagg, Dongarra, "Towards an Accurate Model for Collective Communications",
 // IJHPCA 18(1), 2004, Table 1.
-#include "gather/flat/meeting.hpp"
+#include "gather/flat/barriers.hpp"
 
 namespace weft::gather {
 
-Ops ring_barrier(plan::Builder& builder, const Meeting& meeting) {
-  const int p = meeting.size();
-  Ops known = meeting.ready;
+Ops ring_barrier(plan::Builder& builder, const BarrierGroup& group) {
+  const int p = group.size();
+  Ops known = group.ready;
   if (p == 1) return known;
-  Notes notes(builder, meeting);
-  const int next = meeting.around(meeting.self, 1);
-  const int before = meeting.around(meeting.self, -1);
-  if (meeting.self > 0) known.push_back(notes.hear(before));
+  Notes notes(builder, group);
+  const int next = group.around(group.self, 1);
+  const int before = group.around(group.self, -1);
+  if (group.self > 0) known.push_back(notes.hear(before));
   notes.tell(next, known);
-  if (meeting.self == p - 1) return known;
+  if (group.self == p - 1) return known;
   known = {notes.hear(before)};
-  if (meeting.self < p - 2) notes.tell(next, known);
+  if (group.self < p - 2) notes.tell(next, known);
   return known;
 }
 

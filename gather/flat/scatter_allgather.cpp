@@ -16,8 +16,8 @@
 //   copied, stage, scratch 0 for a ring where the block is one slice
 //
 // Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.2: T_vandegeijn.
-#include "gather/flat/fragments.hpp"
-#include "gather/flat/segment.hpp"
+#include "gather/flat/algorithms.hpp"
+#include "gather/flat/team_segments.hpp"
 
 namespace weft::gather {
 

@@ -13,15 +13,15 @@
 //
 // Source: Hensgen, Finkel, Manber, "Two Algorithms for Barrier Synchronization", Int. J. Parallel
 // Programming 17(1), 1988 (tournament); Vadhiyar, Fagg, Dongarra, IJHPCA 18(1), 2004, Table 1.
-#include "gather/flat/meeting.hpp"
+#include "gather/flat/barriers.hpp"
 
 namespace weft::gather {
 
 namespace {
 
 /// Tells the parent that the subtree has come, once it has.
-Ops gather_notes(Notes& notes, const Meeting& meeting, const TreeNode& node) {
-  Ops known = meeting.ready;
+Ops gather_notes(Notes& notes, const BarrierGroup& group, const TreeNode& node) {
+  Ops known = group.ready;
   for (const Range& child : node.children) known.push_back(notes.hear(child.first));
   if (node.parent >= 0) notes.tell(node.parent, known);
   return known;
@@ -29,11 +29,11 @@ Ops gather_notes(Notes& notes, const Meeting& meeting, const TreeNode& node) {
 
 }  // namespace
 
-Ops tree_barrier(plan::Builder& builder, const Meeting& meeting, Topology topology, int radix,
+Ops tree_barrier(plan::Builder& builder, const BarrierGroup& group, Topology topology, int radix,
                  const Between& between) {
-  Notes notes(builder, meeting);
-  const TreeNode node = find_in_tree(topology, radix, meeting.size(), meeting.self);
-  Ops known = gather_notes(notes, meeting, node);
+  Notes notes(builder, group);
+  const TreeNode node = find_in_tree(topology, radix, group.size(), group.self);
+  Ops known = gather_notes(notes, group, node);
   if (node.parent >= 0) {
     known = {notes.hear(node.parent)};
   } else if (between) {
@@ -43,12 +43,12 @@ Ops tree_barrier(plan::Builder& builder, const Meeting& meeting, Topology topolo
   return known;
 }
 
-Ops tournament_barrier(plan::Builder& builder, const Meeting& meeting) {
-  Notes notes(builder, meeting);
-  const TreeNode node = find_in_tree(binomial_tree, 2, meeting.size(), meeting.self);
-  Ops known = gather_notes(notes, meeting, node);
+Ops tournament_barrier(plan::Builder& builder, const BarrierGroup& group) {
+  Notes notes(builder, group);
+  const TreeNode node = find_in_tree(binomial_tree, 2, group.size(), group.self);
+  Ops known = gather_notes(notes, group, node);
   if (node.parent >= 0) return {notes.hear(0)};
-  for (int member = 1; member < meeting.size(); ++member) notes.tell(member, known);
+  for (int member = 1; member < group.size(); ++member) notes.tell(member, known);
   return known;
 }
 

@@ -12,13 +12,13 @@
 //   messages  of the root: sequential p - 1; chain 1; binary 2; binomial ceil(lg p); p - 1 in all
 //   bytes     n along each edge, (p - 1) n in all; every member receives n
 //   copied, stage, scratch 0 where the data are one slice
-// In segments (see segment.hpp) the same for each segment, which a member passes on while the next
-// comes: a chain of p members takes p - 2 + s steps of n / s bytes instead of (p - 1) n.
+// In segments (team_segments.hpp) the same for each segment, which a member passes on while the
+// next comes: a chain of p members takes p - 2 + s steps of n / s bytes instead of (p - 1) n.
 //
 // Source: Vadhiyar, Fagg, Dongarra, "Towards an Accurate Model for Collective Communications",
 // IJHPCA 18(1), 2004, Table 1; the cost of the binomial tree: Thakur, Rabenseifner, Gropp, IJHPCA
 // 19(1), 2005, section 4.2.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

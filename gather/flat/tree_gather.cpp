@@ -19,7 +19,7 @@
 //
 // Source: Vadhiyar, Fagg, Dongarra, "Towards an Accurate Model for Collective Communications",
 // IJHPCA 18(1), 2004, Table 1.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

@@ -20,7 +20,7 @@
 // Source: Vadhiyar, Fagg, Dongarra, "Towards an Accurate Model for Collective Communications",
 // IJHPCA 18(1), 2004, Table 1; the cost of the binomial tree, lg p startups and (p - 1) / p n bytes
 // at the root: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.2.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 #include "gather/flat/holder.hpp"
 
 namespace weft::gather {

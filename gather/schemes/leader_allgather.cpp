@@ -24,10 +24,11 @@
 //
 // Source: Huang et al., "PiP-MColl: Process-in-Process-based Multi-object MPI Collectives", 2023,
 // section III-B1, Figure 4. Fewer leaders, other steps, uneven and interleaved nodes are ours.
+#include "gather/flat/team_of_all.hpp"
+#include "gather/flat/team_segments.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/inside_steps.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/schemes/schemes.hpp"
-#include "gather/schemes/steps.hpp"
-#include "gather/whole.hpp"
 
 namespace weft::gather {
 
@@ -52,7 +53,7 @@ class LeaderAllgather {
         stages_(builder),
         landings_(static_cast<std::size_t>(leaders_.columns())) {
     // Copies inside begin in stages: then what comes goes there at once.
-    const bool staged = step().topology == nullptr && step().form == InsideForm::staged;
+    const bool staged = step().copies_by_stages();
     for (int column = 0; column < leaders_.columns(); ++column) {
       const int leader = leaders_.leader(node_, column);
       for (int node = 0; node < machine.nodes(); ++node) {
@@ -69,7 +70,7 @@ class LeaderAllgather {
     const Arrived here = exchange_inside();
     std::vector<Arrived> come;  // by column; of a leader
     for (int column = 0; column < leaders_.columns(); ++column) {
-      const bool leads = leaders_.leader(node_, column) == self_;
+      const bool leads = machine_.nodes() > 1 && leaders_.leader(node_, column) == self_;
       come.push_back(leads ? exchange_between(column, here) : Arrived());
     }
     // In the order in which a ring brings them; all ranks of the node in the same.
@@ -126,7 +127,8 @@ class LeaderAllgather {
       }
       return ready;
     };
-    return move(builder_, team, step_between(Collective::allgather, parameters_), parameters_);
+    return emit_on_team(builder_, team, *parameters_.between->find(Collective::allgather),
+                        parameters_);
   }
 
   /// What has come to the leader from a node, to all of this one.
@@ -145,7 +147,7 @@ class LeaderAllgather {
     move_inside(builder_, team, Collective::broadcast, step());
   }
 
-  const InsideAlgorithm& step() const { return step_inside(Collective::allgather, parameters_); }
+  const InsideStep& step() const { return *parameters_.inside; }
 
   plan::Builder& builder_;
   const plan::Problem& problem_;

@@ -11,8 +11,8 @@
 //
 // Source: the two levels of Huang et al., "PiP-MColl", 2023; the step between: Hensgen, Finkel,
 // Manber, 1988.
-#include "gather/schemes/schemes.hpp"
-#include "gather/schemes/steps.hpp"
+#include "gather/flat/barriers.hpp"
+#include "gather/schemes/algorithms.hpp"
 
 namespace weft::gather {
 
@@ -28,17 +28,18 @@ void leader_barrier(plan::Builder& builder, const plan::Problem& /*problem*/,
     return
         [&machine, self, members](int member) { return machine.same_node(members[member], self); };
   };
-  Meeting inside{{local.begin(), local.end()}, machine.place_of(self), {}, {}};
+  BarrierGroup inside{{local.begin(), local.end()}, machine.place_of(self), {}, {}};
   inside.near = near(inside.members);
   const auto between = [&](const Ops& all_are_here) {
-    Meeting leaders{{}, node, {}, all_are_here};
+    BarrierGroup leaders{{}, node, {}, all_are_here};
     for (int other = 0; other < machine.nodes(); ++other) {
       leaders.members.push_back(machine.ranks_on(other).front());
     }
     leaders.near = near(leaders.members);
-    return step_between(Collective::barrier, parameters).meet(builder, leaders, parameters);
+    const auto emit = emit_of<algorithm::EmitBarrier>(*parameters.between, Collective::barrier);
+    return emit(builder, leaders, parameters);
   };
-  tree_barrier(builder, inside, step_inside(Collective::barrier, parameters).topology, 2, between);
+  tree_barrier(builder, inside, parameters.inside->topology, 2, between);
 }
 
 }  // namespace weft::gather

@@ -25,10 +25,11 @@
 // Systems", 2008.
 #include <algorithm>
 
+#include "gather/flat/team_of_all.hpp"
+#include "gather/flat/team_segments.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/inside_steps.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/schemes/schemes.hpp"
-#include "gather/schemes/steps.hpp"
-#include "gather/whole.hpp"
 
 namespace weft::gather {
 
@@ -82,16 +83,12 @@ class LeaderBroadcast {
       return;
     }
     // Copies inside begin in a stage: then it comes there at once.
-    const bool staged = uses_stages() && machine_.ranks_on(node_).size() > 1;
+    const bool staged =
+        parameters_.inside->copies_by_stages() && machine_.ranks_on(node_).size() > 1;
     const Slices landing = staged ? Slices{stages_.allocate(leader, to - from)}
                                   : at(Space::output, leader, from, to - from);
     const Ops here = leads ? between(column, landing, {}) : Ops();
     inside(leader, landing, from, to, here);
-  }
-
-  bool uses_stages() const {
-    const InsideAlgorithm& step = step_inside(Collective::broadcast, parameters_);
-    return step.topology == nullptr && step.form == InsideForm::staged;
   }
 
   /// Among the leaders of the column; `place` has the data, or gets them.
@@ -101,7 +98,8 @@ class LeaderBroadcast {
     team.target = [place, root = team.root](int member, int) {
       return member == root ? Slices() : place;
     };
-    return move(builder_, team, step_between(Collective::broadcast, parameters_), parameters_)[0];
+    return emit_on_team(builder_, team, *parameters_.between->find(Collective::broadcast),
+                        parameters_)[0];
   }
 
   /// Among the ranks of the node, from where the data lie at `head`, to all outputs. Returns the
@@ -114,8 +112,7 @@ class LeaderBroadcast {
       const int rank = members[member];
       return rank == root ? Slices() : at(Space::output, rank, from, to - from);
     };
-    return move_inside(builder_, team, Collective::broadcast,
-                       step_inside(Collective::broadcast, parameters_))[0];
+    return move_inside(builder_, team, Collective::broadcast, *parameters_.inside)[0];
   }
 
   /// One block, which the root of the team has at `place`.

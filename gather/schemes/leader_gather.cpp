@@ -24,10 +24,11 @@
 //
 // Source: the hierarchy of Huang et al., "PiP-MColl", 2023, with leaders; the trees are Vadhiyar's,
 // Fagg's and Dongarra's, 2004, Table 1.
+#include "gather/flat/team_segments.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/inside_steps.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/schemes/schemes.hpp"
 #include "gather/schemes/staged_groups.hpp"
-#include "gather/schemes/steps.hpp"
 
 namespace weft::gather {
 
@@ -60,7 +61,7 @@ class LeaderGather {
   }
 
  private:
-  const InsideAlgorithm& step() const { return step_inside(Collective::gather, parameters_); }
+  const InsideStep& step() const { return *parameters_.inside; }
 
   Arrived collect(int column) {
     if (groups_.is_alone(column)) return {};
@@ -89,8 +90,8 @@ class LeaderGather {
       return ready;
     };
     Ops all;
-    for (const Ops& ops :
-         move(builder_, team, step_between(Collective::gather, parameters_), parameters_)) {
+    for (const Ops& ops : emit_on_team(
+             builder_, team, *parameters_.between->find(Collective::gather), parameters_)) {
       all.insert(all.end(), ops.begin(), ops.end());
     }
     return all;

@@ -20,10 +20,11 @@
 //
 // Source: the hierarchy of Huang et al., "PiP-MColl", 2023, III-A1, with leaders; the trees are
 // Vadhiyar's, Fagg's and Dongarra's, 2004, Table 1.
+#include "gather/flat/team_segments.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/inside_steps.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/schemes/schemes.hpp"
 #include "gather/schemes/staged_groups.hpp"
-#include "gather/schemes/steps.hpp"
 
 namespace weft::gather {
 
@@ -55,7 +56,7 @@ class LeaderScatter {
   }
 
  private:
-  const InsideAlgorithm& step() const { return step_inside(Collective::scatter, parameters_); }
+  const InsideStep& step() const { return *parameters_.inside; }
 
   static auto holds_of(const Team& team) {
     return [root = team.root](int member, int) { return member == root; };
@@ -87,7 +88,7 @@ class LeaderScatter {
     };
     team.ready = [&ready](int) { return ready; };
     const Arrived arrived =
-        move(builder_, team, step_between(Collective::scatter, parameters_), parameters_);
+        emit_on_team(builder_, team, *parameters_.between->find(Collective::scatter), parameters_);
     return arrived[groups_.node()];
   }
 

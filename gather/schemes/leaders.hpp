@@ -1,7 +1,7 @@
 // Which rank of a node speaks for which of its ranks.
 #pragma once
 
-#include "gather/flat/team.hpp"
+#include "gather/flat/tree.hpp"
 #include "hierarchy/groups.hpp"
 
 namespace weft::gather {

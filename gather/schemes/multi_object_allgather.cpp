@@ -27,9 +27,10 @@
 // section III-A2, Figure 3. Uneven and interleaved nodes are ours.
 #include <algorithm>
 
-#include "gather/schemes/multi_object.hpp"
-#include "gather/schemes/schemes.hpp"
-#include "gather/whole.hpp"
+#include "gather/flat/team_of_all.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/inside_steps.hpp"
+#include "gather/schemes/node_rounds.hpp"
 
 namespace weft::gather {
 
@@ -79,8 +80,8 @@ class MultiObjectAllgather {
   }
 
   Ops meet(Ops ready) {
-    const Meeting meeting = meeting_on_node(machine_, self_, std::move(ready));
-    return dissemination_barrier(builder_, meeting);
+    const BarrierGroup group = group_on_node(machine_, self_, std::move(ready));
+    return dissemination_barrier(builder_, group);
   }
 
   Ops put_own_block() {
@@ -129,7 +130,11 @@ class MultiObjectAllgather {
 void multi_object_allgather(plan::Builder& builder, const plan::Problem& problem,
                             const Machine& machine, const Parameters& parameters) {
   // Inside one node there is nothing to send for all.
-  if (machine.nodes() == 1) return leader_allgather(builder, problem, machine, parameters);
+  if (machine.nodes() == 1) {
+    Parameters by_stages = parameters;
+    by_stages.inside = &kInsideSteps.front();
+    return leader_allgather(builder, problem, machine, by_stages);
+  }
   MultiObjectAllgather(builder, problem, machine).emit();
 }
 

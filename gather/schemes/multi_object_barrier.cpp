@@ -14,8 +14,8 @@
 // Collectives", 2023, section III-A2, with nothing to carry.
 #include <algorithm>
 
-#include "gather/schemes/multi_object.hpp"
-#include "gather/schemes/schemes.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/node_rounds.hpp"
 
 namespace weft::gather {
 
@@ -27,7 +27,7 @@ void multi_object_barrier(plan::Builder& builder, const plan::Problem& /*problem
   const int node = machine.node_of(self);
   const NodeRounds rounds(machine);
   const auto meet = [&](Ops ready) {
-    return dissemination_barrier(builder, meeting_on_node(machine, self, std::move(ready)));
+    return dissemination_barrier(builder, group_on_node(machine, self, std::move(ready)));
   };
   Ops known = meet({});
   for (std::int64_t weight = 1; weight < machine.nodes(); weight *= rounds.radix()) {

@@ -19,9 +19,9 @@
 //
 // Source: the tree of nodes of Huang et al., "PiP-MColl: Process-in-Process-based Multi-object MPI
 // Collectives", 2023, section III-A1, and its MPI_Bcast inside a node, III-C.
-#include "gather/schemes/multi_object.hpp"
-#include "gather/schemes/schemes.hpp"
-#include "gather/whole.hpp"
+#include "gather/flat/team_of_all.hpp"
+#include "gather/schemes/algorithms.hpp"
+#include "gather/schemes/node_rounds.hpp"
 
 namespace weft::gather {
 

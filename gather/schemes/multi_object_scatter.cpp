@@ -27,14 +27,15 @@
 // section III-A1, Figure 2. There peers send from the root's buffer itself; a stage is what the
 // network knows here. Numbers of nodes that are no power of P + 1, uneven and interleaved nodes
 // are ours.
-#include "gather/registry.hpp"
+#include "gather/flat/algorithms.hpp"
+#include "gather/flat/team_of_all.hpp"
+#include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/schemes/multi_object.hpp"
-#include "gather/schemes/schemes.hpp"
-#include "gather/whole.hpp"
+#include "gather/schemes/node_rounds.hpp"
 
 namespace weft::gather {
 
+using algorithm::CopyForm;
 using hierarchy::Machine;
 using plan::OpId;
 using plan::Slice;
@@ -45,7 +46,7 @@ namespace {
 class MultiObjectScatter {
  public:
   MultiObjectScatter(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
-                     InsideForm form)
+                     CopyForm form)
       : builder_(builder),
         problem_(problem),
         machine_(machine),
@@ -98,7 +99,7 @@ class MultiObjectScatter {
       if (self_ == problem_.root) builder_.send(head_of(child.nodes), source.front());
       return;
     }
-    if (!by_root && form_ == InsideForm::direct) return send_directly(child, bytes, source);
+    if (!by_root && form_ == CopyForm::direct) return send_directly(child, bytes, source);
     const Slice part = stages_.allocate(problem_.root, bytes);
     Ops ready;
     if (self_ == problem_.root) {
@@ -135,7 +136,7 @@ class MultiObjectScatter {
       if (member != block) return Slices();
       return at(Space::output, local_[member], 0, problem_.block(local_[member]).bytes);
     };
-    inside_node(builder_, team, form_);
+    copy_inside_node(builder_, team, form_);
   }
 
   /// Not on the root's node: the first rank receives for all, each sends and takes from its stage.
@@ -170,7 +171,7 @@ class MultiObjectScatter {
   plan::Builder& builder_;
   const plan::Problem& problem_;
   const Machine& machine_;
-  const InsideForm form_;
+  const CopyForm form_;
   const int self_;
   const int node_;
   const int root_node_;
@@ -183,9 +184,7 @@ class MultiObjectScatter {
 
 void multi_object_scatter(plan::Builder& builder, const plan::Problem& problem,
                           const Machine& machine, const Parameters& parameters) {
-  const InsideAlgorithm* inside = parameters.inside;
-  const InsideForm form = inside == nullptr ? InsideForm::staged : inside->form;
-  MultiObjectScatter(builder, problem, machine, form).emit();
+  MultiObjectScatter(builder, problem, machine, parameters.inside->form).emit();
 }
 
 }  // namespace weft::gather

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gather/flat/segment.hpp"
+#include "gather/flat/team_segments.hpp"
 
 namespace weft::gather {
 

@@ -2,8 +2,8 @@
 // scatter and the gather by leaders have in common.
 #pragma once
 
+#include "gather/flat/team_of_all.hpp"
 #include "gather/schemes/leaders.hpp"
-#include "gather/whole.hpp"
 #include "hierarchy/machine.hpp"
 
 namespace weft::gather {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "algorithm/ledger.hpp"
 #include "reduce/flat/cut.hpp"
-#include "reduce/flat/ledger.hpp"
 
 namespace weft::reduce {
 

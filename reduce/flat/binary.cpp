@@ -20,7 +20,7 @@
 //
 // Source: Vadhiyar, Fagg, Dongarra, "Automatically Tuned Collective Communications", SC 2000, Table
 // 1 (binary, segmented); in order, so that operations need not commute.
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/pipeline.hpp"
 
 namespace weft::reduce {

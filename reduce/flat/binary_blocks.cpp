@@ -26,7 +26,7 @@
 // Fig. 3.
 #include <bit>
 
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/halves.hpp"
 
 namespace weft::reduce {

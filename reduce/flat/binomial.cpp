@@ -20,8 +20,8 @@
 //
 // Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, section 3.3;
 // T_red,tree and T_all,tree.
-#include "reduce/algorithms.hpp"
 #include "reduce/flat/accumulator.hpp"
+#include "reduce/flat/algorithms.hpp"
 
 namespace weft::reduce {
 

@@ -14,7 +14,7 @@
 //
 // Source: Vadhiyar, Fagg, Dongarra, "Automatically Tuned Collective Communications", SC 2000, Table
 // 1 (chain, segmented); from both sides, so that any root keeps the order of the members.
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/pipeline.hpp"
 
 namespace weft::reduce {

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithm/ledger.hpp"
+#include "algorithm/reduction.hpp"
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
 #include "plan/slice.hpp"
 
 namespace weft::reduce {
 
+using algorithm::Ledger;
+using algorithm::Reduction;
 using plan::Block;
 using plan::Operand;
 

@@ -1,9 +1,9 @@
 // What reduce-scatters by powers of two have in common.
 #pragma once
 
+#include "algorithm/reduction.hpp"
 #include "reduce/flat/accumulator.hpp"
 #include "reduce/flat/fold.hpp"
-#include "reduce/flat/reduction.hpp"
 
 namespace weft::reduce {
 

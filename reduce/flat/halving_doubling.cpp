@@ -27,7 +27,7 @@
 //
 // Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, section 3.5,
 // Fig. 2.
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/fold.hpp"
 #include "reduce/flat/halves.hpp"
 

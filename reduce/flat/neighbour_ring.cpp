@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <array>
 
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/ring.hpp"
 
 namespace weft::reduce {
@@ -69,7 +69,7 @@ void allreduce_neighbour_ring(Ledger& ledger, const Reduction& reduction,
   ring_allgather(ledger, reduction, blocks, reduction.target, parameters.segment);
 }
 
-void scatter_ring(Ledger& ledger, const Reduction& reduction, const Parameters& parameters) {
+void reduce_scatter_ring(Ledger& ledger, const Reduction& reduction, const Parameters& parameters) {
   const int p = reduction.size();
   if (p == 1) return ledger.copy(reduction.target, reduction.source);
   const std::uint64_t largest = std::ranges::max(reduction.blocks, {}, &Block::bytes).bytes;

@@ -1,8 +1,8 @@
 // Trees in the order of the members, along which segments follow one another.
 #pragma once
 
+#include "algorithm/reduction.hpp"
 #include "reduce/flat/accumulator.hpp"
-#include "reduce/flat/reduction.hpp"
 
 namespace weft::reduce {
 

@@ -19,7 +19,7 @@
 // T_all,ring and T_red,ring. Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 5.1.4.
 #include "reduce/flat/ring.hpp"
 
-#include "reduce/algorithms.hpp"
+#include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/fold.hpp"
 
 namespace weft::reduce {
@@ -108,7 +108,8 @@ void reduce_ring(Ledger& ledger, const Reduction& reduction, const Parameters& p
   }
 }
 
-void scatter_pairwise(Ledger& ledger, const Reduction& reduction, const Parameters& parameters) {
+void reduce_scatter_pairwise(Ledger& ledger, const Reduction& reduction,
+                             const Parameters& parameters) {
   pairwise_scatter(ledger, reduction, reduction.blocks, reduction.target, parameters.segment);
 }
 

@@ -3,8 +3,8 @@
 
 #include <functional>
 
+#include "algorithm/reduction.hpp"
 #include "reduce/flat/accumulator.hpp"
-#include "reduce/flat/reduction.hpp"
 
 namespace weft::reduce {
 

@@ -12,8 +12,8 @@
 //   scratch   exscan n, of what is passed on; else 0
 //
 // For long vectors: every byte is sent, received and reduced once by each member.
-#include "reduce/algorithms.hpp"
 #include "reduce/flat/accumulator.hpp"
+#include "reduce/flat/algorithms.hpp"
 
 namespace weft::reduce {
 

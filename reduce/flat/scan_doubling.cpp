@@ -16,8 +16,8 @@
 //   scratch    2 n, what arrives
 //
 // Source: Hillis, Steele, "Data parallel algorithms", CACM 29(12), 1986.
-#include "reduce/algorithms.hpp"
 #include "reduce/flat/accumulator.hpp"
+#include "reduce/flat/algorithms.hpp"
 
 namespace weft::reduce {
 

@@ -16,8 +16,9 @@
 #include <array>
 #include <set>
 
-#include "reduce/algorithms.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "reduce/flat/cut.hpp"
+#include "reduce/schemes/algorithms.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 

@@ -37,8 +37,9 @@
 #include <array>
 #include <set>
 
-#include "reduce/algorithms.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "reduce/flat/cut.hpp"
+#include "reduce/schemes/algorithms.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 
@@ -162,7 +163,8 @@ class LeaderReduce {
     reduction.commutative = problem_.commutative;
     reduction.source = local;
     reduction.target = result;
-    step_between(problem_.collective, parameters_).emit(ledger_, reduction, parameters_);
+    const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, problem_.collective);
+    emit(ledger_, reduction, parameters_);
   }
 
   void take(int part) {

@@ -31,10 +31,11 @@
 #include <array>
 #include <set>
 
+#include "algorithm/blocks.hpp"
 #include "base/cast.hpp"
-#include "reduce/algorithms.hpp"
-#include "reduce/flat/problem.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "reduce/flat/reduction_of_all.hpp"
+#include "reduce/schemes/algorithms.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 
@@ -162,7 +163,7 @@ class LeaderReduceScatter {
   /// What a rank of this node has of a class, as this rank finds it.
   std::vector<Slice> blocks_of(int rank, const BlockClass& one) const {
     if (rank == self_ || parameters_.direct) {
-      return blocks(problem_, Space::input, rank, one.ranks);
+      return algorithm::blocks_at(problem_, Space::input, rank, one.ranks);
     }
     return {Slice::contiguous(Space::stage, rank, one.staged_at, one.bytes)};
   }
@@ -224,7 +225,8 @@ class LeaderReduceScatter {
     reduction.blocks = of(index).of_node;
     reduction.source = local;
     reduction.target = result;
-    step_between(problem_.collective, parameters_).emit(ledger_, reduction, parameters_);
+    const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, problem_.collective);
+    emit(ledger_, reduction, parameters_);
   }
 
   void take() {

@@ -23,8 +23,9 @@
 #include <set>
 
 #include "base/cast.hpp"
-#include "reduce/algorithms.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "reduce/flat/cut.hpp"
+#include "reduce/schemes/algorithms.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 
@@ -161,7 +162,8 @@ class LeaderScan {
     reduction.commutative = problem_.commutative;
     reduction.source = prefix(part, places() - 1);
     if (is_behind_nodes()) reduction.target = nodes_before(part);
-    step_between(Collective::exscan, parameters_).emit(ledger_, reduction, parameters_);
+    const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, Collective::exscan);
+    emit(ledger_, reduction, parameters_);
   }
 
   /// What a rank's result is put together from, from left to right.

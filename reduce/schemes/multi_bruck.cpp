@@ -28,7 +28,7 @@
 //
 // Source: Huang et al., "PiP-MColl", CLUSTER 2023, section III-A3. As printed there, a remainder is
 // reduced with the node's own previous one, which covers other nodes than those that are missing.
-#include "reduce/algorithms.hpp"
+#include "reduce/schemes/algorithms.hpp"
 #include "reduce/schemes/multi_object.hpp"
 
 namespace weft::reduce {

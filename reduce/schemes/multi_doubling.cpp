@@ -27,7 +27,7 @@
 // doubling in the place of Bruck's, for operations that are not associative to the bit.
 #include <algorithm>
 
-#include "reduce/algorithms.hpp"
+#include "reduce/schemes/algorithms.hpp"
 #include "reduce/schemes/multi_object.hpp"
 
 namespace weft::reduce {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/cast.hpp"
-#include "reduce/algorithms.hpp"
+#include "reduce/schemes/algorithms.hpp"
 
 namespace weft::reduce {
 

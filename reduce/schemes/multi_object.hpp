@@ -3,9 +3,10 @@
 
 #include <vector>
 
-#include "reduce/flat/reduction.hpp"
-#include "reduce/registry.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "algorithm/parameters.hpp"
+#include "algorithm/reduction.hpp"
+#include "reduce/flat/cut.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 
@@ -24,7 +25,7 @@ class MultiObject {
   };
 
   MultiObject(Ledger& ledger, const plan::Problem& problem, const hierarchy::Machine& machine,
-              const Parameters& parameters);
+              const algorithm::Parameters& parameters);
 
   const Nodes& nodes() const { return nodes_; }
   int objects() const { return objects_; }

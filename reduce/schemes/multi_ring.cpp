@@ -27,10 +27,10 @@
 #include <set>
 
 #include "base/cast.hpp"
-#include "reduce/algorithms.hpp"
 #include "reduce/flat/accumulator.hpp"
 #include "reduce/flat/fold.hpp"
-#include "reduce/schemes/inside.hpp"
+#include "reduce/schemes/algorithms.hpp"
+#include "reduce/schemes/shared_vectors.hpp"
 
 namespace weft::reduce {
 

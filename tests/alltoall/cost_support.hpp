@@ -18,8 +18,7 @@ inline std::uint64_t rounded(std::uint64_t bytes) {
 inline plan::CostSheet sheet_of(std::string_view algorithm, const hierarchy::Machine& machine,
                                 std::uint64_t block = kBlock) {
   const auto problem = plan::Problem::alltoall(machine.ranks(), block);
-  return plan::cost_sheet(machine.node_of_rank(),
-                          plans_of(Algorithm::parse(algorithm), problem, machine));
+  return plan::cost_sheet(machine.node_of_rank(), plans_of(parse(algorithm), problem, machine));
 }
 
 /// R: the ranks of other nodes that a rank represents.

@@ -116,7 +116,7 @@ TEST(BruckCost, IsThatOfThePaperForRadix2) {
 TEST(BruckCost, CopiesFewTimesWhatItPacks) {
   // Packing n/2 blocks one by one in each of lg p rounds would be 2304 ops.
   const auto machine = Machine::uniform(512, 1);
-  const auto plan = Algorithm::parse("bruck").plan(plan::Problem::alltoall(512, 8), machine, 100);
+  const auto plan = parse("bruck").plan(plan::Problem::alltoall(512, 8), machine, 100);
   EXPECT_LT(plan.ops().size(), 512u + 100u);
 }
 
@@ -314,9 +314,9 @@ TEST(SchemeCost, OnOneNodeEverySchemeIsTheSameLeanExchange) {
   for (int p = 1; p <= 9; ++p) {
     const auto machine = Machine::uniform(1, p);
     const auto problem = plan::Problem::alltoall(p, kBlock);
-    const auto sa = plans_of(Algorithm::parse("sa"), problem, machine);
-    EXPECT_EQ(plans_of(Algorithm::parse("rd"), problem, machine), sa);
-    EXPECT_EQ(plans_of(Algorithm::parse("leader"), problem, machine), sa);
+    const auto sa = plans_of(parse("sa"), problem, machine);
+    EXPECT_EQ(plans_of(parse("rd"), problem, machine), sa);
+    EXPECT_EQ(plans_of(parse("leader"), problem, machine), sa);
     for (const plan::Plan& plan : sa) {
       // p - 1 signals, waits and copies out, at most two copies in, and the own block.
       EXPECT_LE(plan.ops().size(), static_cast<std::size_t>(3 * (p - 1) + 2 + 1));

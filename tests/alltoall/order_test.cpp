@@ -22,7 +22,7 @@ TEST(Window, HasItsRounds) {
   for (int p = 2; p <= 20; ++p) {
     const Machine machine = Machine::uniform(p, 1);
     for (int window = 1; window <= p; ++window) {
-      const auto algorithm = Algorithm::parse(fmt::format("isend:window={}", window));
+      const auto algorithm = parse(fmt::format("isend:window={}", window));
       const auto sheet = plan::cost_sheet(machine.node_of_rank(),
                                           plans_of(algorithm, Problem::alltoall(p, 8), machine));
       EXPECT_EQ(sheet.rounds, static_cast<std::uint64_t>((p - 1 + window - 1) / window));
@@ -35,7 +35,7 @@ TEST(FatTree, CostsTheClosedForm) {
   for (int p = 1; p <= 40; ++p) {
     const Machine machine = Machine::uniform(p, 1);
     for (int arity = 2; arity <= 9; ++arity) {
-      const auto algorithm = Algorithm::parse(fmt::format("fat-tree:arity={}", arity));
+      const auto algorithm = parse(fmt::format("fat-tree:arity={}", arity));
       const auto sheet = plan::cost_sheet(machine.node_of_rank(),
                                           plans_of(algorithm, Problem::alltoall(p, 8), machine));
       const auto others = static_cast<std::uint64_t>(p - 1);
@@ -83,7 +83,7 @@ RC_GTEST_PROP(Swaps, NeedNoMoreScratchThanTheySay, ()) {
   const Problem problem = any_alltoallv(machine.ranks(), true);
   for (const char* name :
        {"isend", "isend:window=3", "pairwise-ring", "pairwise-xor", "fat-tree"}) {
-    const Algorithm algorithm = Algorithm::parse(name);
+    const Algorithm algorithm = parse(name);
     for (const auto& plan : plans_of(algorithm, problem, machine)) {
       RC_ASSERT(plan.scratch_bytes() <= kSwapScratchBytes);
       RC_ASSERT(plan.scratch_bytes() <= algorithm.memory_bound(machine, 0)->scratch_bytes);

@@ -170,8 +170,7 @@ TEST(TwoStep, CrossesSocketsByRelaysAlone) {
   const auto machine = Machine::parse("2x2x4");
   const auto crossing = [&](std::string_view name) {
     int signals = 0;
-    for (const auto& plan :
-         plans_of(Algorithm::parse(name), plan::Problem::alltoall(16, 8), machine)) {
+    for (const auto& plan : plans_of(parse(name), plan::Problem::alltoall(16, 8), machine)) {
       for (const plan::Op& op : plan.ops()) {
         const bool local = op.kind == plan::OpKind::signal;
         signals += local && !machine.same_domain(plan.rank(), op.peer);
@@ -191,8 +190,8 @@ RC_GTEST_PROP(TwoStep, IsSendAggregationWithoutSocketsOfSeveralRanks, ()) {
   const auto problem = any_problem(any.ranks());
   for (const auto& machine : {any, any.with_domains(own)}) {
     for (const char* settings : {"", ":direct=1", ":between=bruck", ":aggregate=8"}) {
-      RC_ASSERT(plans_of(Algorithm::parse(fmt::format("two-step{}", settings)), problem, machine) ==
-                plans_of(Algorithm::parse(fmt::format("sa{}", settings)), problem, machine));
+      RC_ASSERT(plans_of(parse(fmt::format("two-step{}", settings)), problem, machine) ==
+                plans_of(parse(fmt::format("sa{}", settings)), problem, machine));
     }
   }
 }

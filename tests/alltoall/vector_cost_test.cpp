@@ -204,7 +204,7 @@ void check_scheme(std::string_view scheme) {
   const Setting setting = any_limit();
   std::string name = fmt::format("{}:direct={}", scheme, direct ? 1 : 0);
   if (width > 0) name += fmt::format(",{}={}", leads ? "leaders" : "cores", width);
-  const Algorithm algorithm = Algorithm::parse(name + setting.text);
+  const Algorithm algorithm = parse(name + setting.text);
   const auto sheet =
       plan::cost_sheet(machine.node_of_rank(), plans_of(algorithm, problem, machine));
   const auto expected =
@@ -243,8 +243,8 @@ RC_GTEST_PROP(VectorCost, OfFlatAlgorithmsIsAMessageForEachBlockThatIsNotEmpty, 
   const Problem problem = any_alltoallv(machine.ranks(), false);
   for (const char* name : {"isend", "isend:window=2", "pairwise-ring", "pairwise-xor", "fat-tree",
                            "fat-tree:arity=3"}) {
-    const auto sheet = plan::cost_sheet(machine.node_of_rank(),
-                                        plans_of(Algorithm::parse(name), problem, machine));
+    const auto sheet =
+        plan::cost_sheet(machine.node_of_rank(), plans_of(parse(name), problem, machine));
     for (int rank = 0; rank < machine.ranks(); ++rank) {
       plan::Cost expected;
       for (int to = 0; to < machine.ranks(); ++to) {

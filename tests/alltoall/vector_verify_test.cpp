@@ -22,13 +22,13 @@ Algorithm with_aggregate(const Algorithm& algorithm, const std::string& setting)
   if (algorithm.is_flat() || setting.empty()) return algorithm;
   const std::string name = algorithm.name();
   const bool bare = name.find(':') == name.npos;
-  return Algorithm::parse(name + (bare ? ":" + setting.substr(1) : setting));
+  return parse(name + (bare ? ":" + setting.substr(1) : setting));
 }
 
 /// Proves every variant; the number of problems.
 int prove_variants(const Problem& problem, const Machine& machine, const std::string& setting) {
   int cases = 0;
-  for (const Algorithm& plain : variants(machine.ranks(), problem.collective)) {
+  for (const Algorithm& plain : variants(problem.collective, machine.ranks())) {
     const Algorithm algorithm = with_aggregate(plain, setting);
     const std::string flaws = flaws_of(algorithm, problem, machine);
     if (!flaws.empty()) RC_FAIL(flaws);
@@ -81,7 +81,7 @@ TEST(EveryVariantOfAlltoallv, IsRightOnMachinesOfUpTo200RanksOn40Nodes) {
         const Machine machine = any_wide_machine(200, 40);
         const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
         const Problem problem = any_alltoallv(machine.ranks(), in_place);
-        const auto all = variants(machine.ranks(), problem.collective);
+        const auto all = variants(problem.collective, machine.ranks());
         const auto chosen = *rc::gen::inRange<std::size_t>(0, all.size()).as("variant");
         const std::string flaws =
             flaws_of(with_aggregate(all[chosen], any_aggregate()), problem, machine);
@@ -98,7 +98,7 @@ TEST(EveryVariantOfAlltoallv, TakesOneRankThatSendsGigabytes) {
     const auto sizes = [most](int from, int) { return from == 0 ? most : 1; };
     const auto problem = make_alltoallv(6, sizes, Placing::dense, Placing::dense, in_place);
     for (const char* name : {"isend", "sa", "sa:aggregate=1M", "rd:aggregate=1M", "leader"}) {
-      EXPECT_EQ(flaws_of(Algorithm::parse(name), problem, machine), "") << in_place;
+      EXPECT_EQ(flaws_of(parse(name), problem, machine), "") << in_place;
     }
   }
 }
@@ -126,7 +126,7 @@ RC_GTEST_PROP(Knowledge, APlanDependsOnTheCountsOfItsOwnNodeAlone, ()) {
     const auto known = [&](int rank) { return machine.node_of(rank) == node; };
     unknown.push_back({spoiled(problem, known, false), spoiled(problem, known, true)});
   }
-  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+  for (const Algorithm& plain : variants(Collective::alltoallv, machine.ranks())) {
     const Algorithm algorithm = with_aggregate(plain, setting);
     for (int rank = 0; rank < machine.ranks(); ++rank) {
       const auto plan = algorithm.plan(problem, machine, rank);
@@ -145,7 +145,7 @@ RC_GTEST_PROP(Knowledge, APlanThatSaysSoDependsOnItsOwnRowsAlone, ()) {
   const Problem problem = any_alltoallv(machine.ranks(), in_place);
   const std::string setting = any_aggregate();
   int found = 0;
-  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+  for (const Algorithm& plain : variants(Collective::alltoallv, machine.ranks())) {
     const Algorithm algorithm = with_aggregate(plain, setting);
     if (!algorithm.needs_own_rows_only(machine)) continue;
     ++found;
@@ -186,7 +186,7 @@ TEST(Knowledge, RowsThatAreMissingAreNamed) {
       4, [](int, int) { return std::uint64_t{8}; }, Placing::dense, Placing::dense, false);
   problem.receives[1].pop_back();
   try {
-    Algorithm::parse("sa").plan(problem, machine, 0);
+    parse("sa").plan(problem, machine, 0);
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(), "alltoallv of 4 ranks: a row of 3 blocks in the receives of node 0");
@@ -204,7 +204,7 @@ RC_GTEST_PROP(EveryVariantOfAlltoallv, IsTheAlltoallWhereCountsAreEqual, ()) {
       in_place);
   Problem constant = Problem::alltoall(machine.ranks(), bytes);
   constant.in_place = in_place;
-  for (const Algorithm& plain : variants(machine.ranks(), Collective::alltoallv)) {
+  for (const Algorithm& plain : variants(Collective::alltoallv, machine.ranks())) {
     const Algorithm algorithm = with_aggregate(plain, setting);
     RC_ASSERT(plans_of(algorithm, vector, machine) == plans_of(algorithm, constant, machine));
   }
@@ -215,7 +215,7 @@ RC_GTEST_PROP(EveryVariantOfAlltoallv, DoesNothingWhereAllCountsAreZero, ()) {
   const auto problem = make_alltoallv(
       machine.ranks(), [](int, int) { return std::uint64_t{0}; }, Placing::dense, Placing::dense,
       *rc::gen::arbitrary<bool>().as("in place"));
-  for (const Algorithm& algorithm : variants(machine.ranks(), Collective::alltoallv)) {
+  for (const Algorithm& algorithm : variants(Collective::alltoallv, machine.ranks())) {
     for (const auto& plan : plans_of(algorithm, problem, machine)) RC_ASSERT(plan.ops().empty());
   }
 }
@@ -224,7 +224,7 @@ TEST(EveryVariantOfAlltoallv, PassesNothingOn) {
   const auto problem = make_alltoallv(
       4, [](int, int) { return std::uint64_t{8}; }, Placing::dense, Placing::dense, false);
   try {
-    Algorithm::parse("sa:between=bruck").plan(problem, Machine::parse("2x2"), 0);
+    parse("sa:between=bruck").plan(problem, Machine::parse("2x2"), 0);
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),

@@ -12,7 +12,7 @@ namespace {
 RC_GTEST_PROP(EveryVariant, IsRightOnAnyMachine, ()) {
   const auto machine = any_machine();
   const auto problem = any_problem(machine.ranks());
-  for (const Algorithm& algorithm : variants(machine.ranks())) {
+  for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
     const std::string flaws = flaws_of(algorithm, problem, machine);
     if (!flaws.empty()) RC_FAIL(flaws);
   }
@@ -26,7 +26,7 @@ TEST(EveryVariant, IsRightOnEverySmallPlacement) {
     const auto machine = hierarchy::Machine::parse(text);
     for (const std::uint64_t stride : {8, 24}) {
       const plan::Problem problem{plan::Collective::alltoall, machine.ranks(), 8, stride};
-      for (const Algorithm& algorithm : variants(machine.ranks())) {
+      for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
         const std::string flaws = flaws_of(algorithm, problem, machine);
         ASSERT_EQ(flaws, "");
       }
@@ -37,9 +37,9 @@ TEST(EveryVariant, IsRightOnEverySmallPlacement) {
 TEST(EveryVariant, HasItsNameOnce) {
   for (const int ranks : {1, 2, 3, 5, 40}) {
     std::set<std::string> seen;
-    for (const Algorithm& algorithm : variants(ranks)) {
+    for (const Algorithm& algorithm : variants(Collective::alltoall, ranks)) {
       EXPECT_TRUE(seen.insert(algorithm.name()).second) << algorithm.name();
-      EXPECT_EQ(Algorithm::parse(algorithm.name()), algorithm) << algorithm.name();
+      EXPECT_EQ(parse(algorithm.name()), algorithm) << algorithm.name();
     }
   }
 }
@@ -47,17 +47,17 @@ TEST(EveryVariant, HasItsNameOnce) {
 RC_GTEST_PROP(EveryVariant, GivesTheSamePlanForTheSameArguments, ()) {
   const auto machine = any_machine(12);
   const auto problem = any_problem(machine.ranks());
-  for (const Algorithm& algorithm : variants(machine.ranks())) {
+  for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
     const auto copy = hierarchy::Machine::parse(to_string(machine));
     RC_ASSERT(plans_of(algorithm, problem, machine) ==
-              plans_of(Algorithm::parse(algorithm.name()), problem, copy));
+              plans_of(parse(algorithm.name()), problem, copy));
   }
 }
 
 RC_GTEST_PROP(EveryVariant, DoesNothingForEmptyBlocks, ()) {
   const auto machine = any_machine(12);
   const plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 0);
-  for (const Algorithm& algorithm : variants(machine.ranks())) {
+  for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
     for (const auto& plan : plans_of(algorithm, problem, machine)) {
       RC_ASSERT(plan.ops().empty());
       RC_ASSERT(plan.stage_bytes() + plan.scratch_bytes() == 0u);
@@ -67,7 +67,7 @@ RC_GTEST_PROP(EveryVariant, DoesNothingForEmptyBlocks, ()) {
 
 TEST(EveryVariant, CopiesOnceOnOneRank) {
   const auto machine = hierarchy::Machine::uniform(1, 1);
-  for (const Algorithm& algorithm : variants(1)) {
+  for (const Algorithm& algorithm : variants(Collective::alltoall, 1)) {
     const auto plan = algorithm.plan(plan::Problem::alltoall(1, 100), machine, 0);
     ASSERT_EQ(plan.ops().size(), 1u) << algorithm.name();
     EXPECT_EQ(plan.ops()[0].kind, plan::OpKind::copy);

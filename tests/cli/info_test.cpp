@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "alltoall/registry.hpp"
 #include "hierarchy/detect.hpp"
 #include "tests/cli/run_tool.hpp"
 

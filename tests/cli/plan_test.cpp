@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "alltoall/registry.hpp"
 #include "plan/show/cost.hpp"
 #include "plan/show/draw.hpp"
 #include "plan/text.hpp"
 #include "tests/cli/run_tool.hpp"
+#include "tests/registry/plans.hpp"
 #include "verbs/connection/rc_wire.hpp"
 
 namespace weft::cli {
@@ -27,12 +27,8 @@ struct Asked {
   }
   std::vector<plan::Plan> plans() const {
     const auto where = hierarchy::Machine::parse(machine);
-    std::vector<plan::Plan> list;
-    for (int rank = 0; rank < where.ranks(); ++rank) {
-      list.push_back(alltoall::Algorithm::parse(algorithm).plan(
-          plan::Problem::alltoall(where.ranks(), bytes), where, rank));
-    }
-    return list;
+    const auto chosen = registry::Algorithm::parse(plan::Collective::alltoall, algorithm);
+    return registry::plans_of(chosen, plan::Problem::alltoall(where.ranks(), bytes), where);
   }
 };
 

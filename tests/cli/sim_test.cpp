@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "alltoall/registry.hpp"
 #include "nic_profiles/profile.hpp"
+#include "registry/algorithm.hpp"
 #include "sim/simulator.hpp"
 #include "tests/cli/run_tool.hpp"
 
@@ -34,7 +34,8 @@ TEST(Sim, PrintsWhatTheSimulatorSays) {
   const auto machine = hierarchy::Machine::parse("1+3+4");
   const auto hardware = nic_profiles::load("qle7140").hardware;
   for (const auto& one : results) {
-    const auto algorithm = alltoall::Algorithm::parse(one.at("algorithm").get<std::string>());
+    const auto algorithm = registry::Algorithm::parse(plan::Collective::alltoall,
+                                                      one.at("algorithm").get<std::string>());
     const auto problem = plan::Problem::alltoall(8, one.at("bytes"));
     const auto result = sim::simulate(
         [&](int rank) { return algorithm.plan(problem, machine, rank); }, machine, hardware);

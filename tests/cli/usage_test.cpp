@@ -5,7 +5,7 @@
 #include <csignal>
 #include <sstream>
 
-#include "alltoall/registry.hpp"
+#include "registry/tables.hpp"
 #include "tests/cli/run_tool.hpp"
 
 namespace weft::cli {
@@ -167,11 +167,11 @@ TEST(Help, ListsTheCommandsAndHowTheToolEnds) {
 TEST(Help, NamesEveryAlgorithm) {
   for (const char* command : {"plan", "check"}) {
     const Ended ended = run_tool({command, "--help"});
-    for (const auto& one : alltoall::flat_algorithms()) {
-      EXPECT_NE(ended.out.find("\n  " + std::string(one.name)), std::string::npos) << one.name;
+    for (const auto* one : registry::flat_algorithms(plan::Collective::alltoall)) {
+      EXPECT_NE(ended.out.find("\n  " + std::string(one->name)), std::string::npos) << one->name;
     }
-    for (const auto& one : alltoall::schemes()) {
-      EXPECT_NE(ended.out.find("\n  " + std::string(one.name)), std::string::npos) << one.name;
+    for (const auto* one : registry::schemes(plan::Collective::alltoall)) {
+      EXPECT_NE(ended.out.find("\n  " + std::string(one->name)), std::string::npos) << one->name;
     }
   }
 }

@@ -6,8 +6,8 @@
 #include <array>
 #include <random>
 
-#include "alltoall/registry.hpp"
 #include "hierarchy/machine.hpp"
+#include "registry/variants.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -65,7 +65,7 @@ class EveryPlacement : public testing::TestWithParam<const char*> {};
 TEST_P(EveryPlacement, EveryAlgorithmGivesTheRightAnswer) {
   const char* machine = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
-  for (const auto& algorithm : alltoall::variants(ranks)) {
+  for (const auto& algorithm : registry::variants(plan::Collective::alltoall, ranks)) {
     const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
       Communicator comm(std::move(bootstrap), on(machine, algorithm.name()));
       int call = 0;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "alltoall/registry.hpp"
 #include "hierarchy/machine.hpp"
+#include "registry/variants.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -185,7 +185,7 @@ TEST_P(Alltoallv, OfAnySizesArrivesByTheChosenAlgorithm) {
 TEST_P(Alltoallv, OfAnySizesArrivesByEveryAlgorithm) {
   const char* machine = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
-  for (const auto& algorithm : alltoall::variants(ranks, plan::Collective::alltoallv)) {
+  for (const auto& algorithm : registry::variants(plan::Collective::alltoallv, ranks)) {
     const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
       Communicator comm(std::move(bootstrap), on(machine, algorithm.name()));
       for (unsigned call = 0; call < 4; ++call) exchange_and_compare(comm, call, call % 2 == 1);

@@ -48,7 +48,7 @@ std::string expected(const std::string& adapter, std::size_t bytes) {
     basis.crowded = true;
   }
   tune::ChoiceCache choices(basis);
-  return choices.choose(plan::Problem::alltoall(kRanks, bytes))->name;
+  return choices.choose(plan::Problem::alltoall(kRanks, bytes))->name();
 }
 
 void expect_all(const Settings& settings, const std::function<std::string(int)>& body,
@@ -104,8 +104,8 @@ TEST(Profile, LeavesDeterministicReductionsToWhatGroupsAlike) {
       kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "soft"}, {"WEFT_DETERMINISTIC", "1"}}, body);
   for (const auto& end : ended) {
     const std::string name = end.said.substr(end.said.find(": ") + 2);
-    const auto algorithm = tune::parse_algorithm(plan::Collective::allreduce, name);
-    EXPECT_TRUE(algorithm.groups_alike_everywhere) << end.said;
+    const auto algorithm = tune::Algorithm::parse(plan::Collective::allreduce, name);
+    EXPECT_TRUE(algorithm.groups_alike_everywhere()) << end.said;
   }
 }
 

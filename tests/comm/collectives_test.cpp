@@ -6,10 +6,9 @@
 #include <cstring>
 #include <random>
 
-#include "gather/registry.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/verify/contract.hpp"
-#include "reduce/registry.hpp"
+#include "registry/variants.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -189,12 +188,8 @@ void set(Problem& problem, const Operation& operation) {
 std::vector<std::string> variants(Collective collective, int ranks) {
   std::vector<std::string> names;
   constexpr std::uint64_t kSegment = 1024;
-  if (is_reduction(collective)) {
-    for (const auto& one : reduce::variants(collective, ranks, kSegment))
-      names.push_back(one.name());
-  } else {
-    for (const auto& one : gather::variants(collective, ranks, kSegment))
-      names.push_back(one.name());
+  for (const auto& one : registry::variants(collective, ranks, kSegment)) {
+    names.push_back(one.name());
   }
   return names;
 }

@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "alltoall/registry.hpp"
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
 #include "engine/node/letters.hpp"
 #include "plan/show/cost.hpp"
+#include "registry/variants.hpp"
 #include "tests/comm/processes.hpp"
 #include "verbs/connection/rc_wire.hpp"
 #include "weft/weft.hpp"
@@ -99,7 +99,7 @@ Draw any_draw(Collective collective, unsigned seed) {
   Draw draw;
   draw.machine = kMachines[random() % kMachines.size()];
   const int ranks = Machine::parse(draw.machine).ranks();
-  const auto algorithms = alltoall::variants(ranks, collective);
+  const auto algorithms = registry::variants(collective, ranks);
   draw.algorithm = algorithms[random() % algorithms.size()].name();
   draw.stage_bytes = random() % 2 == 0 ? 64 << 10 : 2 << 20;
   draw.in_place = random() % 2 == 0;
@@ -186,9 +186,10 @@ std::vector<json> run(const Draw& draw) {
 
 plan::CostSheet sheet_of(const Draw& draw, const std::string& algorithm) {
   const auto machine = Machine::parse(draw.machine);
+  const auto chosen = registry::Algorithm::parse(draw.problem.collective, algorithm);
   std::vector<plan::Plan> plans;
   for (int rank = 0; rank < machine.ranks(); ++rank) {
-    plans.push_back(alltoall::Algorithm::parse(algorithm).plan(draw.problem, machine, rank));
+    plans.push_back(chosen.plan(draw.problem, machine, rank));
   }
   return plan::cost_sheet(machine.node_of_rank(), plans);
 }
@@ -247,7 +248,8 @@ TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
     const auto machine = Machine::parse(draw.machine);
     std::uint64_t half = draw.half();
     for (int rank = 0; rank < machine.ranks(); ++rank) {
-      const auto bound = alltoall::Algorithm::parse(algorithm).memory_bound(machine, rank);
+      const auto bound =
+          registry::Algorithm::parse(Collective::alltoallv, algorithm).memory_bound(machine, rank);
       if (bound) half = std::max(half, bound->stage_bytes);
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

@@ -1,5 +1,6 @@
 // Letters found by a rank from its own plan against those found from the plans of all.
 #include "engine/node/letters.hpp"
+#include "registry/algorithm.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,8 +8,6 @@
 #include <algorithm>
 #include <numeric>
 #include <ostream>
-
-#include "alltoall/registry.hpp"
 
 namespace weft::engine {
 
@@ -55,7 +54,8 @@ RC_GTEST_PROP(Letters, OfSlotsAreThoseThatAllPlansTell, ()) {
   const int ranks = *rc::gen::inRange(1, 6).as("ranks");
   const Problem problem = any_alltoallv(ranks);
   const auto machine = Machine::uniform(1, ranks);
-  const auto algorithm = alltoall::Algorithm::parse("sa:aggregate=4096");
+  const auto algorithm =
+      registry::Algorithm::parse(plan::Collective::alltoall, "sa:aggregate=4096");
   std::vector<plan::Plan> plans;
   std::vector<int> places(static_cast<std::size_t>(ranks));
   std::iota(places.begin(), places.end(), 0);

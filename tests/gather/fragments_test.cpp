@@ -1,11 +1,11 @@
 // Fragments on teams that no algorithm of the tables makes.
-#include "gather/flat/fragments.hpp"
+#include "gather/flat/algorithms.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "gather/flat/segment.hpp"
-#include "gather/whole.hpp"
+#include "gather/flat/team_of_all.hpp"
+#include "gather/flat/team_segments.hpp"
 #include "tests/gather/support.hpp"
 
 namespace weft::gather {
@@ -30,7 +30,7 @@ RC_GTEST_PROP(Fragments, AllgathersSendNothingThatAMemberHolds, ()) {
     for (int rank = 0; rank < machine.ranks(); ++rank) {
       plan::Builder builder(rank, machine.ranks(), problem.input_bytes(rank),
                             problem.output_bytes(rank));
-      scatter_allgather(builder, whole(problem, rank), allgather);
+      scatter_allgather(builder, team_of_all(problem, rank), allgather);
       plans.push_back(std::move(builder).finish());
       for (const plan::Op& op : plans.back().ops()) {
         if (op.kind == plan::OpKind::send) sent += op.src.bytes();
@@ -51,7 +51,7 @@ RC_GTEST_PROP(Fragments, WorkWithMembersInAnyOrder, ()) {
     std::vector<plan::Plan> plans;
     for (int rank = 0; rank < ranks; ++rank) {
       plan::Builder builder(rank, ranks, problem.input_bytes(rank), problem.output_bytes(rank));
-      Team team = whole(problem, rank);
+      Team team = team_of_all(problem, rank);
       std::ranges::reverse(team.members);
       team.self = ranks - 1 - rank;
       const auto rank_of = [ranks](int member) { return ranks - 1 - member; };

@@ -74,7 +74,7 @@ TEST(LeaderCost, OfAnAllgatherIsTheClosedForm) {
   });
 }
 
-// The head of inside_node.cpp, on one node.
+// The head of node_copies.cpp, on one node.
 TEST(InsideCost, IsTheClosedForm) {
   for (int ranks = 2; ranks <= 9; ++ranks) {
     const auto p = static_cast<std::uint64_t>(ranks);
@@ -167,13 +167,13 @@ TEST(LeaderCost, OfScatterAndGatherIsTheClosedForm) {
 TEST(LeaderCost, TheStepBetweenNodesKeepsItsRoundsAndMessages) {
   constexpr int kWidth = 3;
   for (const Collective collective : kCollectives) {
-    for (const FlatAlgorithm& flat : table_of(collective).flat) {
+    for (const auto* flat : registry::flat_algorithms(collective)) {
       for (const int nodes : {2, 3, 5, 8}) {
         const std::uint64_t block = collective == Collective::broadcast ? kBlock * 120 : kBlock;
-        const auto alone = sheet_of(collective, flat.name, Machine::uniform(nodes, 1), block);
-        const auto sheet = sheet_of(collective, fmt::format("leader:between={}", flat.name),
+        const auto alone = sheet_of(collective, flat->name, Machine::uniform(nodes, 1), block);
+        const auto sheet = sheet_of(collective, fmt::format("leader:between={}", flat->name),
                                     Machine::uniform(nodes, kWidth), block);
-        EXPECT_EQ(sheet.rounds, alone.rounds) << flat.name << " " << nodes;
+        EXPECT_EQ(sheet.rounds, alone.rounds) << flat->name << " " << nodes;
         EXPECT_EQ(sheet.total.messages, alone.total.messages);
         const bool blocks =
             collective != Collective::broadcast && collective != Collective::barrier;

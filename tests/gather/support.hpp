@@ -3,25 +3,27 @@
 
 #include <rapidcheck.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "gather/registry.hpp"
-#include "plan/problem.hpp"
-#include "plan/text.hpp"
-#include "plan/verify/verify.hpp"
+#include "registry/tables.hpp"
+#include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
+#include "tests/registry/support.hpp"
 
 namespace weft::gather {
 
 using hierarchy::any_machine;
 using hierarchy::Machine;
 using plan::Collective;
+using registry::Algorithm;
+using registry::error_of;
+using registry::flaws_of;
+using registry::plans_of;
+using registry::variants;
 
 /// Blocks of all sizes, none among them, in any order and with gaps.
 inline std::vector<plan::Block> any_layout(int ranks) {
@@ -52,31 +54,6 @@ inline plan::Problem any_problem(Collective collective, int ranks) {
     problem.layout = any_layout(ranks);
   }
   return problem;
-}
-
-inline std::vector<plan::Plan> plans_of(const Algorithm& algorithm, const plan::Problem& problem,
-                                        const Machine& machine) {
-  std::vector<plan::Plan> plans;
-  for (int rank = 0; rank < machine.ranks(); ++rank) {
-    plans.push_back(algorithm.plan(problem, machine, rank));
-  }
-  return plans;
-}
-
-/// Empty when the plans are right; else what is wrong, and where.
-inline std::string flaws_of(const Algorithm& algorithm, const plan::Problem& problem,
-                            const Machine& machine) {
-  const auto plans = plans_of(algorithm, problem, machine);
-  const auto findings = plan::verify(problem, machine.node_of_rank(), plans);
-  if (findings.empty()) return {};
-  std::string text = fmt::format("{} {} on {}, root {}, blocks of {} bytes, {} apart, {}:\n",
-                                 to_string(problem.collective), algorithm.name(),
-                                 to_string(machine), problem.root, problem.block_bytes,
-                                 problem.stride, problem.layout.empty() ? "regular" : "irregular");
-  for (const auto& finding : findings) text += to_string(finding) + "\n";
-  const int rank = std::max(0, findings.front().rank);
-  if (static_cast<std::size_t>(rank) < plans.size()) text += plan::to_text(plans[rank]);
-  return text;
 }
 
 inline constexpr std::array kCollectives = {Collective::broadcast, Collective::scatter,

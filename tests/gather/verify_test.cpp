@@ -59,15 +59,16 @@ TEST(EveryVariant, IsRightOnManyRanks) {
   const auto machine = Machine::parse("50+3+47+60+1+39/3");
   for (const Collective collective : kCollectives) {
     const plan::Problem problem{collective, machine.ranks(), 8, 8, is_rooted(collective) ? 77 : 0};
-    for (const Scheme& scheme : table_of(collective).schemes) {
+    for (const auto* scheme : registry::schemes(collective)) {
       for (const char* leaders : {"", ":leaders=2", ":leaders=all", ":leaders=sockets"}) {
-        if (leaders[0] != 0 && !scheme.reads_leaders) continue;
-        const auto name = fmt::format("{}{}", scheme.name, leaders);
+        const auto plain = Algorithm::parse(collective, scheme->name);
+        if (leaders[0] != 0 && !plain.reads(algorithm::Parameter::leaders)) continue;
+        const auto name = fmt::format("{}{}", scheme->name, leaders);
         ASSERT_EQ(flaws_of(Algorithm::parse(collective, name), problem, machine), "");
       }
     }
-    for (const FlatAlgorithm& flat : table_of(collective).flat) {
-      ASSERT_EQ(flaws_of(Algorithm::parse(collective, flat.name), problem, machine), "");
+    for (const auto* flat : registry::flat_algorithms(collective)) {
+      ASSERT_EQ(flaws_of(Algorithm::parse(collective, flat->name), problem, machine), "");
     }
   }
 }

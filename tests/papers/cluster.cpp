@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "alltoall/registry.hpp"
-#include "gather/registry.hpp"
 #include "nic_profiles/profile.hpp"
 #include "plan/builder.hpp"
-#include "reduce/registry.hpp"
 #include "sim/simulator.hpp"
+#include "tests/registry/plans.hpp"
 
 namespace weft::papers {
 
@@ -19,17 +17,6 @@ using plan::OpId;
 namespace {
 
 constexpr std::uint64_t kWeftEagerBytes = 8192;  // verbs/channel
-
-sim::PlanSource plans_of(Collective collective, const std::string& name,
-                         const plan::Problem& problem, const Machine& machine) {
-  const auto make = [&](const auto& algorithm) -> sim::PlanSource {
-    return
-        [algorithm, problem, &machine](int rank) { return algorithm.plan(problem, machine, rank); };
-  };
-  if (is_alltoall(collective)) return make(alltoall::Algorithm::parse(name));
-  if (is_reduction(collective)) return make(reduce::Algorithm::parse(collective, name));
-  return make(gather::Algorithm::parse(collective, name));
-}
 
 bool is_remote(const plan::Op& op, const Machine& machine, int rank) {
   const bool message = op.kind == plan::OpKind::send || op.kind == plan::OpKind::recv;
@@ -188,7 +175,7 @@ double Cluster::us(Collective collective, const std::string& algorithm, std::uin
 double Cluster::us_in_order(Collective collective, const std::string& algorithm,
                             std::uint64_t bytes, Order order) const {
   const auto problem = problem_of(collective, machine_.ranks(), bytes);
-  const auto plans = plans_of(collective, algorithm, problem, machine_);
+  const auto plans = registry::plan_source(algorithm, problem, machine_);
   const auto ordered = [&](int rank) { return in_order(order, plans(rank), machine_); };
   return sim::simulate(ordered, machine_, hardware_).time_ns / 1e3;
 }

@@ -7,15 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "plan/text.hpp"
-#include "plan/verify/verify.hpp"
-#include "reduce/registry.hpp"
+#include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
+#include "tests/registry/support.hpp"
 
 namespace weft::reduce {
 
 using hierarchy::any_machine;
 using plan::Collective;
+using registry::Algorithm;
+using registry::error_of;
+using registry::flaws_of;
+using registry::plans_of;
+using registry::variants;
 
 constexpr Collective kReductions[] = {Collective::reduce, Collective::allreduce,
                                       Collective::reduce_scatter, Collective::scan,
@@ -61,32 +65,5 @@ inline plan::Problem any_problem(Collective collective, int ranks) {
 
 /// Segments of a few elements, so that short vectors have several.
 constexpr std::uint64_t kSegment = 80;
-
-inline std::vector<plan::Plan> plans_of(const Algorithm& algorithm, const plan::Problem& problem,
-                                        const hierarchy::Machine& machine) {
-  std::vector<plan::Plan> plans;
-  for (int rank = 0; rank < machine.ranks(); ++rank) {
-    plans.push_back(algorithm.plan(problem, machine, rank));
-  }
-  return plans;
-}
-
-/// Empty when the plans are right, or refused; else what is wrong, and where.
-inline std::string flaws_of(const Algorithm& algorithm, const plan::Problem& problem,
-                            const hierarchy::Machine& machine) {
-  if (algorithm.refusal(problem, machine)) return {};
-  const auto plans = plans_of(algorithm, problem, machine);
-  const auto findings = plan::verify(problem, machine.node_of_rank(), plans);
-  if (findings.empty()) return {};
-  std::string text = std::string(to_string(problem.collective)) + " " + algorithm.name() + " on " +
-                     to_string(machine) + ", blocks of " + std::to_string(problem.block_bytes) +
-                     ", elements of " + std::to_string(problem.element_bytes) + ", root " +
-                     std::to_string(problem.root) +
-                     (problem.commutative ? ", commutative" : ", not commutative") + ":\n";
-  for (const auto& finding : findings) text += to_string(finding) + "\n";
-  const int rank = std::max(0, findings.front().rank);
-  if (static_cast<std::size_t>(rank) < plans.size()) text += plan::to_text(plans[rank]);
-  return text;
-}
 
 }  // namespace weft::reduce

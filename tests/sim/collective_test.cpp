@@ -5,12 +5,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "alltoall/registry.hpp"
 #include "base/error.hpp"
-#include "gather/registry.hpp"
 #include "plan/show/cost.hpp"
-#include "reduce/registry.hpp"
+#include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
+#include "tests/registry/plans.hpp"
 #include "tests/sim/support.hpp"
 
 namespace weft::sim {
@@ -43,23 +42,11 @@ Problem problem_of(Collective collective, int ranks, std::uint64_t bytes) {
   return problem;
 }
 
-/// The plans of an algorithm of any room, by name.
-PlanSource plans_of(const std::string& name, const Problem& problem, const Machine& machine) {
-  const auto make = [&](const auto& algorithm) -> PlanSource {
-    return
-        [algorithm, problem, &machine](int rank) { return algorithm.plan(problem, machine, rank); };
-  };
-  if (problem.collective == Collective::alltoall) return make(alltoall::Algorithm::parse(name));
-  if (is_reduction(problem.collective)) {
-    return make(reduce::Algorithm::parse(problem.collective, name));
-  }
-  return make(gather::Algorithm::parse(problem.collective, name));
-}
-
 Result run(Collective collective, const std::string& name, const Machine& machine,
            std::uint64_t bytes, const Hardware& hardware) {
-  return simulate(plans_of(name, problem_of(collective, machine.ranks(), bytes), machine), machine,
-                  hardware);
+  return simulate(
+      registry::plan_source(name, problem_of(collective, machine.ranks(), bytes), machine), machine,
+      hardware);
 }
 
 // Thakur, Rabenseifner, Gropp, section 4: alpha is post, latency, hop and poll, beta a nanosecond.
@@ -188,13 +175,7 @@ RC_GTEST_PROP(EveryAlgorithm, EndsAlikeTwiceWithTheMessagesOfItsCostSheet, ()) {
   const int ranks = machine.ranks();
   const bool barrier = collective == Collective::barrier;
   const Problem problem = problem_of(collective, ranks, barrier ? 0 : bytes);
-  if (is_alltoall(collective)) {
-    each_terminates(alltoall::variants(ranks), problem, machine, hardware);
-  } else if (is_reduction(collective)) {
-    each_terminates(reduce::variants(collective, ranks, 512), problem, machine, hardware);
-  } else {
-    each_terminates(gather::variants(collective, ranks, 512), problem, machine, hardware);
-  }
+  each_terminates(registry::variants(collective, ranks, 512), problem, machine, hardware);
 }
 
 struct Named {

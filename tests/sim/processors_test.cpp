@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "alltoall/registry.hpp"
 #include "plan/show/trace.hpp"
+#include "registry/algorithm.hpp"
 #include "tests/sim/support.hpp"
 
 namespace weft::sim {
@@ -116,8 +116,9 @@ std::size_t doubly_busy(const plan::Trace& trace, const Machine& machine, const 
 RC_GTEST_PROP(Processors, SharedOnesDoOneThingAtATimeAndGainNothing, ()) {
   const int nodes = *rc::gen::inRange(1, 4), ppn = *rc::gen::inRange(1, 5);
   const Machine machine = Machine::uniform(nodes, ppn);
-  const auto algorithm = alltoall::Algorithm::parse(*rc::gen::elementOf(
-      std::vector<std::string>{"isend", "bruck", "pairwise-ring", "sa", "rd", "leader"}));
+  const auto algorithm = registry::Algorithm::parse(
+      plan::Collective::alltoall, *rc::gen::elementOf(std::vector<std::string>{
+                                      "isend", "bruck", "pairwise-ring", "sa", "rd", "leader"}));
   const auto problem = plan::Problem::alltoall(machine.ranks(), *rc::gen::inRange(1, 20000));
   const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
   Hardware hardware = bare_hardware();

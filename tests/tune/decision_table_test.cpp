@@ -1,4 +1,5 @@
 #include "tune/decision_table.hpp"
+#include "registry/tables.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -25,12 +26,12 @@ DecisionTable any_table() {
   for (int i = 0; i < some; ++i) {
     const auto all = plan::all_collectives();
     const auto collective = all[*rc::gen::inRange<std::size_t>(0, all.size())];
-    const auto names = names_of(collective).flat;
+    const auto names = registry::flat_algorithms(collective);
     std::vector<Rule> rules(*rc::gen::inRange<std::size_t>(1, 5));
     std::uint64_t end = 0;
     for (Rule& rule : rules) {
       rule.up_to_bytes = end += *rc::gen::inRange<std::uint64_t>(1, 1 << 20);
-      rule.algorithm = names[*rc::gen::inRange<std::size_t>(0, names.size())];
+      rule.algorithm = names[*rc::gen::inRange<std::size_t>(0, names.size())]->name;
     }
     rules.back().up_to_bytes = Rule::kAnyBytes;
     table.set(collective, rules);
@@ -141,7 +142,7 @@ RC_GTEST_PROP(DecisionTable, SaysWhatTheChoiceSays, ()) {
   const Rule* rule = table.find(like.collective, bytes);
   RC_ASSERT(rule != nullptr);
   const auto problem = resized(like, sized ? grid_bytes(bytes) : 0);
-  RC_ASSERT(rule->algorithm == choose(problem, facts, hardware).front().algorithm.name);
+  RC_ASSERT(rule->algorithm == choose(problem, facts, hardware).front().algorithm.name());
 }
 
 }  // namespace

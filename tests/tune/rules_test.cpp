@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "alltoall/registry.hpp"
 #include "nic_profiles/profile.hpp"
+#include "registry/algorithm.hpp"
 #include "tune/simulated_choice.hpp"
 
 namespace weft::tune {
@@ -24,21 +24,21 @@ class Times {
                      nic_profiles::load(adapter).hardware)) {
     const auto problem = plan::Problem::alltoall(machine.ranks(), bytes);
     for (const char* name : {"sa", "rd", "leader", "isend"}) {
-      const auto algorithm = alltoall::Algorithm::parse(name);
+      const auto algorithm = Algorithm::parse(plan::Collective::alltoall, name);
       const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
       by_name_[name] =
           sim::simulate(plan_of, machine, nic_profiles::load(adapter).hardware).time_ns;
     }
   }
 
-  std::string best() const { return list_.front().algorithm.name; }
+  std::string best() const { return list_.front().algorithm.name(); }
   double best_ns() const { return list_.front().time_ns; }
   double of(const std::string& name) const { return by_name_.at(name); }
   /// The better of SA and RD, in which all cores send.
   double all_cores() const { return std::min(of("sa"), of("rd")); }
   /// How many ranks of a node the best one has on the network.
   int senders() const {
-    const auto algorithm = alltoall::Algorithm::parse(best());
+    const auto algorithm = Algorithm::parse(plan::Collective::alltoall, best());
     const auto& parameters = algorithm.parameters();
     if (algorithm.name().starts_with("leader")) return std::min(parameters.leaders, ppn_);
     return parameters.cores == 0 ? ppn_ : std::min(parameters.cores, ppn_);
@@ -55,7 +55,8 @@ class EveryAdapter : public testing::TestWithParam<std::string> {};
 TEST_P(EveryAdapter, HasSmallBlocksAggregatedByAsManyCoresAsItsClassLikes) {
   const Times times(GetParam(), Machine::uniform(16, 8), 64);
   const Kind kind = nic_profiles::load(GetParam()).kind;
-  EXPECT_FALSE(alltoall::Algorithm::parse(times.best()).is_flat()) << times.best();
+  EXPECT_FALSE(Algorithm::parse(plan::Collective::alltoall, times.best()).is_flat())
+      << times.best();
   EXPECT_LT(times.best_ns(), times.of("isend"));
   if (kind == Kind::offload_degrading) {
     // More senders hurt: leaders.

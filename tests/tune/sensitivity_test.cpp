@@ -47,7 +47,7 @@ TEST(Sensitivity, ShowsEachEstimateThatDecides) {
         ASSERT_TRUE(hardware) << number.path();
         const auto after = choose(problem, facts, *hardware, {.exhaustive = true});
         const auto same = std::ranges::find_if(after, [&](const Prediction& one) {
-          return one.algorithm.name == before.algorithm.name;
+          return one.algorithm.name() == before.algorithm.name();
         });
         if (same->time_ns == after.front().time_ns) continue;
         ASSERT_LT(expected, found.changes.size()) << number.path() << " times " << factor;
@@ -57,7 +57,7 @@ TEST(Sensitivity, ShowsEachEstimateThatDecides) {
         EXPECT_EQ(change.time_ns, after.front().time_ns);
         EXPECT_EQ(change.before_ns, same->time_ns);
         const auto chosen = std::ranges::find_if(
-            after, [&](const Prediction& one) { return one.algorithm.name == change.chosen; });
+            after, [&](const Prediction& one) { return one.algorithm.name() == change.chosen; });
         EXPECT_EQ(chosen->time_ns, change.time_ns) << change.chosen;  // others may be as fast
       }
     }

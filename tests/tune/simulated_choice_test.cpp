@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "nic_profiles/profile.hpp"
+#include "registry/tables.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/nic_profiles/any_adapter.hpp"
 #include "tests/tune/any_problem.hpp"
@@ -26,17 +27,17 @@ RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   const Facts facts{machine, any_direct()};
   const auto list = candidates(problem, facts);
   const auto has = [&](std::string_view name) {
-    return std::ranges::any_of(
-        list, [&](const Algorithm& one) { return one.name.substr(0, one.name.find(':')) == name; });
+    return std::ranges::any_of(list, [&](const Algorithm& one) { return one.base_name() == name; });
   };
   for (const Algorithm& one : list) RC_ASSERT(may_run(one, problem, facts));
-  const Names names = names_of(problem.collective);
-  for (const auto name : names.flat) {
-    const auto algorithm = parse_algorithm(problem.collective, name);
+  for (const auto* one : registry::flat_algorithms(problem.collective)) {
+    const auto name = one->name;
+    const auto algorithm = Algorithm::parse(problem.collective, name);
     RC_ASSERT(has(name) == may_run(algorithm, problem, facts));
   }
-  for (const auto name : names.schemes) {
-    const auto algorithm = parse_algorithm(problem.collective, name);
+  for (const auto* one : registry::schemes(problem.collective)) {
+    const auto name = one->name;
+    const auto algorithm = Algorithm::parse(problem.collective, name);
     const bool makes_a_difference =
         machine.widest() > 1 && (name != "two-step" || machine.has_domains());
     RC_ASSERT(has(name) == (makes_a_difference && may_run(algorithm, problem, facts)));
@@ -51,7 +52,7 @@ RC_GTEST_PROP(Candidates, OfDeterministicReductionsAreOneByTheProblemAlone, ()) 
   const auto list = candidates(problem, {machine, any_direct(), true});
   if (!is_reduction(problem.collective) || problem.associative) return;
   RC_ASSERT(list.size() == 1u);
-  RC_ASSERT(list.front().groups_alike_everywhere);
+  RC_ASSERT(list.front().groups_alike_everywhere());
   RC_ASSERT(list.front().name == candidates(problem, {other, any_direct(), true}).front().name);
 }
 
@@ -61,7 +62,7 @@ RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
   plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 8);
   const Facts facts{machine, any_direct(), *rc::gen::arbitrary<bool>()};
   const auto passes_on = [](const Algorithm& one) {
-    return one.name.find("bruck") != one.name.npos;
+    return one.name().find("bruck") != std::string::npos;
   };
   RC_ASSERT(std::ranges::any_of(candidates(problem, facts), passes_on));
   problem.collective = plan::Collective::alltoallv;
@@ -116,7 +117,7 @@ RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
   hardware.rails = *rc::gen::inRange(1, 4);
   const auto list = candidates(problem, facts);
   const Algorithm& algorithm = list[*rc::gen::inRange<std::size_t>(0, list.size())];
-  RC_LOG() << algorithm.name << " " << to_string(problem.collective) << " " << problem.block_bytes
+  RC_LOG() << algorithm.name() << " " << to_string(problem.collective) << " " << problem.block_bytes
            << " on " << to_string(machine);
   const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
   const auto result = sim::simulate(plan_of, machine, hardware);
@@ -196,7 +197,7 @@ TEST(Choice, ExplainsItself) {
       choose(plan::Problem::alltoall(machine.ranks(), 64), Facts{machine},
              nic_profiles::load("qle7140").hardware, {.exhaustive = true, .breakdown = true});
   const std::string text = explain(list);
-  EXPECT_TRUE(text.starts_with(list.front().algorithm.name + " spends most on ")) << text;
+  EXPECT_TRUE(text.starts_with(list.front().algorithm.name() + " spends most on ")) << text;
   EXPECT_NE(text.find("% longer"), std::string::npos) << text;
   double sum = 0;
   for (const double part : list.front().breakdown_ns) sum += part;

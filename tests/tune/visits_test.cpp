@@ -46,13 +46,13 @@ TEST_P(Visits, NeverMeetAtOneSource) {
     std::vector<std::vector<int>> all;
     for (int rank = 0; rank < ranks; ++rank) {
       all.push_back(visits(algorithm.plan(problem, machine, rank)));
-      ASSERT_EQ(all.back().size(), static_cast<std::size_t>(ranks - 1)) << algorithm.name;
+      ASSERT_EQ(all.back().size(), static_cast<std::size_t>(ranks - 1)) << algorithm.name();
     }
     for (std::size_t step = 0; step + 1 < static_cast<std::size_t>(ranks); ++step) {
       std::set<int> sources;
       for (const auto& owners : all) sources.insert(owners[step]);
       EXPECT_EQ(sources.size(), all.size())
-          << algorithm.name << " of " << ranks << " ranks, step " << step;
+          << algorithm.name() << " of " << ranks << " ranks, step " << step;
     }
   }
 }

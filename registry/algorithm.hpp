@@ -1,0 +1,97 @@
+// Algorithms of all collectives, by name.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "algorithm/forms.hpp"
+#include "hierarchy/local_blocks.hpp"
+#include "hierarchy/machine.hpp"
+#include "plan/plan.hpp"
+#include "plan/problem.hpp"
+#include "registry/parameter_table.hpp"
+
+namespace weft::registry {
+
+using algorithm::Parameters;
+
+/// Bytes that a plan needs beside the caller's buffers, at most.
+struct Memory {
+  std::uint64_t stage_bytes = 0;
+  std::uint64_t scratch_bytes = 0;
+};
+
+/// A way to do a collective: a flat algorithm alone or a scheme, with parameters. A value.
+class Algorithm {
+ public:
+  /// None: plan() and name() may not be called.
+  Algorithm() = default;
+
+  /// Reads "bruck", "chain:segment=8192", "sa:between=bruck,radix=4",
+  /// "leader:leaders=sockets,inside=binomial". UsageError names what is unknown and lists what
+  /// there is.
+  static Algorithm parse(plan::Collective collective, std::string_view text);
+
+  /// Canonical: parse(collective(), name()) == *this; defaults are left out.
+  std::string name() const;
+  /// The name without parameters.
+  std::string_view base_name() const { return is_flat() ? flat_->name : scheme_->name; }
+  plan::Collective collective() const { return collective_; }
+  /// All values: `between` and `inside` are not null where the algorithm reads them.
+  const Parameters& parameters() const { return parameters_; }
+  bool is_flat() const { return flat_ != nullptr; }
+  /// Whether it can be set, or would be ignored.
+  bool reads(algorithm::Parameter parameter) const { return read_set().has(parameter); }
+
+  /// The plan of `rank`. Pure: the same arguments give the same plan, in every process. Of an
+  /// alltoallv it reads the rows of the ranks of `rank`'s node alone. UsageError where problem,
+  /// machine and algorithm do not go together, and where refusal() says why. An algorithm for
+  /// alltoall is one for alltoallv, and the reverse.
+  plan::Plan plan(const plan::Problem& problem, const hierarchy::Machine& machine, int rank) const;
+  /// Alltoall and alltoallv: the same from what the node of `rank` knows.
+  plan::Plan plan(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
+                  int rank) const;
+
+  /// Why plan() would refuse, or nothing. From facts that all ranks share.
+  std::optional<std::string> refusal(const plan::Problem& problem,
+                                     const hierarchy::Machine& machine) const;
+
+  /// Reductions: whether the operands stand in rank order, on machines that refusal() has nothing
+  /// against.
+  bool keeps_order() const;
+  /// Reductions: whether operands are grouped alike wherever the ranks are, as `deterministic` asks
+  /// for. Operations that are associative to the bit need no such algorithm.
+  bool groups_alike_everywhere() const { return is_flat(); }
+
+  /// Alltoallv: whether the plan of a rank follows from its own rows alone, not from those of its
+  /// neighbours: where blocks go straight, and where they lie in slots (hierarchy::InsideNode).
+  bool needs_own_rows_only(const hierarchy::Machine& machine) const;
+
+  /// Alltoallv: what no plan of `rank` exceeds, whatever the counts, in place or not: that of
+  /// blocks of `aggregate` bytes that all need packing. Nothing where there is no such bound: in
+  /// schemes without `aggregate`, and where blocks are passed on.
+  std::optional<Memory> memory_bound(const hierarchy::Machine& machine, int rank) const;
+
+  bool operator==(const Algorithm&) const = default;
+
+ private:
+  const algorithm::FlatForm& flat_form() const { return *flat_->find(collective_); }
+  const algorithm::SchemeForm& scheme_form() const { return *scheme_->find(collective_); }
+  /// The flat algorithm itself, or the scheme's step between nodes; nullptr where it has none.
+  const algorithm::FlatForm* flat_step() const;
+  Steps steps() const;
+  algorithm::ParameterSet read_set() const;
+  std::string parameter_names() const;
+  void set(std::string_view text, std::string_view key, std::string_view value);
+  void check(const plan::Problem& problem, const hierarchy::Machine& machine, int rank) const;
+  std::optional<std::string> order_refusal(const plan::Problem& problem,
+                                           const hierarchy::Machine& machine) const;
+
+  plan::Collective collective_ = plan::Collective::alltoall;
+  const algorithm::FlatAlgorithm* flat_ = nullptr;  // one of the two
+  const algorithm::Scheme* scheme_ = nullptr;
+  Parameters parameters_;
+};
+
+}  // namespace weft::registry
