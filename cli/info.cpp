@@ -18,7 +18,6 @@
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/device/devices.hpp"
 #include "verbs/device/memory_watch.hpp"
-#include "verbs/device/numa.hpp"
 
 namespace weft::cli {
 

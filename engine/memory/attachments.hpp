@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "verbs/channel/layout.hpp"
+#include "verbs/channel/message_layout.hpp"
 
 namespace weft::engine {
 

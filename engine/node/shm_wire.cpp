@@ -13,7 +13,7 @@ using verbs::Status;
 ShmWire::ShmWire(Node& node, int place, Segment mine, std::size_t my_offset, Segment theirs,
                  std::size_t their_offset) noexcept
     : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
-  watch(mine_.data() + my_offset);
+  use_polled_inbox(mine_.data() + my_offset);
   outbox_ = theirs_.data() + their_offset;
 }
 

@@ -65,7 +65,7 @@ Links::~Links() {
     const verbs::Status status = abandoned_ ? wire.poll() : channel.progress();
     const bool failed = status == verbs::Status::failed;
     if (failed || channel.peer_abort() != nullptr) return true;
-    if (wire.is_troubled()) return abandoned_ || channel.is_closed_by_peer();
+    if (wire.is_recovering()) return abandoned_ || channel.is_closed_by_peer();
     if (!one.said) {
       wire.signal_next();
       one.said = channel.close() == verbs::Status::ok;
@@ -93,7 +93,7 @@ void Links::tend() noexcept {
 void Links::abandon() noexcept {
   abandoned_ = true;
   if (endpoint_ == nullptr) return;
-  for (const auto& rail : endpoint_->rails()) rail->fall_silent();
+  for (const auto& rail : endpoint_->rails()) rail->stop_responder();
 }
 
 std::uint64_t Links::connections() const {

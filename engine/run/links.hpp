@@ -45,10 +45,12 @@ class Links {
   /// Hears what the device has to say, and lets channels go on whose connections were made anew,
   /// also those that no execution waits for: their peers may.
   void tend() noexcept;
-  bool is_troubled() const noexcept { return endpoint_ != nullptr && endpoint_->troubled() != 0; }
+  bool is_troubled() const noexcept {
+    return endpoint_ != nullptr && endpoint_->recoveries().recovering() != 0;
+  }
   /// Connections that were made anew.
   std::uint64_t reconnections() const {
-    return endpoint_ == nullptr ? 0 : endpoint_->reconnections();
+    return endpoint_ == nullptr ? 0 : endpoint_->recoveries().reconnections();
   }
   /// This rank has failed: nothing more is to be mended when the links go.
   void abandon() noexcept;

@@ -1,5 +1,5 @@
-// The channel's promises over a wire in memory that refuses and dawdles at random: every message
-// arrives whole and in order, whatever its size and layout, and nothing else is written.
+// The channel over a simulated wire that refuses and delays requests at random: every message of
+// any size and layout arrives whole and in order, and nothing else is written.
 #include "verbs/channel/channel.hpp"
 
 #include <gtest/gtest.h>
@@ -16,21 +16,21 @@
 namespace weft::verbs {
 namespace {
 
-/// One end of a wire whose commits and puts take effect later, when let go: in order on each of its
-/// ways, of which commits take the first. Some hear what has arrived, and then a commit's last
-/// bytes come long before the rest. It can break and come back: some of what was under way has
-/// arrived then, the rest never will.
+/// One end of a wire in memory. Commits and puts take effect later, at random times, in order on
+/// each lane; commits take the first lane. In some wires arrivals are announced, and then a
+/// commit's last bytes come long before the rest. The wire can break and come back: then a part of
+/// what was under way has arrived and the rest never will.
 class SlowWire final : public Wire {
  public:
-  SlowWire(std::mt19937& random, bool puts, std::size_t ways)
+  SlowWire(std::mt19937& random, bool puts, std::size_t lanes)
       : random_(random),
         puts_allowed_(puts),
-        hears_(random() % 2 == 0),
+        announces_(random() % 2 == 0),
         joins_(random() % 2 == 0),
-        later_(ways) {
+        later_(lanes) {
     memory_.resize(2 * kInboxBytes / sizeof(Line));
     auto* inbox = reinterpret_cast<std::byte*>(memory_.data());
-    hears_ ? listen(inbox, heard_) : watch(inbox);
+    announces_ ? use_announced_inbox(inbox, announced_) : use_polled_inbox(inbox);
     bounce_memory_.resize(2 * kBounceBytes);
     bounce_out_ = {bounce_memory_.data(), 77};
     bounce_in_ = {bounce_memory_.data() + kBounceBytes, 77};
@@ -43,13 +43,13 @@ class SlowWire final : public Wire {
     if (down_ || resumable_ || random_() % 4 == 0) return Status::again;
     std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
     std::vector<std::byte> copy(outbox_ + offset, outbox_ + offset + bytes);
-    if (peer_->hears_) std::memcpy(peer_->inbox_ + offset + bytes - 8, &last, 8);
+    if (peer_->announces_) std::memcpy(peer_->inbox_ + offset + bytes - 8, &last, 8);
     later_.front().emplace_back([this, offset, copy = std::move(copy)](bool whole) {
-      // Words come whole, the last one last.
+      // Words arrive whole, the last one last.
       const std::size_t part = whole ? copy.size() : random_() % (copy.size() / 8) * 8;
       std::memcpy(peer_->inbox_ + offset, copy.data(), part);
       if (!whole) return;
-      EXPECT_TRUE(peer_->heard_.hear(peer_->inbox_, offset, copy.size()));
+      EXPECT_TRUE(peer_->announced_.update(peer_->inbox_, offset, copy.size()));
     });
     return Status::ok;
   }
@@ -78,9 +78,9 @@ class SlowWire final : public Wire {
   }
   bool lands_in_order() const noexcept override {
     return std::all_of(later_.begin() + 1, later_.end(),
-                       [](const auto& way) { return way.empty(); });
+                       [](const auto& lane) { return lane.empty(); });
   }
-  std::size_t ways() const noexcept override { return later_.size(); }
+  std::size_t lanes_in_use() const noexcept override { return later_.size(); }
   Status poll() noexcept override {
     if (broken_) return Status::failed;
     if (down_) {
@@ -88,21 +88,21 @@ class SlowWire final : public Wire {
       resumable_ = !down_;
       return Status::ok;
     }
-    // The news of a put's end may come long after the peer has seen it.
+    // A put's completion may come long after the peer has its bytes.
     if (random_() % 3 == 0) puts_done_ = placed_;
-    for (auto& way : later_) {
-      while (!way.empty() && random_() % 3 != 0) {
-        way.front()(true);
-        way.pop_front();
+    for (auto& lane : later_) {
+      while (!lane.empty() && random_() % 3 != 0) {
+        lane.front()(true);
+        lane.pop_front();
       }
     }
     return Status::ok;
   }
-  Seen resume() noexcept override {
+  Received resume() noexcept override {
     resumable_ = false;
     puts_done_ = placed_ = puts_;
     under_way_ = 0;
-    return peer_seen_;
+    return peer_received_;
   }
   const char* failure() const noexcept override { return broken_ ? "cut" : ""; }
   void cut() { broken_ = true; }
@@ -111,7 +111,7 @@ class SlowWire final : public Wire {
   static void interrupt(SlowWire& a, SlowWire& b) {
     for (SlowWire* end : {&a, &b}) end->lose();
     for (SlowWire* end : {&a, &b}) {
-      end->peer_->peer_seen_ = {windows_finished(end->mailbox()), end->consumed_};
+      end->peer_->peer_received_ = {windows_finished(end->mailbox()), end->consumed_};
     }
   }
 
@@ -120,42 +120,42 @@ class SlowWire final : public Wire {
     std::byte bytes[64];
   };
   std::mt19937& random_;
-  /// What arrives still does so, in order; news of it does not.
+  /// Some of what is under way still arrives, in order; its completions are lost.
   void lose() {
-    for (auto& way : later_) {
-      for (std::size_t arrives = random_() % (way.size() + 1); arrives != 0; --arrives) {
-        way.front()(true);
-        way.pop_front();
+    for (auto& lane : later_) {
+      for (std::size_t arrives = random_() % (lane.size() + 1); arrives != 0; --arrives) {
+        lane.front()(true);
+        lane.pop_front();
       }
-      if (!way.empty()) way.front()(false);
-      way.clear();
+      if (!lane.empty()) lane.front()(false);
+      lane.clear();
     }
     down_ = true;
     resumable_ = false;
   }
 
   bool puts_allowed_;
-  bool hears_;
+  bool announces_;
   bool joins_;
   bool broken_ = false;
   bool down_ = false;
-  Seen peer_seen_;
+  Received peer_received_;
   std::uint64_t placed_ = 0;
   std::uint64_t under_way_ = 0;  // puts
   SlowWire* peer_ = nullptr;
   std::vector<Line> memory_;
-  Heard heard_;
+  AnnouncedWords announced_;
   std::vector<std::byte> bounce_memory_;
   Bounce bounce_out_;
   Bounce bounce_in_;
-  std::vector<std::deque<std::function<void(bool whole)>>> later_;  // by way
+  std::vector<std::deque<std::function<void(bool whole)>>> later_;  // by lane
 };
 
 struct Pair {
-  explicit Pair(unsigned seed, bool puts = true, std::size_t ways = 1)
+  explicit Pair(unsigned seed, bool puts = true, std::size_t lanes = 1)
       : random(seed),
-        a(random, puts, ways),
-        b(random, puts, ways),
+        a(random, puts, lanes),
+        b(random, puts, lanes),
         from_a(a, 3000),
         from_b(b, 3000) {
     a.join(b);
@@ -377,23 +377,23 @@ TEST(Channel, TellsThePeerWhyItGaveUp) {
   EXPECT_STREQ(pair.from_b.peer_abort(), "rank 3: out of memory");
 }
 
-TEST(Heard, TakesNoWordOfWhatLiesOutside) {
+TEST(AnnouncedWords, AreNotReadFromOutsideOfTheInbox) {
   std::vector<std::byte> inbox(kInboxBytes, std::byte{1});
-  const auto is_empty = [](const Heard& heard) {
-    return std::ranges::count(heard.ends, 0u) == std::ptrdiff_t{kSlots} &&
-           heard.mailbox.credit == 0 && heard.mailbox.closed == 0;
+  const auto is_empty = [](const AnnouncedWords& words) {
+    return std::ranges::count(words.slot_ends, 0u) == std::ptrdiff_t{kSlots} &&
+           words.mailbox.credit == 0 && words.mailbox.closed == 0;
   };
-  Heard heard;
-  EXPECT_FALSE(heard.hear(inbox.data(), 0, 0));
-  EXPECT_FALSE(heard.hear(inbox.data(), kInboxBytes - 8, 16));
-  EXPECT_FALSE(heard.hear(inbox.data(), kInboxBytes, 8));
-  EXPECT_FALSE(heard.hear(inbox.data(), kMailboxOffset - 8, 16));
+  AnnouncedWords words;
+  EXPECT_FALSE(words.update(inbox.data(), 0, 0));
+  EXPECT_FALSE(words.update(inbox.data(), kInboxBytes - 8, 16));
+  EXPECT_FALSE(words.update(inbox.data(), kInboxBytes, 8));
+  EXPECT_FALSE(words.update(inbox.data(), kMailboxOffset - 8, 16));
   // All but the end of a slot.
-  EXPECT_TRUE(heard.hear(inbox.data(), kSlotBytes, kSlotBytes - 8));
-  EXPECT_TRUE(is_empty(heard));
-  EXPECT_TRUE(heard.hear(inbox.data(), kSlotBytes - 8, kSlotBytes + 8));
-  EXPECT_EQ(std::ranges::count(heard.ends, 0u), std::ptrdiff_t{kSlots} - 2);
-  EXPECT_EQ(heard.ends[0], heard.ends[1]);
+  EXPECT_TRUE(words.update(inbox.data(), kSlotBytes, kSlotBytes - 8));
+  EXPECT_TRUE(is_empty(words));
+  EXPECT_TRUE(words.update(inbox.data(), kSlotBytes - 8, kSlotBytes + 8));
+  EXPECT_EQ(std::ranges::count(words.slot_ends, 0u), std::ptrdiff_t{kSlots} - 2);
+  EXPECT_EQ(words.slot_ends[0], words.slot_ends[1]);
 }
 
 }  // namespace

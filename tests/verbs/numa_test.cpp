@@ -1,5 +1,5 @@
 // Which rail is near: over trees of files such as kernels show.
-#include "verbs/device/numa.hpp"
+#include "verbs/connection/port_choice.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

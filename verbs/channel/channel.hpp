@@ -17,8 +17,8 @@
 // Nothing here waits: send() and recv() queue, progress() moves what can move.
 //
 // A connection that broke and was made anew: the ends have told each other what they had seen when
-// nothing more of the old connection could arrive (Seen), and each sends the rest again. Why every
-// message still arrives once:
+// nothing more of the old connection could arrive (Received), and each sends the rest again. Why
+// every message still arrives once:
 // - A slot of the ring is reused only after its credit, so whatever the peer has not consumed still
 //   lies in the outbox. It is written again as it was: the same bytes over those of a slot that had
 //   arrived are no change, even under a reader, and a slot that was consumed in the meantime has a
@@ -35,7 +35,7 @@
 #include <cstdint>
 
 #include "verbs/channel/inbox.hpp"
-#include "verbs/channel/layout.hpp"
+#include "verbs/channel/message_layout.hpp"
 #include "verbs/channel/wire.hpp"
 
 namespace weft::verbs {
@@ -83,7 +83,7 @@ class Channel {
 
   /// Says goodbye. A connection may go once both ends have.
   Status close() noexcept;
-  bool is_closed_by_peer() const noexcept { return said_goodbye(wire_.mailbox()); }
+  bool is_closed_by_peer() const noexcept { return verbs::is_closed_by_peer(wire_.mailbox()); }
 
  private:
   struct Queue {
@@ -121,7 +121,7 @@ class Channel {
   // channel_replay.cpp
   Status replay() noexcept;
   Status finish_alone() noexcept;
-  bool rewind(const Seen& peer, bool landed) noexcept;
+  bool rewind(const Received& peer, bool landed) noexcept;
   void rewind_window() noexcept;
   Status replay_slots() noexcept;
   Status replay_word(std::size_t word) noexcept;

@@ -16,7 +16,7 @@ constexpr std::size_t kWords = 5;  // of the mailbox, as replay_word() counts th
 Status Channel::replay() noexcept {
   if (wire_.is_resumable()) {
     const bool landed = wire_.puts_done() == wire_.puts();
-    const Seen peer = wire_.resume();
+    const Received peer = wire_.resume();
     if (!rewind(peer, landed)) return fail("the ends disagree on what had arrived");
     take_credit(peer.slots);
     // It may have given credit since then, for slots that had arrived.
@@ -43,7 +43,7 @@ Status Channel::finish_alone() noexcept {
 }
 
 /// Goes back to what the peer has seen. False when that cannot be.
-bool Channel::rewind(const Seen& peer, bool landed) noexcept {
+bool Channel::rewind(const Received& peer, bool landed) noexcept {
   if (slots_sent_ - peer.slots > kSlots) return false;
   if (peer.windows == windows_filled_) {
     if (filling_ != 0) rewind_window();

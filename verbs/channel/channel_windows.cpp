@@ -12,7 +12,7 @@ namespace {
 // A put this long keeps a queue busy while the next one is prepared, and bounds how long one
 // work request holds it.
 constexpr std::uint64_t kPutBytes = 1 << 20;
-// Less than this is not worth a way of its own.
+// A smaller share of a window is not worth a lane of its own.
 constexpr std::uint64_t kLeastPieceBytes = 32 << 10;
 constexpr std::uint64_t kAlignment = 4096;
 
@@ -50,12 +50,12 @@ Status Channel::fill_window(Transfer& transfer) noexcept {
   return Status::ok;
 }
 
-/// How much of a window one put takes: an even share of it for each of the wire's ways, in as many
-/// pieces as it takes.
+/// Bytes of one put of a window: an even share for each lane of the wire, cut into pieces of at
+/// most about kPutBytes.
 std::uint64_t Channel::piece_bytes(std::uint64_t window_bytes) const noexcept {
-  const std::uint64_t ways = wire_.ways();
-  if (ways < 2 || window_bytes < ways * kLeastPieceBytes) return kPutBytes;
-  const std::uint64_t share = (window_bytes + ways - 1) / ways;
+  const std::uint64_t lanes = wire_.lanes_in_use();
+  if (lanes < 2 || window_bytes < lanes * kLeastPieceBytes) return kPutBytes;
+  const std::uint64_t share = (window_bytes + lanes - 1) / lanes;
   const std::uint64_t pieces = (share + kPutBytes - 1) / kPutBytes;
   return round_up((share + pieces - 1) / pieces, std::uint64_t{kAlignment});
 }

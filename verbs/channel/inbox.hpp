@@ -1,16 +1,18 @@
-// What the two ends of a channel write to each other: a ring of slots, and a mailbox behind it.
+// Inbox of one end of a channel, which the other end writes: a ring of slots, and a mailbox behind
+// it.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace weft::verbs {
 
 /// Rails that one connection can have.
 inline constexpr std::size_t kMaxRails = 4;
-/// What a peer needs to write registered memory: a key for each rail.
+/// Keys with which a peer may write registered memory, by rail.
 using RemoteKeys = std::array<std::uint32_t, kMaxRails>;
 
 /// Messages of 2, 4 and 8 KiB, the most that WEFT_EAGER lets through by default, take 2, 3 and 5
@@ -26,9 +28,11 @@ struct Trailer {
   std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
 };
 
+static_assert(sizeof(Trailer) == 16 && kSlotBytes % 64 == 0);
+
 inline constexpr std::size_t kPayloadBytes = kSlotBytes - sizeof(Trailer);
 
-/// A window: where the next bytes of a large message go.
+/// Clear to send: announces a window, the memory for the next bytes of a large message.
 struct ClearToSend {
   std::uint64_t address = 0;
   std::uint64_t block_bytes = 0;
@@ -40,7 +44,9 @@ struct ClearToSend {
   std::uint64_t window = 0;  // number of the window, from 1; last to arrive
 };
 
-/// What the peer writes beside the ring. Each on a cache line of its own.
+static_assert(sizeof(ClearToSend) == 72);
+
+/// Control words that the peer writes beside the ring, each on a cache line of its own.
 struct Mailbox {
   alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
   alignas(64) std::uint64_t finished = 0;  // number of the last window that is filled
@@ -50,29 +56,51 @@ struct Mailbox {
   std::uint64_t closed = 0;  // the peer will send nothing more
 };
 
+static_assert(sizeof(Mailbox) % 64 == 0);
+
 inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
 inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
 
-/// A word that the peer writes, with all that was written before it.
+/// Reads a word that the peer writes; what it wrote before the word is visible then.
 template <class Word>
 Word load_acquire(const Word& word) noexcept {
   return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
 }
 
-/// Of the windows that the owner of this mailbox has opened, the last that it was told is filled.
-std::uint64_t windows_finished(const Mailbox& mailbox) noexcept;
+/// Of the windows that the owner of this mailbox has opened, the last that it knows to be filled.
+inline std::uint64_t windows_finished(const Mailbox& mailbox) noexcept {
+  return load_acquire(mailbox.finished);
+}
 /// Whether the other end has said that it will send nothing more.
-bool said_goodbye(const Mailbox& mailbox) noexcept;
+inline bool is_closed_by_peer(const Mailbox& mailbox) noexcept {
+  return load_acquire(mailbox.closed) != 0;
+}
 
-/// Of an inbox whose bytes may appear in any order: the words by which its owner goes, as far as it
-/// was told that they and all before them are there. Slots' payload is read where it lies.
-struct Heard {
-  alignas(64) std::array<std::uint64_t, kSlots> ends{};  // the last 8 bytes of each slot
+/// Copies of an inbox's control words, for adapters that may place bytes in any order: a word is
+/// copied when a completion has announced it and all bytes before it. The payload of slots is read
+/// from the inbox itself.
+struct AnnouncedWords {
+  alignas(64) std::array<std::uint64_t, kSlots> slot_ends{};  // the last 8 bytes of each slot
   Mailbox mailbox;
 
-  /// The bytes [offset, offset + bytes) of `inbox` are there. False when that is no part of the
-  /// ring or of the mailbox; then nothing was taken.
-  bool hear(const std::byte* inbox, std::size_t offset, std::size_t bytes) noexcept;
+  /// The bytes [offset, offset + bytes) of `inbox` have arrived. False when they are no part of the
+  /// ring or of the mailbox; then nothing is copied.
+  bool update(const std::byte* inbox, std::size_t offset, std::size_t bytes) noexcept {
+    const std::size_t end = offset + bytes;
+    if (bytes == 0 || end > kInboxBytes || (offset < kMailboxOffset && end > kMailboxOffset)) {
+      return false;
+    }
+    if (offset >= kMailboxOffset) {
+      auto* box = reinterpret_cast<std::byte*>(&mailbox);
+      std::memcpy(box + (offset - kMailboxOffset), inbox + offset, bytes);
+      return true;
+    }
+    for (std::size_t slot = offset / kSlotBytes; (slot + 1) * kSlotBytes <= end; ++slot) {
+      const std::byte* slot_end = inbox + (slot + 1) * kSlotBytes;
+      std::memcpy(&slot_ends[slot], slot_end - sizeof slot_ends[slot], sizeof slot_ends[slot]);
+    }
+    return true;
+  }
 };
 
 }  // namespace weft::verbs

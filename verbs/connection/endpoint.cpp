@@ -5,8 +5,6 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "verbs/connection/port_choice.hpp"
-#include "verbs/connection/rc_wire.hpp"
-#include "verbs/device/numa.hpp"
 
 namespace weft::verbs {
 
@@ -27,7 +25,8 @@ void Registration::reset() noexcept {
   key_ = 0;
 }
 
-Endpoint::Endpoint(const PortSettings& settings, int turn) : settings_(settings) {
+Endpoint::Endpoint(const PortSettings& settings, int turn)
+    : settings_(settings), recoveries_(settings.recovery_s, settings.absence_ns) {
   const int here = numa_node_of_thread();
   std::vector<int> distances;
   for (OpenPort& port : choose_ports(settings)) {
@@ -35,7 +34,7 @@ Endpoint::Endpoint(const PortSettings& settings, int turn) : settings_(settings)
     try {
       rails_.push_back(std::make_unique<Rail>(std::move(port), settings_));
     } catch (const Error& error) {
-      // Whoever named no port need not have made every one of them fit for use.
+      // A port that the user has not named need not be usable.
       if (!settings.ports.empty() || rails_.empty()) throw;
       log::warn("{} is not used: {}", name, error.what());
       continue;
@@ -90,9 +89,7 @@ const Endpoint::Region& Endpoint::region(std::uint32_t key) const noexcept {
 int Endpoint::poll() noexcept {
   int count = 0;
   for (const auto& rail : rails_) count += rail->poll();
-  if (troubled_ != 0 || limping_ != 0) {
-    for (RcWire* wire : wires_) wire->tend();
-  }
+  recoveries_.advance();
   return count;
 }
 

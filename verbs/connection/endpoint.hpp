@@ -1,5 +1,5 @@
-// The ports of this node that a communicator's connections use, and the memory registered with
-// them.
+// Endpoint: the rails of this node that a communicator's connections use, and the memory registered
+// with them.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 #include "verbs/channel/wire.hpp"
 #include "verbs/connection/rail.hpp"
+#include "verbs/recovery/recovery.hpp"
 
 namespace weft::verbs {
 
 class Endpoint;
-class RcWire;
 
-/// Owns a registration of memory that its maker keeps alive, with every rail of an endpoint that it
-/// does not outlive.
+/// Owns a registration of memory with every rail of an endpoint. Memory and endpoint must outlive
+/// it.
 class Registration {
  public:
   Registration() = default;
@@ -30,8 +30,8 @@ class Registration {
 
   void reset() noexcept;
   explicit operator bool() const noexcept { return key_ != 0; }
-  /// The endpoint's name for it, for local and for remote use alike; 0 when empty. The adapters'
-  /// own keys differ from rail to rail: Endpoint::region() has them.
+  /// The endpoint's key of it, the same for local and remote use; 0 when empty. The adapters' own
+  /// keys differ from rail to rail: Endpoint::region() has them.
   std::uint32_t lkey() const noexcept { return key_; }
   std::uint32_t rkey() const noexcept { return key_; }
 
@@ -43,10 +43,9 @@ class Registration {
 /// One or several rails. Not thread safe; each communicator has its own.
 class Endpoint {
  public:
-  /// Opens the ports that the settings name. Without a name: of the system's devices the first
-  /// active port and those like it, kMaxRails at the most; the software device where there is
-  /// none. Of rails that are equally near, `turn` says which one small messages take.
-  /// UsageError names the setting that cannot be followed, and what there is.
+  /// Opens the ports that choose_ports() returns. Of rails that are equally near, `turn` chooses
+  /// the rail of small messages. UsageError names the setting that cannot be followed, and what
+  /// there is.
   explicit Endpoint(const PortSettings& settings, int turn = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
@@ -69,18 +68,13 @@ class Endpoint {
   };
   const Region& region(std::uint32_t key) const noexcept;
 
-  /// Hands completions to their wires. Returns how many there were.
+  /// Passes completions to their wires. Returns their number.
   int poll() noexcept;
 
-  /// Connections that are broken, or whose channels have not taken up the new one.
-  std::size_t troubled() const { return troubled_; }
-  /// Connections that work, but not on all of their rails.
-  std::size_t limping() const { return limping_; }
-  /// Connections that were made anew.
-  std::uint64_t reconnections() const { return reconnections_; }
+  RecoveryGroup& recoveries() noexcept { return recoveries_; }
+  const RecoveryGroup& recoveries() const noexcept { return recoveries_; }
 
  private:
-  friend class RcWire;
   friend class Registration;
   void forget_region(std::uint32_t key) noexcept;
 
@@ -90,10 +84,7 @@ class Endpoint {
   std::vector<Region> regions_{1};  // by key; the first stands for none
   std::vector<std::array<ibv_mr*, kMaxRails>> handles_{1};
   std::vector<std::uint32_t> free_keys_;
-  std::size_t troubled_ = 0;
-  std::size_t limping_ = 0;
-  std::uint64_t reconnections_ = 0;
-  std::vector<RcWire*> wires_;
+  RecoveryGroup recoveries_;
 };
 
 }  // namespace weft::verbs

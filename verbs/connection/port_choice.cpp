@@ -1,6 +1,10 @@
 #include "verbs/connection/port_choice.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <fstream>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -10,7 +14,9 @@ namespace weft::verbs {
 
 namespace {
 
-/// What the loaded libraries offer.
+constexpr int kNearest = 10;  // the distance of a NUMA node from itself
+
+/// The devices and ports of the loaded libraries.
 struct Found {
   std::vector<OpenPort> ports;  // that are active
   std::vector<std::string> devices;
@@ -114,6 +120,16 @@ std::vector<OpenPort> named_ports(const std::vector<PortName>& names) {
 
 }  // namespace
 
+std::string OpenPort::name() const {
+  return fmt::format("{}:{}", device, number);
+}
+
+bool OpenPort::is_like(const OpenPort& other) const noexcept {
+  return library == other.library && attributes.link_layer == other.attributes.link_layer &&
+         attributes.active_speed == other.attributes.active_speed &&
+         attributes.active_width == other.attributes.active_width;
+}
+
 std::vector<OpenPort> choose_ports(const PortSettings& settings) {
   if (!settings.ports.empty()) return named_ports(settings.ports);
   Found found;
@@ -127,6 +143,41 @@ std::vector<OpenPort> choose_ports(const PortSettings& settings) {
     if (port.is_like(found.ports.front()) && result.size() < kMaxRails) result.push_back(port);
   }
   return result;
+}
+
+int numa_node_of_device(std::string_view device, const std::filesystem::path& system) {
+  std::ifstream file(system / "class/infiniband" / device / "device/numa_node");
+  int node = -1;
+  return file >> node ? node : -1;
+}
+
+int numa_node_of_thread() noexcept {
+  unsigned core = 0;
+  unsigned node = 0;
+  return ::getcpu(&core, &node) == 0 ? static_cast<int>(node) : -1;
+}
+
+int numa_distance(int from, int to, const std::filesystem::path& system) {
+  if (from < 0 || to < 0 || from == to) return kNearest;
+  std::ifstream file(system / "devices/system/node" / ("node" + std::to_string(from)) / "distance");
+  // One number for each node that is there; their numbers may have gaps, but hardly ever do.
+  int distance = kNearest;
+  for (int node = 0; node <= to; ++node) {
+    if (!(file >> distance)) return kNearest;
+  }
+  return distance;
+}
+
+std::vector<std::size_t> nearest_first(std::span<const int> distances, int turn) {
+  std::vector<std::size_t> order(distances.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return distances[i]; });
+  const auto farther = std::ranges::find_if(
+      order, [&](std::size_t i) { return distances[i] != distances[order.front()]; });
+  if (order.size() > 1) {
+    std::rotate(order.begin(), order.begin() + turn % (farther - order.begin()), farther);
+  }
+  return order;
 }
 
 }  // namespace weft::verbs

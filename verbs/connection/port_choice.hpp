@@ -1,16 +1,51 @@
-// Which of a machine's ports are used.
+// Port choice: the ports of this node that connections use, and their distances from this thread.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "verbs/connection/rail.hpp"
+#include "verbs/device/library.hpp"
+#include "verbs/device/port_settings.hpp"
 
 namespace weft::verbs {
 
-/// The ports that the settings name, else of the system's devices the first active one and those
-/// like it, else the software device's. In the order of their names in the settings, else in that
-/// of the library, which is the same on nodes that are built alike: the i-th ports of two nodes are
-/// joined. UsageError names what is not there and lists what is.
+/// An active port of an opened device. Ports of a device share its context.
+struct OpenPort {
+  const Library* library = nullptr;
+  std::string device;
+  std::shared_ptr<ibv_context> context;
+  std::uint8_t number = 1;
+  ibv_port_attr attributes{};
+
+  /// "mlx5_0:1".
+  std::string name() const;
+  /// Whether messages may be spread over both: the same kind of fabric and the same rate.
+  bool is_like(const OpenPort& other) const noexcept;
+};
+
+/// The ports that the settings name, in that order. Without names: of the system's devices the
+/// first active port and those like it, at most kMaxRails, in the order of the library; without
+/// such the software device's. The i-th ports of two nodes are connected: nodes that are built
+/// alike have the same order. UsageError names what is not there and lists what is.
 std::vector<OpenPort> choose_ports(const PortSettings& settings);
+
+/// The NUMA node that a device is attached to; -1 when unknown. `system`: where sysfs is mounted.
+int numa_node_of_device(std::string_view device, const std::filesystem::path& system = "/sys");
+
+/// The NUMA node on which this thread runs now; -1 when unknown.
+int numa_node_of_thread() noexcept;
+
+/// The firmware's distance of two NUMA nodes: 10 from a node to itself, else more. 10 where either
+/// is unknown.
+int numa_distance(int from, int to, const std::filesystem::path& system = "/sys");
+
+/// Indices by distance, nearest first. Among the nearest the order is rotated by `turn`, so that
+/// the ranks of a node share them evenly.
+std::vector<std::size_t> nearest_first(std::span<const int> distances, int turn);
 
 }  // namespace weft::verbs

@@ -7,14 +7,13 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "verbs/connection/rc_wire.hpp"
-#include "verbs/device/numa.hpp"
 
 namespace weft::verbs {
 
 namespace {
 
 constexpr int kQueueEntries = 4096;
-// Where each write by a peer is a completion, too.
+// Where each write by a peer has a completion, too.
 constexpr int kImmediateQueueEntries = 16384;
 
 /// The software device stores a write's last word last. Mellanox's adapters place writes in order,
@@ -27,16 +26,6 @@ Placement known_placement(const Library& library, const ibv_device_attr& device)
 }
 
 }  // namespace
-
-std::string OpenPort::name() const {
-  return fmt::format("{}:{}", device, number);
-}
-
-bool OpenPort::is_like(const OpenPort& other) const noexcept {
-  return library == other.library && attributes.link_layer == other.attributes.link_layer &&
-         attributes.active_speed == other.attributes.active_speed &&
-         attributes.active_width == other.attributes.active_width;
-}
 
 Rail::Rail(OpenPort port, const PortSettings& settings)
     : port_(std::move(port)), settings_(settings) {
@@ -69,13 +58,13 @@ void Rail::open_control() noexcept {
   try {
     control_ = std::make_unique<ControlPath>(library(), port);
   } catch (const std::exception& error) {
-    log::warn("{}: connections that break will not be made anew: {}", name(), error.what());
+    log::warn("{}: broken connections will not be recovered: {}", name(), error.what());
     return;
   }
   try {
-    presence_ = std::make_unique<Presence>(library(), port_.context.get(), port);
+    responder_ = std::make_unique<LivenessResponder>(library(), port_.context.get(), port);
   } catch (const std::exception& error) {
-    log::warn("{}: nothing answers for this rank while it is in no call: {}", name(), error.what());
+    log::warn("{}: no liveness responder: {}", name(), error.what());
   }
 }
 
@@ -108,7 +97,7 @@ int Rail::poll() noexcept {
     const auto found = lanes_.find(datagram ? notice.to : completions[i].qp_num);
     if (found == lanes_.end()) continue;
     RcLane& lane = *found->second;
-    datagram ? lane.wire().hear(lane, notice) : lane.wire().complete(lane, completions[i]);
+    datagram ? lane.wire().receive(lane, notice) : lane.wire().complete(lane, completions[i]);
   }
   return count;
 }

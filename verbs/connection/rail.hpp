@@ -1,4 +1,4 @@
-// One port of one device, opened: what all queue pairs on it share.
+// Rail: a port of this node and the objects that all queue pairs on it share.
 #pragma once
 
 #include <cstdint>
@@ -6,28 +6,15 @@
 #include <string>
 #include <unordered_map>
 
+#include "verbs/connection/port_choice.hpp"
 #include "verbs/control/control_path.hpp"
-#include "verbs/control/presence.hpp"
+#include "verbs/control/liveness_responder.hpp"
 #include "verbs/device/addressing.hpp"
 #include "verbs/device/library.hpp"
 
 namespace weft::verbs {
 
 class RcLane;
-
-/// A port that carries traffic, as it was found. Ports of a device share its context.
-struct OpenPort {
-  const Library* library = nullptr;
-  std::string device;
-  std::shared_ptr<ibv_context> context;
-  std::uint8_t number = 1;
-  ibv_port_attr attributes{};
-
-  /// "mlx5_0:1".
-  std::string name() const;
-  /// Whether messages may be spread over both: the same kind of fabric, equally fast.
-  bool is_like(const OpenPort& other) const noexcept;
-};
 
 /// Context, protection domain and completion queue of a port. Not thread safe; each communicator
 /// has its own.
@@ -44,33 +31,32 @@ class Rail {
   std::string describe() const;
   /// "mlx5_0:1".
   std::string name() const { return port_.name(); }
-  /// What its connections use of the port.
+  /// GID, P_Key and MTU of its connections.
   const PortAddress& address() const { return address_; }
   const PortSettings& settings() const { return settings_; }
   std::uint8_t port() const { return port_.number; }
   /// "mlx5_0".
   const std::string& device() const { return port_.device; }
-  /// What ibv_query_device says of it.
+  /// Vendor and part numbers of ibv_query_device.
   std::uint32_t vendor() const { return vendor_; }
   std::uint32_t part() const { return part_; }
-  /// Of the device; -1 where the machine does not say.
+  /// Of the device; -1 when unknown.
   int numa_node() const { return numa_node_; }
-  /// How writes by peers are noticed; unknown where only a queue pair can tell.
+  /// How arrivals are found; unknown where only a queue pair can tell.
   Placement placement() const { return placement_; }
 
-  /// For local use and for peers' reads and writes. Null when refused; errno says why.
+  /// Registers for local use and for peers' reads and writes. Null when refused; errno says why.
   ibv_mr* register_memory(void* address, std::size_t bytes) noexcept;
 
-  /// Hands completions to their wires. Returns how many there were.
+  /// Passes completions to their wires. Returns their number.
   int poll() noexcept;
 
-  /// What survives a connection that breaks; null where it is not to be mended.
+  /// For the notices of recovery; null where broken connections are not recovered.
   ControlPath* control() const { return control_.get(); }
-  /// What answers for this rank while it is in no call; null where nothing does.
-  Presence* presence() const { return presence_.get(); }
-  /// Nothing answers for it any more.
-  void fall_silent() noexcept { presence_.reset(); }
-  /// Queue pairs of connections, and the bytes that they were given to send.
+  /// Null where there is none.
+  LivenessResponder* responder() const { return responder_.get(); }
+  void stop_responder() noexcept { responder_.reset(); }
+  /// Queue pairs of connections, and the bytes that were posted to them.
   std::size_t pairs() const { return lanes_.size(); }
   std::uint64_t sent_bytes() const { return sent_bytes_; }
 
@@ -78,7 +64,7 @@ class Rail {
   friend class RcLane;
   void open_control() noexcept;
 
-  /// Gives back what has been made so far, also when the constructor throws half-way.
+  /// Frees what has been created, also when the constructor throws half-way.
   struct Handles {
     const Library* library = nullptr;
     ibv_pd* domain = nullptr;
@@ -94,7 +80,7 @@ class Rail {
   std::uint32_t part_ = 0;
   Placement placement_ = Placement::unknown;
   std::unique_ptr<ControlPath> control_;
-  std::unique_ptr<Presence> presence_;
+  std::unique_ptr<LivenessResponder> responder_;
   std::uint64_t sent_bytes_ = 0;
   std::unordered_map<std::uint32_t, RcLane*> lanes_;  // by queue pair number
 };

@@ -16,10 +16,61 @@ constexpr std::uint32_t kWantedInlineBytes = 256;
 constexpr unsigned kNumberBits = 40;  // of a work request's id, below its epoch
 constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << kNumberBits) - 1;
 
-/// Where the packets of a connection begin to be numbered, so that a late one of an earlier
-/// connection between the same two queue pairs has a number that is not expected.
+/// The first packet sequence number of a connection. A late packet of an earlier connection between
+/// the same two queue pairs then has a number that is not expected.
 constexpr std::uint32_t packet_sequence(std::uint32_t pair, std::uint32_t epoch) noexcept {
   return (pair + epoch * 0x9e3779) & 0xffffff;
+}
+
+/// UsageError when two ports cannot reach each other.
+void expect_same_fabric(const Rail& rail, const RcAddress& peer) {
+  const PortAddress& own = rail.address();
+  const std::string here = rail.describe();
+  if ((peer.software != 0) != rail.software()) {
+    throw_usage("{} here, {} at the peer: both ends must use a device of one kind (WEFT_DEVICE)",
+                here, peer.software != 0 ? "the software device" : "hardware");
+  }
+  if ((peer.ethernet != 0) != own.ethernet) {
+    throw_usage(
+        "{} here, another link layer at the peer: choose devices of one fabric (WEFT_DEVICE)",
+        here);
+  }
+  if (own.ethernet && peer.gid_type != own.gid.type) {
+    throw_usage("{} here, {} at the peer: both ends must use one (WEFT_GID_TYPE)",
+                to_string(own.gid.type), to_string(peer.gid_type));
+  }
+  if (own.ethernet && peer.gid_family != own.gid.family()) {
+    throw_usage("IPv{} here, IPv{} at the peer: both ends must use one (WEFT_GID_FAMILY)",
+                own.gid.family() == GidFamily::ipv4 ? 4 : 6,
+                peer.gid_family == GidFamily::ipv4 ? 4 : 6);
+  }
+  // The upper bit marks full members of a partition; two limited members may not communicate.
+  if (((peer.partition ^ own.partition) & 0x7fff) != 0 ||
+      ((peer.partition | own.partition) & 0x8000) == 0) {
+    throw_usage("P_Key {:#06x} here, {:#06x} at the peer: not in one partition (WEFT_PKEY)",
+                own.partition, peer.partition);
+  }
+}
+
+/// The route to the peer: by its GID on Ethernet, by its LID within an InfiniBand subnet.
+ibv_ah_attr route(const Rail& rail, const RcAddress& peer) {
+  const PortAddress& own = rail.address();
+  const PortSettings& settings = rail.settings();
+  ibv_ah_attr attributes{};
+  attributes.port_num = rail.port();
+  attributes.dlid = peer.lid;
+  attributes.sl = settings.service_level;
+  const bool other_subnet =
+      peer.gid.global.subnet_prefix != own.gid.gid.global.subnet_prefix && own.gid.index >= 0;
+  if (own.ethernet || own.global_required || peer.global_required != 0 || other_subnet ||
+      settings.gid_index) {
+    attributes.is_global = 1;
+    attributes.grh.dgid = peer.gid;
+    attributes.grh.sgid_index = static_cast<std::uint8_t>(own.gid.index);
+    attributes.grh.hop_limit = 64;
+    attributes.grh.traffic_class = settings.traffic_class;
+  }
+  return attributes;
 }
 
 }  // namespace
@@ -49,8 +100,8 @@ RcLane::RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives)
 }
 
 RcLane::~RcLane() {
-  fall_silent();
-  forget_control();
+  stop_answering();
+  if (control_address_ != nullptr) rail_.control()->destroy_address(control_address_);
   rail_.lanes_.erase(pair_->qp_num);
   rail_.library().destroy_qp(pair_);
 }
@@ -60,7 +111,7 @@ RcAddress RcLane::address() const {
   RcAddress address;
   address.queue_pair = pair_->qp_num;
   address.control = rail_.control() == nullptr ? 0 : rail_.control()->number();
-  address.presence = rail_.presence() == nullptr ? 0 : rail_.presence()->number();
+  address.responder = rail_.responder() == nullptr ? 0 : rail_.responder()->number();
   address.lid = own.lid;
   address.partition = own.partition;
   address.software = rail_.software() ? 1 : 0;
@@ -76,9 +127,8 @@ RcAddress RcLane::address() const {
 void RcLane::set_peer(const RcAddress& peer) {
   expect_same_fabric(rail_, peer);
   peer_ = peer;
-  if (!has_control() || rail_.presence() == nullptr) return;
-  const Presence::Peer asks{peer.queue_pair, peer.control, route(rail_, peer)};
-  rail_.presence()->answer_for(pair_->qp_num, asks);
+  if (!has_control() || rail_.responder() == nullptr) return;
+  rail_.responder()->add(pair_->qp_num, {peer.queue_pair, peer.control, route(rail_, peer)});
 }
 
 bool RcLane::modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept {
@@ -88,10 +138,9 @@ bool RcLane::modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexc
   return error == 0;
 }
 
-const char* RcLane::reset(std::uint32_t epoch, bool immediate) noexcept {
+const char* RcLane::reset(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
   posted_ = completed_ = signalled_ = last_put_ = share_bytes = 0;
-  up = ready = false;
   ibv_qp_attr reset{};
   if (!modify(reset, IBV_QPS_RESET, 0)) return "RESET";
   ibv_qp_attr init{};
@@ -100,7 +149,7 @@ const char* RcLane::reset(std::uint32_t epoch, bool immediate) noexcept {
   init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   const int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   if (!modify(init, IBV_QPS_INIT, mask)) return "INIT";
-  for (std::uint32_t i = 0; immediate && i < kDepth; ++i) {
+  for (std::uint32_t i = 0; expects_immediate_ && i < kDepth; ++i) {
     if (!post_receive()) return "INIT, ibv_post_recv";
   }
   return nullptr;
@@ -161,34 +210,22 @@ bool RcLane::is_current(const ibv_wc& completion) const noexcept {
 
 void RcLane::complete(const ibv_wc& completion) noexcept {
   completed_ = std::max(completed_, completion.wr_id & kNumberMask);
-  breaks = 0;
-}
-
-void RcLane::tell(Notice notice) noexcept {
-  send(notice, peer_.control);
-}
-
-void RcLane::ask(Notice notice) noexcept {
-  notice.flags = Notice::kAlive;
-  if (peer_.presence != 0) send(notice, peer_.presence);
+  note_success();
 }
 
 void RcLane::send(Notice& notice, std::uint32_t to) noexcept {
   if (!has_control()) return;
-  if (way_ == nullptr) way_ = rail_.control()->find(route(rail_, peer_));
-  if (way_ == nullptr) return;
+  if (control_address_ == nullptr) {
+    control_address_ = rail_.control()->create_address(route(rail_, peer_));
+  }
+  if (control_address_ == nullptr) return;
   notice.to = peer_.queue_pair;
   notice.from = pair_->qp_num;
-  rail_.control()->send(way_, to, notice);
+  rail_.control()->send(control_address_, to, notice);
 }
 
-void RcLane::fall_silent() noexcept {
-  if (rail_.presence() != nullptr) rail_.presence()->forget(pair_->qp_num);
-}
-
-void RcLane::forget_control() noexcept {
-  if (way_ != nullptr) rail_.control()->forget(way_);
-  way_ = nullptr;
+void RcLane::stop_answering() noexcept {
+  if (rail_.responder() != nullptr) rail_.responder()->remove(pair_->qp_num);
 }
 
 }  // namespace weft::verbs

@@ -1,25 +1,46 @@
-// One rail's part of a reliable connection: a queue pair, and what is under way on it.
+// Lane: one rail's part of a reliable connection, a queue pair and its outstanding requests.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "verbs/channel/wire.hpp"
 #include "verbs/connection/rail.hpp"
-#include "verbs/connection/rc_address.hpp"
-#include "verbs/control/control_path.hpp"
+#include "verbs/recovery/recovery.hpp"
 
 namespace weft::verbs {
 
 class RcWire;
 
-/// Owns its queue pair. Which lane takes what, and when a lane is reset, is the wire's business.
-class RcLane {
+/// Address of a lane, which the other end needs to connect. Sent as bytes: both ends run the same
+/// build.
+struct RcAddress {
+  std::uint32_t queue_pair = 0;
+  std::uint32_t control = 0;    // queue pair of its rail's control path; 0: none
+  std::uint32_t responder = 0;  // queue pair of its rail's liveness responder; 0: none
+  std::uint32_t key = 0;
+  std::uint16_t lid = 0;
+  std::uint16_t partition = 0;
+  std::uint8_t software = 0;
+  std::uint8_t ethernet = 0;
+  std::uint8_t global_required = 0;
+  std::uint8_t mtu = 0;
+  GidType gid_type = GidType::unknown;
+  GidFamily gid_family = GidFamily::unknown;
+  std::uint8_t immediate = 0;
+  std::array<std::uint8_t, 5> reserved{};
+  std::uint64_t inbox = 0;
+  ibv_gid gid{};
+};
+
+/// Owns its queue pair. The wire chooses the lane of a request, recovery resets lanes.
+class RcLane final : public RecoverableLane {
  public:
-  /// In state RESET. `receives`: it may have to take writes with immediate. SystemError when there
-  /// is no queue pair to be had.
+  /// In state RESET. `receives`: it may have to take writes with immediate. SystemError when the
+  /// device refuses a queue pair.
   RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives);
-  ~RcLane();
+  ~RcLane() override;
   RcLane(const RcLane&) = delete;
   RcLane& operator=(const RcLane&) = delete;
 
@@ -27,20 +48,33 @@ class RcLane {
   RcWire& wire() const noexcept { return wire_; }
   /// Index of its rail at both ends.
   std::size_t number() const noexcept { return number_; }
-  /// Whether the adapter asks for commits that come with a completion each.
+  /// Whether arrivals on it have to be announced by writes with immediate.
   bool wants_immediate() const noexcept { return wants_immediate_; }
   const RcAddress& peer() const noexcept { return peer_; }
-  /// What the peer must know, without what the wire adds.
+  /// For the peer, without key, inbox and `immediate`, which the wire adds.
   RcAddress address() const;
   /// UsageError when the two ports cannot reach each other.
   void set_peer(const RcAddress& peer);
 
-  // Each returns null, or the state that was refused; errno says why.
-  /// Begins an epoch, whatever state it is in: nothing of earlier ones can arrive any more. With
-  /// receives for writes with immediate.
-  const char* reset(std::uint32_t epoch, bool immediate) noexcept;
-  /// Lets it receive and send.
-  const char* start() noexcept;
+  /// From the next reset() on it has receives for writes with immediate.
+  void expect_immediate() noexcept { expects_immediate_ = true; }
+
+  const char* reset(std::uint32_t epoch) noexcept override;
+  const char* start() noexcept override;
+  bool has_control() const noexcept override {
+    return rail_.control() != nullptr && peer_.control != 0;
+  }
+  void send_notice(Notice notice) noexcept override { send(notice, peer_.control); }
+  void ask_liveness(Notice notice) noexcept override {
+    if (peer_.responder != 0) send(notice, peer_.responder);
+  }
+  void stop_answering() noexcept override;
+  bool carried_nothing() const noexcept override { return completed_ == 0; }
+  std::string name() const override { return rail_.name(); }
+  /// Whether the notice was sent by the other end of this lane.
+  bool is_from_peer(const Notice& notice) const noexcept {
+    return peer_.queue_pair != 0 && notice.from == peer_.queue_pair;
+  }
 
   bool post_receive() noexcept;
   /// Again when the queue is full; failed when the request is refused.
@@ -50,9 +84,8 @@ class RcLane {
   bool is_full() const noexcept { return posted_ - completed_ == depth_; }
   /// Whether a completion is of this epoch.
   bool is_current(const ibv_wc& completion) const noexcept;
-  /// Completions come in order: this one stands for all before it.
+  /// Completions come in order: this one implies all before it.
   void complete(const ibv_wc& completion) noexcept;
-  bool brought_nothing() const noexcept { return completed_ == 0; }
   bool is_drained() const noexcept { return posted_ == completed_; }
   bool puts_done() const noexcept { return completed_ >= last_put_; }
   bool expects_completion() const noexcept { return signalled_ > completed_; }
@@ -60,21 +93,8 @@ class RcLane {
   /// Asks for the completion of the next request, whatever else is signalled.
   void signal_next() noexcept { signal_next_ = true; }
 
-  /// By a datagram, which may be lost. `notice` lacks only the two queue pairs.
-  void tell(Notice notice) noexcept;
-  /// Likewise: asks what answers for the peer's rank.
-  void ask(Notice notice) noexcept;
-  bool has_control() const noexcept { return rail_.control() != nullptr && peer_.control != 0; }
-  /// The peer is to hear from this end no more that its rank lives.
-  void fall_silent() noexcept;
-  void forget_control() noexcept;
-
-  // The wire's notes on it.
-  bool up = false;                // its queue pair takes what the peer's sends
-  bool ready = false;             // and the peer's what this one sends
-  bool lost = false;              // it is not to be used any more
-  std::uint32_t breaks = 0;       // in a row that were its fault, each before anything got through
-  std::uint64_t share_bytes = 0;  // of the puts that are spread now
+  // For the wire: bytes of the puts under way that this lane carries.
+  std::uint64_t share_bytes = 0;
 
  private:
   void send(Notice& notice, std::uint32_t to) noexcept;
@@ -85,8 +105,9 @@ class RcLane {
   std::size_t number_;
   ibv_qp* pair_ = nullptr;
   RcAddress peer_;
-  ibv_ah* way_ = nullptr;  // to the peer's control path; made when first needed
+  ibv_ah* control_address_ = nullptr;  // of the peer's control path; created when first needed
   bool wants_immediate_ = false;
+  bool expects_immediate_ = false;
   bool signal_next_ = false;
   std::uint32_t inline_bytes_ = 0;
   std::uint32_t depth_ = 0;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kAlignment = 4096;
 
-// A look at the device after so many turns in which this wire waits for nothing from it.
+// Every so many calls of poll() the device is polled, although this wire expects no completion.
 constexpr std::uint32_t kQuietPolls = 256;
 
-/// What a write with immediate says: which bytes of the inbox it wrote. Both are multiples of 8.
+/// The data of a write with immediate: which bytes of the inbox it wrote. Both are multiples of 8.
 constexpr std::uint32_t pack(std::size_t offset, std::size_t bytes) noexcept {
   return static_cast<std::uint32_t>(offset / 8 << 16 | bytes / 8);
 }
@@ -33,7 +33,8 @@ std::size_t RcWire::memory_bytes() {
 RcWire::RcWire(Endpoint& endpoint)
     : endpoint_(endpoint),
       order_(endpoint.nearest_first().begin(), endpoint.nearest_first().end()),
-      commits_(order_.front()) {
+      commits_(order_.front()),
+      recovery_(endpoint.recoveries(), *this) {
   const auto is_polled = [](const auto& rail) { return rail->placement() == Placement::polled; };
   const bool receives = !std::ranges::all_of(endpoint.rails(), is_polled);
   for (const auto& rail : endpoint.rails()) {
@@ -44,24 +45,15 @@ RcWire::RcWire(Endpoint& endpoint)
   // memory like any other.
   const File file = make_memory_file("weft-connection", memory_bytes());
   memory_ = Mapping(file.get(), memory_bytes());
-  immediate_ ? listen(memory_.data(), heard_) : watch(memory_.data());
+  immediate_ ? use_announced_inbox(memory_.data(), announced_) : use_polled_inbox(memory_.data());
   outbox_ = memory_.data() + kInboxBytes;
   registration_ = endpoint.register_memory(memory_.data(), memory_.size());
   for (const auto& lane : lanes_) {
-    if (const char* refused = lane->reset(0, immediate_)) {
+    if (immediate_) lane->expect_immediate();
+    if (const char* refused = lane->reset(0)) {
       throw_errno(fmt::format("ibv_modify_qp({}, {})", lane->rail().describe(), refused));
     }
   }
-  endpoint.wires_.push_back(this);
-}
-
-RcWire::~RcWire() {
-  // A peer that would still mend it need not wait for its deadline.
-  if (is_troubled() || failure_[0] != '\0') tell_all(Notice::kGone);
-  set_phase(Phase::running);
-  lanes_.clear();
-  count_limping();
-  std::erase(endpoint_.wires_, this);
 }
 
 std::string RcWire::address() const {
@@ -86,6 +78,7 @@ void RcWire::connect(std::string_view peer_address) {
     std::erase_if(order_, [&](std::size_t lane) { return lane >= count; });
     commits_ = order_.front();
   }
+  std::vector<RecoverableLane*> started;
   for (const auto& lane : lanes_) {
     RcAddress peer;
     std::memcpy(&peer, peer_address.data() + lane->number() * sizeof peer, sizeof peer);
@@ -93,43 +86,52 @@ void RcWire::connect(std::string_view peer_address) {
     if (const char* refused = lane->start()) {
       throw_errno(fmt::format("ibv_modify_qp({}, {})", lane->rail().describe(), refused));
     }
-    lane->up = lane->ready = true;
+    started.push_back(lane.get());
   }
+  recovery_.start(std::move(started));
 }
 
-/// A completion says what is there, and only that: the rest of what the peer writes may be on its
-/// way.
+Received RcWire::received() const noexcept {
+  return {windows_finished(mailbox()), consumed_};
+}
+
+bool RcWire::is_closed_by_peer() const noexcept {
+  return verbs::is_closed_by_peer(mailbox());
+}
+
+/// The bytes that `immediate` names have arrived. Others that the peer has written may not have.
 void RcWire::arrive(RcLane& lane, std::uint32_t immediate) noexcept {
   const std::size_t offset = std::size_t{immediate >> 16} * 8;
   const std::size_t bytes = std::size_t{immediate & 0xffff} * 8;
-  if (!heard_.hear(inbox_, offset, bytes)) return give_up("the peer wrote past the inbox");
-  if (!lane.post_receive()) broke(lane, "ibv_post_recv failed", true);
+  if (!announced_.update(inbox_, offset, bytes)) {
+    return recovery_.fail("the peer wrote past the inbox");
+  }
+  if (!lane.post_receive()) recovery_.lane_failed(lane, "ibv_post_recv failed", true);
 }
 
 Status RcWire::post(RcLane& lane, ibv_send_wr& request) noexcept {
   if (lane.is_full()) {
     endpoint_.poll();
-    if (failure_[0] != '\0') return Status::failed;
-    if (is_troubled() || !lane.ready) return Status::again;
+    if (!recovery_.is_running() || !lane.is_ready()) return not_now();
   }
   const Status status = lane.post(request);
   if (status != Status::failed) return status;
-  broke(lane, "ibv_post_send failed", true);
-  return failure_[0] == '\0' ? Status::again : Status::failed;
+  recovery_.lane_failed(lane, "ibv_post_send failed", true);
+  return not_now();
 }
 
-/// Commits may change over where none is under way: never one that overtakes another. Where each is
-/// a completion these could be seen in another order.
+/// Commits change lanes only when none is under way, so that none overtakes another, and not where
+/// they come with a completion each: the peer could see these in another order.
 void RcWire::choose_commit_lane() noexcept {
-  const auto usable = [this](std::size_t lane) { return lanes_[lane]->ready; };
+  const auto usable = [this](std::size_t lane) { return lanes_[lane]->is_ready(); };
   const std::size_t best = *std::ranges::find_if(order_, usable);
   const RcLane& now = *lanes_[commits_];
   if (best == commits_) return;
-  if (!now.ready || (now.is_drained() && now.peer().immediate == 0)) commits_ = best;
+  if (!now.is_ready() || (now.is_drained() && now.peer().immediate == 0)) commits_ = best;
 }
 
 Status RcWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept {
-  if (!is_sound()) return failure_[0] == '\0' ? Status::again : Status::failed;
+  if (!recovery_.is_running()) return not_now();
   if (lanes_.size() > 1) choose_commit_lane();
   RcLane& lane = *lanes_[commits_];
   std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
@@ -148,22 +150,22 @@ Status RcWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last)
   return post(lane, request);
 }
 
-/// A completion hands on all bytes at once, and an adapter that places them in order does what is
-/// asked for. The software device is in order only as to the last 8.
+/// A completion announces all bytes at once, and adapters that are polled place them in order. The
+/// software device only places the last 8 bytes last.
 bool RcWire::joins_commits() const noexcept {
   const RcAddress& peer = lanes_[commits_]->peer();
   return peer.immediate != 0 || peer.software == 0;
 }
 
-/// The lane with the least share of the puts under way; the nearest of those. Null when none may
-/// touch both ends' memory.
+/// The lane with the smallest share of the puts under way, the nearest of several. Null when no
+/// lane has keys for both ends' memory.
 RcLane* RcWire::least_used(const RemoteKeys& keys, std::uint32_t local_key) const noexcept {
   if (lanes_.size() == 1) return lanes_.front().get();
   const Endpoint::Region& region = endpoint_.region(local_key);
   RcLane* best = nullptr;
   for (const std::size_t number : order_) {
     RcLane& lane = *lanes_[number];
-    if (!lane.ready || keys[number] == 0 || region.lkeys[number] == 0) continue;
+    if (!lane.is_ready() || keys[number] == 0 || region.lkeys[number] == 0) continue;
     if (best == nullptr || lane.share_bytes < best->share_bytes) best = &lane;
   }
   return best;
@@ -171,10 +173,10 @@ RcLane* RcWire::least_used(const RemoteKeys& keys, std::uint32_t local_key) cons
 
 Status RcWire::put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
                    std::uint32_t local_key, std::size_t bytes) noexcept {
-  if (!is_sound()) return failure_[0] == '\0' ? Status::again : Status::failed;
+  if (!recovery_.is_running()) return not_now();
   RcLane* lane = least_used(keys, local_key);
   if (lane == nullptr) {
-    give_up("memory is not registered with any rail that is left");
+    recovery_.fail("memory is not registered with any rail that is left");
     return Status::failed;
   }
   ibv_sge piece{reinterpret_cast<std::uint64_t>(local), static_cast<std::uint32_t>(bytes),
@@ -199,8 +201,8 @@ bool RcWire::lands_in_order() const noexcept {
       lanes_, [this](const auto& lane) { return lane->number() == commits_ || lane->puts_done(); });
 }
 
-std::size_t RcWire::ways() const noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(lanes_, &RcLane::ready));
+std::size_t RcWire::lanes_in_use() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(lanes_, &RcLane::is_ready));
 }
 
 bool RcWire::is_drained() const noexcept {
@@ -223,24 +225,32 @@ const Wire::Bounce* RcWire::bounce_half(std::size_t half) noexcept {
 }
 
 Status RcWire::poll() noexcept {
-  // What ends that only listen must hear, too, comes rarely.
+  // An end that only waits must receive notices, too; they are rare.
   const bool due = ++quiet_polls_ % kQuietPolls == 0;
   const auto expects = [](const auto& lane) { return lane->expects_completion(); };
-  if (immediate_ || due || is_troubled() || std::ranges::any_of(lanes_, expects)) {
+  if (immediate_ || due || is_recovering() || std::ranges::any_of(lanes_, expects)) {
     endpoint_.poll();
   }
-  return failure_[0] == '\0' ? Status::ok : Status::failed;
+  return recovery_.has_failed() ? Status::failed : Status::ok;
 }
 
 void RcWire::complete(RcLane& lane, const ibv_wc& completion) noexcept {
-  if (!lane.is_current(completion) || failure_[0] != '\0') return;
-  if (completion.status != IBV_WC_SUCCESS) return broke(lane, completion.status);
+  if (!lane.is_current(completion) || recovery_.has_failed()) return;
+  if (completion.status != IBV_WC_SUCCESS) {
+    const char* why = lane.rail().library().wc_status_str(completion.status);
+    return recovery_.lane_failed(lane, why, is_recoverable(completion.status));
+  }
   if ((completion.opcode & IBV_WC_RECV) != 0) return arrive(lane, be32toh(completion.imm_data));
   lane.complete(completion);
   const auto done = [](const auto& one) { return one->puts_done(); };
   if (puts_done_ == puts_ || !std::ranges::all_of(lanes_, done)) return;
   puts_done_ = puts_;
   for (const auto& one : lanes_) one->share_bytes = 0;
+}
+
+Received RcWire::resume() noexcept {
+  puts_done_ = puts_;
+  return recovery_.resume();
 }
 
 }  // namespace weft::verbs

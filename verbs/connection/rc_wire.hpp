@@ -14,18 +14,17 @@
 
 namespace weft::verbs {
 
-/// A lane on each rail of the endpoint, joined to the peer's lane of the same number, and inbox and
-/// outbox registered with all rails. Commits take one lane, the nearest that works; puts are spread
-/// over all that work, in even shares. Made in two steps, because each end needs the other's
-/// address: construct, exchange address(), connect().
+/// Has a lane on each rail of the endpoint, connected to the peer's lane of the same number, and
+/// inbox and outbox registered with all rails. Commits take one lane, the nearest that is ready;
+/// puts are spread over all that are, in even shares. Made in two steps, because each end needs the
+/// other's address: construct, exchange address(), connect().
 ///
-/// When a lane breaks the whole connection is made anew (rc_recovery.cpp), on the lanes over which
-/// the ends can still hear each other. So a lost rail is an ordinary break, after which there is
-/// one lane less; a lane that can be heard again joins in later.
-class RcWire final : public Wire {
+/// When a lane fails the whole connection is made anew (verbs/recovery), on the lanes on which the
+/// ends still receive each other's notices. So a lost rail is an ordinary break, after which there
+/// is one lane less; a lane whose rail works again joins later.
+class RcWire final : public Wire, private RecoverableConnection {
  public:
   explicit RcWire(Endpoint& endpoint);
-  ~RcWire() override;
   RcWire(const RcWire&) = delete;
   RcWire& operator=(const RcWire&) = delete;
 
@@ -42,7 +41,7 @@ class RcWire final : public Wire {
   Status put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
              std::uint32_t local_key, std::size_t bytes) noexcept override;
   bool lands_in_order() const noexcept override;
-  std::size_t ways() const noexcept override;
+  std::size_t lanes_in_use() const noexcept override;
   bool needs_keys() const noexcept override { return true; }
   RemoteKeys remote_keys(std::uint32_t key) const noexcept override {
     return endpoint_.region(key).rkeys;
@@ -50,60 +49,51 @@ class RcWire final : public Wire {
   const Bounce* bounce_out() noexcept override { return bounce_half(0); }
   const Bounce* bounce_in() noexcept override { return bounce_half(1); }
   Status poll() noexcept override;
-  Seen resume() noexcept override;
-  const char* failure() const noexcept override { return failure_; }
+  Received resume() noexcept override;
+  const char* failure() const noexcept override { return recovery_.failure(); }
 
   /// Asks for the completion of the next commit, whatever else is signalled.
   void signal_next() noexcept { lanes_[commits_]->signal_next(); }
-  /// All that was sent has been taken by the peer's devices.
+  /// All that was sent has been acknowledged.
   bool is_drained() const noexcept;
 
-  /// How this end notices the peer's commits: each end has its own way.
+  /// Whether the peer's commits come with a completion each; the other end may differ.
   bool is_immediate() const noexcept { return immediate_; }
   /// Commits of at most so many bytes are handed to the adapter with the request itself.
   std::uint32_t inline_bytes() const noexcept { return lanes_[commits_]->inline_bytes(); }
   /// Queue pairs that it has.
   std::size_t lanes() const noexcept { return lanes_.size(); }
 
-  /// Called by rails: with a completion of a lane's queue pair, and with what the peer says of the
-  /// connection.
+  /// Called by rails with a completion of a lane's queue pair.
   void complete(RcLane& lane, const ibv_wc& completion) noexcept;
-  void hear(RcLane& lane, const Notice& notice) noexcept;
-  /// Called often by the endpoint while some connection is in trouble or lacks a lane.
-  void tend() noexcept;
+  /// Called by rails with a notice of the peer.
+  void receive(RcLane& lane, const Notice& notice) noexcept {
+    if (lane.is_from_peer(notice)) recovery_.receive(lane, notice);
+  }
 
-  /// It was broken and its channel has not taken up the new connection yet.
-  bool is_troubled() const noexcept { return phase_ != Phase::running; }
+  /// It was broken and its channel has not resumed yet.
+  bool is_recovering() const noexcept { return recovery_.is_recovering(); }
 
-  /// Registered memory that a connection has from the beginning: what it allocates.
+  /// Registered memory of a new connection.
   static std::size_t memory_bytes();
-  /// That and the bounce memory, where that was needed.
+  /// That and the bounce memory, if there is any.
   std::size_t held_bytes() const noexcept { return memory_.size() + bounce_memory_.size(); }
 
  private:
-  /// How far a broken connection has come. `resumable_` is set in the last step before running.
-  enum class Phase : std::uint8_t { running, cut_off, resumable };
+  Received received() const noexcept override;
+  bool is_closed_by_peer() const noexcept override;
+  void set_resumable(bool resumable) noexcept override { resumable_ = resumable; }
+  std::string describe() const override { return endpoint_.describe(); }
 
-  bool is_sound() const noexcept { return phase_ == Phase::running && failure_[0] == '\0'; }
   void arrive(RcLane& lane, std::uint32_t immediate) noexcept;
+  /// What a request that cannot be posted now returns.
+  Status not_now() const noexcept {
+    return recovery_.has_failed() ? Status::failed : Status::again;
+  }
   Status post(RcLane& lane, ibv_send_wr& request) noexcept;
   RcLane* least_used(const RemoteKeys& keys, std::uint32_t local_key) const noexcept;
   void choose_commit_lane() noexcept;
   const Bounce* bounce_half(std::size_t half) noexcept;
-  // rc_recovery.cpp
-  void broke(RcLane& lane, ibv_wc_status status) noexcept;
-  void broke(RcLane& lane, const char* what, bool mendable) noexcept;
-  void cut_off(std::uint32_t epoch) noexcept;
-  bool bring_up(RcLane& lane) noexcept;
-  bool any_lane_left() const noexcept;
-  void set_phase(Phase phase) noexcept;
-  void count_limping() noexcept;
-  void tell(RcLane& lane, std::uint32_t flags) noexcept;
-  void tell_all(std::uint32_t flags) noexcept;
-  void give_up(const char* why) noexcept;
-  void wait_on() noexcept;
-  bool is_over(std::int64_t now) noexcept;
-  void ask_for_life(std::int64_t now) noexcept;
 
   Endpoint& endpoint_;
   Mapping memory_;  // inbox, outbox
@@ -113,26 +103,11 @@ class RcWire final : public Wire {
   std::array<Bounce, 2> bounces_{};
   std::vector<std::unique_ptr<RcLane>> lanes_;
   std::vector<std::size_t> order_;  // of the lanes, the nearest first
-  std::size_t commits_ = 0;         // the lane that they take
-  bool immediate_ = false;          // commits come with a completion each
-  Heard heard_;                     // of the inbox, then
-
-  Phase phase_ = Phase::running;
-  bool limping_ = false;
-  std::uint32_t epoch_ = 0;      // counts connections between the two ends
-  Seen seen_;                    // when the last one was cut off
-  Seen peer_seen_;               // likewise, by the peer
-  std::uint32_t fruitless_ = 0;  // connections in a row that brought nothing
+  std::size_t commits_ = 0;         // the lane that commits take
+  bool immediate_ = false;          // the peer's commits come with a completion each
+  AnnouncedWords announced_;        // if so
   std::uint32_t quiet_polls_ = 0;
-  bool peer_gone_ = false;    // it has given the connection up
-  const char* trouble_ = "";  // what broke it
-  std::int64_t deadline_ns_ = 0;
-  std::int64_t broken_since_ns_ = 0;
-  std::int64_t tended_ns_ = 0;    // when this end last looked
-  std::int64_t next_ask_ns_ = 0;  // for a sign of life
-  std::int64_t next_notice_ns_ = 0;
-  std::array<char, 256> failure_text_{};
-  const char* failure_ = "";
+  Recovery recovery_;  // last: ends before the lanes do
 };
 
 }  // namespace weft::verbs

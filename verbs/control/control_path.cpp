@@ -13,13 +13,13 @@ namespace {
 constexpr std::uint32_t kKey = 0x11776674;  // the upper half of keys is privileged
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 16;
-constexpr std::size_t kRouteHeader = 40;  // before each datagram that arrives
+constexpr std::size_t kRouteHeader = 40;  // GRH, before each datagram that arrives
 constexpr std::size_t kDatagramBytes = 128;
 static_assert(kRouteHeader + sizeof(Notice) <= kDatagramBytes);
 
-/// Work requests of an earlier life of the queue pair are not taken for those of this one.
-constexpr std::uint64_t request(std::uint64_t life, std::size_t slot) noexcept {
-  return life << 8 | slot;
+/// The id of a work request. It tells requests of earlier starts of the queue pair apart.
+constexpr std::uint64_t request(std::uint64_t generation, std::size_t slot) noexcept {
+  return generation << 8 | slot;
 }
 
 }  // namespace
@@ -56,9 +56,9 @@ std::byte* ControlPath::slot(std::size_t number) const noexcept {
   return memory_.data() + number * kDatagramBytes;
 }
 
-/// Brings the queue pair up, from whatever state it is in. Returns the call that failed, or null.
+/// Takes the queue pair from any state to RTS. Returns the call that failed, or null.
 const char* ControlPath::start() noexcept {
-  ++life_;
+  ++generation_;
   sends_ = 0;
   ibv_qp_attr wanted{};
   const auto move = [&](ibv_qp_state state, int mask) {
@@ -82,40 +82,40 @@ const char* ControlPath::start() noexcept {
 bool ControlPath::post_receive(std::size_t number) noexcept {
   ibv_sge piece{reinterpret_cast<std::uint64_t>(slot(number)), kDatagramBytes, region_->lkey};
   ibv_recv_wr wanted{};
-  wanted.wr_id = request(life_, number);
+  wanted.wr_id = request(generation_, number);
   wanted.sg_list = &piece;
   wanted.num_sge = 1;
   ibv_recv_wr* bad = nullptr;
   return ibv_post_recv(pair_, &wanted, &bad) == 0;
 }
 
-ibv_ah* ControlPath::find(ibv_ah_attr address) const noexcept {
-  return library_.create_ah(port_.domain, &address);
+ibv_ah* ControlPath::create_address(ibv_ah_attr attributes) const noexcept {
+  return library_.create_ah(port_.domain, &attributes);
 }
 
-void ControlPath::send(ibv_ah* way, std::uint32_t control, const Notice& notice) noexcept {
+void ControlPath::send(ibv_ah* address, std::uint32_t pair, const Notice& notice) noexcept {
   const auto free = static_cast<std::size_t>(std::countr_one(sends_));
   if (free >= kSends) return;
   std::byte* memory = slot(kReceives + free);
   std::memcpy(memory, &notice, sizeof notice);
   ibv_sge piece{reinterpret_cast<std::uint64_t>(memory), sizeof notice, region_->lkey};
   ibv_send_wr wanted{};
-  wanted.wr_id = request(life_, kReceives + free);
+  wanted.wr_id = request(generation_, kReceives + free);
   wanted.opcode = IBV_WR_SEND;
   wanted.sg_list = &piece;
   wanted.num_sge = 1;
   wanted.send_flags = IBV_SEND_SIGNALED;
-  wanted.wr.ud.ah = way;
-  wanted.wr.ud.remote_qpn = control;
+  wanted.wr.ud.ah = address;
+  wanted.wr.ud.remote_qpn = pair;
   wanted.wr.ud.remote_qkey = kKey;
   ibv_send_wr* bad = nullptr;
   if (ibv_post_send(pair_, &wanted, &bad) == 0) sends_ |= 1U << free;
 }
 
 bool ControlPath::complete(const ibv_wc& completion, Notice& notice) noexcept {
-  if (completion.wr_id >> 8 != life_) return false;
+  if (completion.wr_id >> 8 != generation_) return false;
   if (completion.status != IBV_WC_SUCCESS) {
-    start();  // when that fails, too, nothing comes any more and connections are given up in time
+    start();  // when that fails, too, nothing arrives any more and connections time out
     return false;
   }
   const std::size_t number = completion.wr_id & 0xff;

@@ -1,23 +1,24 @@
-// Datagrams between endpoints: they get through when a reliable connection does not, though any of
-// them may be lost, come twice or come late.
+// Control path: datagrams between endpoints. They get through when a reliable connection does not,
+// but each may be lost, duplicated or late.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/file.hpp"
-#include "verbs/channel/wire.hpp"
 #include "verbs/device/library.hpp"
 
 namespace weft::verbs {
 
-/// What one end of a connection that is being made anew tells the other.
+/// Notice: a datagram from one end of a broken connection to the other, or to the other's liveness
+/// responder.
 struct Notice {
   static constexpr std::uint32_t kMagic = 0x77667431;
   enum Flag : std::uint32_t {
-    kConnected = 1,  ///< My queue pair takes what yours sends.
-    kKnows = 2,      ///< I know that yours does.
-    kGone = 4,       ///< I have given this connection up.
-    kAlive = 8,      ///< To a Presence: are you there? From it: I am, whatever I may be doing.
+    kConnected = 1,  ///< The sender's queue pair accepts what the receiver's sends.
+    kReady = 2,      ///< The sender knows that the receiver's queue pair is connected, too.
+    kFailed = 4,     ///< The sender has given this connection up.
+    kAlive = 8,      ///< To a LivenessResponder: a question. From it: its process lives.
   };
 
   std::uint32_t magic = kMagic;
@@ -25,12 +26,12 @@ struct Notice {
   std::uint32_t from = 0;  // and at the sender
   std::uint32_t epoch = 0;
   std::uint32_t flags = 0;
-  std::uint32_t slots = 0;  // Seen by the sender when its old connection was cut off
+  std::uint32_t slots = 0;  // received by the sender before this epoch: verbs::Received
   std::uint64_t windows = 0;
 };
 
-/// An unreliable queue pair with the memory of its datagrams. Its completions come to the queue
-/// that it is given, with its number().
+/// An unreliable datagram (UD) queue pair and the memory of its datagrams. Its completions, with
+/// its number(), go to the completion queue of `port`.
 class ControlPath {
  public:
   struct Port {
@@ -47,13 +48,14 @@ class ControlPath {
 
   std::uint32_t number() const noexcept { return pair_->qp_num; }
 
-  /// Null when the address is refused; destroyed by forget().
-  ibv_ah* find(ibv_ah_attr address) const noexcept;
-  void forget(ibv_ah* way) const noexcept { library_.destroy_ah(way); }
+  /// Null when the address is refused.
+  ibv_ah* create_address(ibv_ah_attr attributes) const noexcept;
+  void destroy_address(ibv_ah* address) const noexcept { library_.destroy_ah(address); }
 
-  /// May be lost, here or on the way.
-  void send(ibv_ah* way, std::uint32_t control, const Notice& notice) noexcept;
-  /// Takes a completion of its queue pair; true when `notice` has come by it.
+  /// Sends to the control path or liveness responder with queue pair number `pair`. The notice may
+  /// be lost, here or on the way.
+  void send(ibv_ah* address, std::uint32_t pair, const Notice& notice) noexcept;
+  /// Handles a completion of this queue pair; true when a datagram arrived, which is in `notice`.
   bool complete(const ibv_wc& completion, Notice& notice) noexcept;
 
  private:
@@ -67,8 +69,8 @@ class ControlPath {
   Mapping memory_;  // receives, then sends
   ibv_mr* region_ = nullptr;
   ibv_qp* pair_ = nullptr;
-  std::uint64_t life_ = 0;   // of the queue pair, which an error ends
-  std::uint32_t sends_ = 0;  // bit i: slot i is on its way out
+  std::uint64_t generation_ = 0;  // counts the starts of the queue pair; an error needs another one
+  std::uint32_t sends_ = 0;       // bit i: send slot i is in use
 };
 
 }  // namespace weft::verbs

@@ -74,14 +74,4 @@ std::string soft_device_path() {
   return own_file("libweft-verbs-soft.so");
 }
 
-std::vector<std::string> device_names(const Library& library) {
-  int count = 0;
-  ibv_device** list = library.get_device_list(&count);
-  std::vector<std::string> names;
-  if (list == nullptr) return names;
-  for (int i = 0; i < count; ++i) names.emplace_back(library.get_device_name(list[i]));
-  library.free_device_list(list);
-  return names;
-}
-
 }  // namespace weft::verbs

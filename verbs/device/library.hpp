@@ -5,7 +5,6 @@
 #include <infiniband/verbs.h>
 
 #include <string>
-#include <vector>
 
 namespace weft::verbs {
 
@@ -54,8 +53,5 @@ struct Library {
 
 /// Where the shared object lies that implements the software device.
 std::string soft_device_path();
-
-/// Names of the devices that a library offers; empty when there are none.
-std::vector<std::string> device_names(const Library& library);
 
 }  // namespace weft::verbs

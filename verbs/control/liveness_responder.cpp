@@ -1,4 +1,4 @@
-#include "verbs/control/presence.hpp"
+#include "verbs/control/liveness_responder.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,10 +13,11 @@
 namespace weft::verbs {
 
 namespace {
-constexpr int kQueueEntries = 128;  // more than the control path has work requests
+constexpr int kQueueEntries = 128;  // more than a control path has work requests
 }
 
-Presence::Presence(const Library& library, ibv_context* context, ControlPath::Port port)
+LivenessResponder::LivenessResponder(const Library& library, ibv_context* context,
+                                     ControlPath::Port port)
     : stop_(::eventfd(0, EFD_CLOEXEC)) {
   if (!stop_) throw_errno("eventfd");
   handles_.library = &library;
@@ -28,44 +29,44 @@ Presence::Presence(const Library& library, ibv_context* context, ControlPath::Po
   path_ = std::make_unique<ControlPath>(library, port);
 }
 
-Presence::Handles::~Handles() {
+LivenessResponder::Handles::~Handles() {
   if (queue != nullptr) library->destroy_cq(queue);
   if (channel != nullptr) library->destroy_comp_channel(channel);
 }
 
-Presence::~Presence() {
+LivenessResponder::~LivenessResponder() {
   if (thread_.joinable()) {
     ::eventfd_write(stop_.get(), 1);
     thread_.join();
   }
-  for (const auto& [pair, known] : known_) {
-    if (known.way != nullptr) path_->forget(known.way);
+  for (const auto& [pair, entry] : entries_) {
+    if (entry.address != nullptr) path_->destroy_address(entry.address);
   }
 }
 
-void Presence::answer_for(std::uint32_t pair, const Peer& peer) {
+void LivenessResponder::add(std::uint32_t pair, const Peer& peer) {
   {
     const std::lock_guard lock(mutex_);
-    known_.try_emplace(pair, Known{peer});
+    entries_.try_emplace(pair, Entry{peer});
   }
   if (thread_.joinable()) return;
   try {
     thread_ = quiet_thread([this] { serve(); });
   } catch (const std::system_error& refused) {
-    throw SystemError("a thread that answers for this rank", refused.code().value());
+    throw SystemError("the thread of the liveness responder", refused.code().value());
   }
 }
 
-void Presence::forget(std::uint32_t pair) noexcept {
+void LivenessResponder::remove(std::uint32_t pair) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found = known_.find(pair);
-  if (found == known_.end()) return;
-  if (found->second.way != nullptr) path_->forget(found->second.way);
-  known_.erase(found);
+  const auto found = entries_.find(pair);
+  if (found == entries_.end()) return;
+  if (found->second.address != nullptr) path_->destroy_address(found->second.address);
+  entries_.erase(found);
 }
 
-void Presence::serve() noexcept {
-  // Asked for first and looked for then: what comes in between is an event, too.
+void LivenessResponder::serve() noexcept {
+  // The event is requested before the queue is read: what arrives in between causes one, too.
   while (ibv_req_notify_cq(handles_.queue, 0) == 0) {
     answer_all();
     std::array<pollfd, 2> ready = {pollfd{handles_.channel->fd, POLLIN, 0},
@@ -83,7 +84,7 @@ void Presence::serve() noexcept {
   }
 }
 
-void Presence::answer_all() noexcept {
+void LivenessResponder::answer_all() noexcept {
   std::array<ibv_wc, 16> completions;
   int count = 0;
   do {
@@ -95,19 +96,19 @@ void Presence::answer_all() noexcept {
   } while (count > 0);
 }
 
-void Presence::answer(const Notice& question) noexcept {
+void LivenessResponder::answer(const Notice& question) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto found = known_.find(question.to);
-  if (found == known_.end() || found->second.peer.pair != question.from) return;
-  Known& known = found->second;
-  if (known.way == nullptr) known.way = path_->find(known.peer.route);
-  if (known.way == nullptr) return;
-  Notice yes;
-  yes.to = question.from;
-  yes.from = question.to;
-  yes.epoch = question.epoch;
-  yes.flags = Notice::kAlive;
-  path_->send(known.way, known.peer.control, yes);
+  const auto found = entries_.find(question.to);
+  if (found == entries_.end() || found->second.peer.pair != question.from) return;
+  Entry& entry = found->second;
+  if (entry.address == nullptr) entry.address = path_->create_address(entry.peer.route);
+  if (entry.address == nullptr) return;
+  Notice reply;
+  reply.to = question.from;
+  reply.from = question.to;
+  reply.epoch = question.epoch;
+  reply.flags = Notice::kAlive;
+  path_->send(entry.address, entry.peer.control, reply);
 }
 
 }  // namespace weft::verbs

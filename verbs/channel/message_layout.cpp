@@ -1,4 +1,4 @@
-#include "verbs/channel/layout.hpp"
+#include "verbs/channel/message_layout.hpp"
 
 #include <algorithm>
 

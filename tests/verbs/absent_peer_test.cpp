@@ -1,6 +1,6 @@
 // A connection that breaks while one of its ranks is in no call: it is waited for as long as its
 // process is known to live, and no longer.
-#include "verbs/control/presence.hpp"
+#include "verbs/control/liveness_responder.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -69,9 +69,9 @@ class AwayRank : public testing::Test {
     inject("error:at=1");
     ASSERT_EQ(here().channel.probe(), Status::ok);
     const auto end = Clock::now() + kPatience;
-    while (!here().wire->is_troubled() && Clock::now() < end) here().endpoint.poll();
+    while (!here().wire->is_recovering() && Clock::now() < end) here().endpoint.poll();
     inject("");
-    ASSERT_TRUE(here().wire->is_troubled());
+    ASSERT_TRUE(here().wire->is_recovering());
   }
   /// Only this end is in a call; for so long, or until it gives the connection up.
   Status wait_alone(milliseconds time) {
@@ -97,7 +97,7 @@ class AwayRank : public testing::Test {
       ASSERT_EQ(there().turn(), Status::ok) << there().channel.failure();
     }
     EXPECT_EQ(value[1], 4711);
-    EXPECT_EQ(here().endpoint.reconnections(), 1u);
+    EXPECT_EQ(here().endpoint.recoveries().reconnections(), 1u);
   }
 
   std::array<std::unique_ptr<End>, 2> ends_;
@@ -107,7 +107,7 @@ TEST_F(AwayRank, IsWaitedForWhileItsProcessLives) {
   connect();
   break_here();
   ASSERT_EQ(wait_alone(kRecovery * 5 / 2), Status::ok) << here().channel.failure();
-  EXPECT_TRUE(here().wire->is_troubled());
+  EXPECT_TRUE(here().wire->is_recovering());
   expect_exchange();
 }
 
@@ -121,7 +121,7 @@ TEST_F(AwayRank, MayBeTheOneThatSawTheBreak) {
 TEST_F(AwayRank, IsGivenUpWhenNothingAnswersForIt) {
   connect();
   break_here();
-  for (const auto& rail : there().endpoint.rails()) rail->fall_silent();
+  for (const auto& rail : there().endpoint.rails()) rail->stop_responder();
   const auto begin = Clock::now();
   EXPECT_EQ(wait_alone(kPatience), Status::failed);
   EXPECT_GE(Clock::now() - begin, kRecovery / 2);

@@ -1,0 +1,66 @@
+// Liveness responder: answers peers' "are you alive?" while this rank is outside weft.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/file.hpp"
+#include "verbs/control/control_path.hpp"
+
+namespace weft::verbs {
+
+/// A thread that sleeps until the peer of a broken connection asks by datagram whether this process
+/// is there, and answers. It has a queue pair and a completion queue of its own and does not know
+/// the state of connections: the rank recovers them in its next call. The answer says only that
+/// the process lives and has not given the connection up.
+class LivenessResponder {
+ public:
+  /// On a port of `context`; `port.queue` is not used. SystemError names the call that failed.
+  LivenessResponder(const Library& library, ibv_context* context, ControlPath::Port port);
+  LivenessResponder(const LivenessResponder&) = delete;
+  LivenessResponder& operator=(const LivenessResponder&) = delete;
+  ~LivenessResponder();
+
+  /// Of the queue pair that takes the questions.
+  std::uint32_t number() const noexcept { return path_->number(); }
+
+  /// The other end of a connection: its queue pair, that of its control path, and the route to it.
+  struct Peer {
+    std::uint32_t pair = 0;
+    std::uint32_t control = 0;
+    ibv_ah_attr route{};
+  };
+  /// Answers the peer of this end's queue pair `pair` from now on. The first call starts the
+  /// thread; SystemError when that fails.
+  void add(std::uint32_t pair, const Peer& peer);
+  /// Ends that.
+  void remove(std::uint32_t pair) noexcept;
+
+ private:
+  struct Entry {
+    Peer peer;
+    ibv_ah* address = nullptr;  // created when first needed
+  };
+  /// Frees what has been created, also when the constructor throws half-way.
+  struct Handles {
+    const Library* library = nullptr;
+    ibv_comp_channel* channel = nullptr;
+    ibv_cq* queue = nullptr;
+    ~Handles();
+  };
+  void serve() noexcept;
+  void answer_all() noexcept;
+  void answer(const Notice& question) noexcept;
+
+  Handles handles_;
+  std::unique_ptr<ControlPath> path_;  // used by the thread only, once that runs
+  File stop_;                          // an eventfd
+  std::mutex mutex_;
+  std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair of this end; under the mutex
+  std::thread thread_;
+};
+
+}  // namespace weft::verbs
