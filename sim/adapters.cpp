@@ -1,4 +1,4 @@
-// The queues of sends at the adapters.
+// Simulation: the queues of sends at the adapters.
 #include <algorithm>
 #include <utility>
 
@@ -8,15 +8,15 @@ namespace weft::sim {
 
 namespace {
 
-// Adapters take turns between messages in pieces of at least so many bytes, which keeps small
-// messages whole, and cut a message into so many at most, which bounds the events.
+// Adapters alternate between messages in pieces. A piece has at least so many bytes, which keeps
+// small messages whole; a message has at most so many pieces, which bounds the number of events.
 constexpr std::uint64_t kLeastPiece = 8192;
 constexpr std::uint64_t kMostPieces = 16;
 constexpr std::uint64_t kMostPieceBytes = 1u << 30;
 
 }  // namespace
 
-/// Of what is left of a message.
+/// Bytes of the next piece of a message.
 std::uint64_t Simulation::piece_of(const Op& send) const {
   const std::uint64_t whole = ops_[send.partner].bytes;
   const std::uint64_t piece =
@@ -24,12 +24,12 @@ std::uint64_t Simulation::piece_of(const Op& send) const {
   return std::min(send.bytes, piece);
 }
 
-void Simulation::keep_adapter(int rank) {
+void Simulation::add_sender(int rank) {
   if (cores_[rank].sending++ > 0) return;
   ++adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
 }
 
-void Simulation::leave_adapter(int rank, Time when) {
+void Simulation::remove_sender(int rank, Time when) {
   if (when > now_ && counts_senders_) {
     events_.add(when, EventKind::quiet, static_cast<std::uint32_t>(rank));
     return;
@@ -38,8 +38,8 @@ void Simulation::leave_adapter(int rank, Time when) {
   --adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
 }
 
-/// The adapter may have that message.
-void Simulation::hand(Index index) {
+/// The adapter may send that message from now on.
+void Simulation::hand_over(Index index) {
   queue(index);
   offer(ops_[ops_[index].partner].peer);
 }
@@ -58,7 +58,7 @@ void Simulation::queue(Index index) {
   push(core.sends[small ? 0 : mix(0, pair) % kTurns], index);
 }
 
-/// A core that waits for its adapter comes before what the adapter may fetch at leisure.
+/// A piece that a core has stored comes first: the core waits for it.
 Index Simulation::next_send(Core& core) {
   --core.queued;
   if (core.stored != kNone) return std::exchange(core.stored, kNone);
@@ -68,7 +68,7 @@ Index Simulation::next_send(Core& core) {
   return pop(sends);
 }
 
-/// The rank has something for its adapter.
+/// Puts the rank into the list of its adapter if it has a message for it.
 void Simulation::offer(int rank) {
   Core& core = cores_[rank];
   if (core.listed || core.parked || core.queued == 0) return;
@@ -99,7 +99,7 @@ void Simulation::serve(int adapter) {
     Core& core = cores_[rank];
     list.head = core.next_sender;
     core.listed = false;
-    list.waits = true;  // what comes to wait meanwhile is served here
+    list.waits = true;  // senders that are added meanwhile are served by this loop
     send_piece(adapter, rank, next_send(core));
     offer(rank);
     list.waits = false;
@@ -122,10 +122,10 @@ void Simulation::send_piece(int adapter, int rank, Index index) {
   const bool last = op.bytes == 0;
   events_.add(std::max(now_, passage.arrived) + jitter(index), EventKind::landed, recv,
               static_cast<std::uint32_t>(piece.bytes) | (last ? kLastPiece : 0));
-  if (last) leave_adapter(rank, passage.sent);
+  if (last) remove_sender(rank, passage.sent);
   if (stored) {
     core.untaken = false;
-    if (core.action == Action::stored) {  // it waited for this
+    if (core.action == Action::stored) {  // it waited for that
       account(core, Cost::contention, now_ - core.action_begin);
       events_.add(now_, EventKind::core, static_cast<std::uint32_t>(rank));
     }

@@ -1,4 +1,4 @@
-// What the cores do: one thing at a time.
+// Simulation: actions of the cores, one at a time.
 #include <algorithm>
 #include <utility>
 
@@ -27,45 +27,45 @@ void Simulation::announce(const std::optional<Processors::Turn>& turn) {
 
 void Simulation::wait_for_turn(int rank) {
   Core& core = cores_[rank];
-  if (core.ready.empty() && core.came.empty()) return;
+  if (core.ready.empty() && core.arrived.empty()) return;
   if (core.asked_at < 0) core.asked_at = now_;
-  announce(processors_.want(rank, now_));
+  announce(processors_.request(rank, now_));
 }
 
-void Simulation::let_core_go(int rank) {
+void Simulation::release_core(int rank) {
   const Core& core = cores_[rank];
   const auto waiting = core.remote > 0 ? Processors::Waiting::network
-                       : core.left > 0 ? Processors::Waiting::inside
-                                       : Processors::Waiting::over;
-  announce(processors_.let_go(rank, waiting, now_));
+                       : core.left > 0 ? Processors::Waiting::neighbours
+                                       : Processors::Waiting::done;
+  announce(processors_.yield(rank, waiting, now_));
 }
 
-/// Ready ops go first. What came is looked after in rounds, each of all that was there at its
+/// Ready ops go first. Arrivals are handled in batches, each of all that are there at its
 /// beginning, as the executor does.
 void Simulation::run_core(int rank) {
   if (!processors_.may_run(rank)) return wait_for_turn(rank);
   Core& core = cores_[rank];
   while (!core.busy) {
-    if (core.round == 0 && !core.ready.empty()) {
+    if (core.batch == 0 && !core.ready.empty()) {
       begin(rank, pop(core.ready));
-    } else if (!core.came.empty()) {
-      if (core.round == 0) core.round = core.came_count;
-      --core.round;
-      --core.came_count;
-      look_after(rank, pop(core.came));
+    } else if (!core.arrived.empty()) {
+      if (core.batch == 0) core.batch = core.arrived_count;
+      --core.batch;
+      --core.arrived_count;
+      handle_arrival(rank, pop(core.arrived));
     } else {
-      if (processors_.are_shared()) let_core_go(rank);
+      if (processors_.are_shared()) release_core(rank);
       return;
     }
   }
 }
 
-/// The core turns to an op. Where it was idle before, what made it wait is the op's history.
-void Simulation::take_up(Core& core, Index op) {
+/// Makes `op` current. A core that was idle continues the history of the op that it waited for.
+void Simulation::switch_to(Core& core, Index op) {
   if (core.free_at < now_ && options_.breakdown) {
-    // A send that its adapter has done with has the history with which it left the core.
+    // A send that its adapter has finished has the history with which it left the core.
     const bool done = ops_[op].kind == OpKind::send && ops_[op].step == kInjected;
-    core.chain = done ? extended(op, op) : chains_[op];
+    core.history = done ? history_at(op, op) : histories_[op];
     if (!done && core.asked_at >= 0) account(core, Cost::contention, now_ - core.asked_at);
   }
   core.asked_at = -1;
@@ -74,10 +74,10 @@ void Simulation::take_up(Core& core, Index op) {
 }
 
 void Simulation::account(Core& core, Cost cost, Time duration) {
-  core.chain[static_cast<std::size_t>(cost)] += duration;
+  core.history[static_cast<std::size_t>(cost)] += duration;
 }
 
-/// `action` with the op at hand takes that long.
+/// Occupies the core with `action` for `duration`.
 void Simulation::occupy(int rank, Action action, Time duration) {
   Core& core = cores_[rank];
   core.action = action;
@@ -105,7 +105,7 @@ void Simulation::end_action(int rank) {
 
 void Simulation::begin(int rank, Index index) {
   Op& op = ops_[index];
-  take_up(cores_[rank], index);
+  switch_to(cores_[rank], index);
   op.state |= kStarted;
   cores_[rank].remote += op.remote;
   switch (op.kind) {
@@ -117,12 +117,12 @@ void Simulation::begin(int rank, Index index) {
       copy(rank, index, program_.side(op, 0), program_.side(op, 1), reduce_);
       break;
     case OpKind::signal:
-      leave(rank, index);
+      save_history(rank, index);
       events_.add(now_ + signal_, EventKind::deliver, op.partner);
       finish(rank, index);
       break;
     case OpKind::wait:
-      if ((op.state & kCame) != 0) finish(rank, index);
+      if ((op.state & kArrived) != 0) finish(rank, index);
       break;
     case OpKind::send:
       begin_send(rank, index);
@@ -134,34 +134,35 @@ void Simulation::begin(int rank, Index index) {
   if (op.next != kNone) release(rank, op.next);
 }
 
-void Simulation::look_after(int rank, Index index) {
+void Simulation::handle_arrival(int rank, Index index) {
   const Op& op = ops_[index];
-  take_up(cores_[rank], index);
-  if (op.kind == OpKind::send) return look_after_send(rank, index);
-  if (op.kind == OpKind::recv) return look_after_recv(rank, index);
+  switch_to(cores_[rank], index);
+  if (op.kind == OpKind::send) return continue_send(rank, index);
+  if (op.kind == OpKind::recv) return continue_recv(rank, index);
   finish(rank, index);
 }
 
-/// Something has come for an op that has started.
-void Simulation::come(int rank, Index op) {
+/// Something has arrived for an op that has started.
+void Simulation::add_arrival(int rank, Index op) {
   Core& core = cores_[rank];
-  push(core.came, op);
-  ++core.came_count;
+  push(core.arrived, op);
+  ++core.arrived_count;
 }
 
 void Simulation::release(int rank, Index op) {
   if (--ops_[op].pending > 0) return;
-  if (options_.breakdown) chains_[op] = cores_[rank].chain;
+  if (options_.breakdown) histories_[op] = cores_[rank].history;
   push(cores_[rank].ready, op);
 }
 
-/// Of several recvs from one peer the first is found at once, so that only it counts.
-void Simulation::await(Core& core, Op& recv) {
+/// Counts a recv that waits. Of several recvs from one peer only the first counts: a message is
+/// compared with no other.
+void Simulation::add_waiting(Core& core, Op& recv) {
   if ((recv.state & kBehind) == 0) ++core.awaited;
   if (recv.next != kNone) ops_[recv.next].state |= kBehind;
 }
 
-void Simulation::await_no_more(Core& core, const Op& recv) {
+void Simulation::remove_waiting(Core& core, const Op& recv) {
   --core.awaited;
   if (recv.next == kNone) return;
   Op& next = ops_[recv.next];
@@ -170,7 +171,7 @@ void Simulation::await_no_more(Core& core, const Op& recv) {
 }
 
 void Simulation::finish(int rank, Index op) {
-  if (ops_[op].kind == OpKind::recv && ops_[op].remote) await_no_more(cores_[rank], ops_[op]);
+  if (ops_[op].kind == OpKind::recv && ops_[op].remote) remove_waiting(cores_[rank], ops_[op]);
   ops_[op].state = 0;
   cores_[rank].remote -= ops_[op].remote;
   ++finished_;
@@ -180,35 +181,37 @@ void Simulation::finish(int rank, Index op) {
 
 namespace {
 
-/// Memory of a neighbour that is not shared by the node.
-bool is_elsewhere(const Side& side, int rank) {
+/// Whether it is memory of a neighbour that the node does not share.
+bool is_private_of_neighbour(const Side& side, int rank) {
   return owner_of(side) != rank && space_of(side) != plan::Space::stage;
 }
 
 }  // namespace
 
-/// Copies or reduces, or copies what a message has; no faster than `most`.
-void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, Rate most) {
+/// Copies, reduces, or copies the data of a message, at a rate of at most `limit`.
+void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, Rate limit) {
   const Op& op = ops_[index];
   const std::uint64_t bytes = op.bytes;
-  const Whereabouts from = memory_.read(src, bytes);
-  // Reading and writing go on together.
+  const Residency from = memory_.read(src, bytes);
+  // Reading and writing overlap.
   const std::uint64_t far = from.memory + from.fresh;
   const std::uint64_t fresh = from.fresh + std::max(memory_.written_by_core(dst, bytes), far) - far;
   const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
                      fresh_.time(fresh);
-  const bool reduces = most.is_limit();
-  const bool calls = call_ > 0 && (is_elsewhere(dst, rank) || is_elsewhere(src, rank));
+  const bool reduces = limit.is_limit();
+  const bool calls =
+      call_ > 0 && (is_private_of_neighbour(dst, rank) || is_private_of_neighbour(src, rank));
   const Time start = reduces ? 0 : copy_start_ * std::max(dst.blocks, src.blocks);
   const Time called = calls ? call_ + call_rate_.time(bytes) : 0;
-  const Time alone = start + called + (calls && !reduces ? 0 : std::max(moved, most.time(bytes)));
+  const Time uncontended =
+      start + called + (calls && !reduces ? 0 : std::max(moved, limit.time(bytes)));
   const int node = machine_.node_of(rank);
-  Time end = now_ + alone;
+  Time end = now_ + uncontended;
   if (from.memory + fresh > 0) {
     end = std::max(end, network_.use_memory(node, from.memory + fresh, now_));
   }
-  account(cores_[rank], Cost::contention, end - now_ - alone);
-  account(cores_[rank], reduces ? Cost::reduction : Cost::copy, alone);
+  account(cores_[rank], Cost::contention, end - now_ - uncontended);
+  account(cores_[rank], reduces ? Cost::reduction : Cost::copy, uncontended);
   occupy(rank, op.kind == OpKind::send ? Action::pass : Action::finish, end - now_);
 }
 

@@ -1,4 +1,4 @@
-// What is going to happen, in the order of virtual time.
+// Event queue of the simulator, in the order of virtual time.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 namespace weft::sim {
 
 enum class EventKind : std::uint8_t {
-  core,     ///< a rank's core has done what it was at
-  hand,     ///< a send is for the adapter now
+  core,     ///< a rank's core has finished its action
+  hand,     ///< a send is handed to the adapter
   adapter,  ///< an adapter can begin another piece
   sender,   ///< a rank may give its adapter another piece
-  quiet,    ///< a message of a rank no longer keeps the adapter
-  landed,   ///< a piece of a message has come to its adapter
-  deliver,  ///< something has come for an op
-  turn,     ///< a core that ranks share goes to another
+  quiet,    ///< a message of a rank does not occupy the adapter any more
+  landed,   ///< a piece of a message has arrived at the receiver's adapter
+  deliver,  ///< a message, answer or signal has arrived for an op
+  turn,     ///< a core that ranks share switches to another rank
 };
 
 struct Event {
   Time time = 0;
   std::uint64_t order = 0;    // the number of the event, then its kind in 3 bits
   std::uint32_t subject = 0;  // an op, rank or adapter
-  std::uint32_t bytes = 0;    // landed: of the piece; the highest bit says that it is the last;
+  std::uint32_t bytes = 0;    // landed: of the piece; the highest bit marks the last one;
                               // turn: its number
 
   EventKind kind() const { return static_cast<EventKind>(order & 7); }

@@ -1,4 +1,4 @@
-// What the simulator knows of a cluster: adapters, the memory of nodes, the fabric between them.
+// Hardware model of a cluster: adapters, the memory of nodes, the fabric between them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Scaling {
   double at(int senders) const noexcept;
 };
 
-/// One adapter, and what using it costs a core.
+/// One adapter, and its costs for cores.
 struct Adapter {
   static constexpr std::uint64_t kAllSizes = std::numeric_limits<std::uint64_t>::max();
 
@@ -47,7 +47,7 @@ struct Adapter {
   // The protocol.
   std::uint64_t eager_bytes = 0;  ///< above, a message goes straight into place, once its receiver
                                   ///< is ready
-  bool receiver_first = false;    ///< which says so by itself, and is not asked
+  bool receiver_first = false;    ///< the receiver announces that; else the sender asks
   double take_bytes_per_ns = 0;  ///< of the receiving core, which takes a message up to eager_bytes
                                  ///< to its place; 0: no time
   double into_caller_ns = 0;     ///< of the sending core, more for each block that goes straight
@@ -70,14 +70,14 @@ struct Node {
   double signal_ns = 0;                 ///< from a signal to the end of the wait for it
   double reduce_bytes_per_ns = 5;       ///< of one core, of one operand
   double call_ns = 0;  ///< of a system call that copies from or to a neighbour's own memory;
-                       ///< 0: what neighbours have is copied as what a rank has itself
+                       ///< 0: neighbours' memory is copied like a rank's own
   double call_bytes_per_ns = 0;  ///< of such a copy; 0: as of others
 };
 
-/// What nodes stand on. A node is a host of its own unless it is a virtual one.
+/// A host of nodes: several where these are virtual, else one.
 struct Host {
-  int cores = 0;         ///< for the ranks of all its nodes, in turn; 0: one for each rank
-  int nodes = 1;         ///< that stand on it
+  int cores = 0;         ///< dealt to the ranks of all its nodes in turn; 0: one for each rank
+  int nodes = 1;         ///< on it
   double switch_ns = 0;  ///< of a core: from one rank's turn to another's
 };
 
@@ -87,8 +87,8 @@ struct Fabric {
   double link_bytes_per_ns = 0;  ///< of each link; 0: the adapter's
   int nodes_per_leaf = 0;        ///< 0: one switch joins all nodes
   int uplinks_per_leaf = 0;  ///< fewer than nodes_per_leaf: tapered; route: destination modulo it
-  /// What waits before a link until the link behind it must stop, and with it all that goes
-  /// elsewhere.
+  /// Bytes that may wait before a link. With more, the link behind it stops, and with it traffic to
+  /// other destinations, too.
   std::uint64_t buffer_bytes = 16384;
 };
 

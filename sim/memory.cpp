@@ -6,9 +6,9 @@ namespace weft::sim {
 
 namespace {
 __extension__ using Wide = unsigned __int128;
-// Touches are dated by so many parts of the cache: ranges of about the same age join.
+// Times of touches are rounded to this fraction of the cache, so that ranges of similar age join.
 constexpr std::uint64_t kUnitsPerCache = 16;
-// Blocks that share a line of the cache come and go together.
+// Blocks that share a cache line are cached and evicted together.
 constexpr std::uint64_t kLineBytes = 64;
 
 /// Calls `visit(begin, end)` for each block of the part, or once for all where they share lines.
@@ -51,7 +51,7 @@ Memory::Memory(Program& program, const hierarchy::Machine& machine, const Adapte
   for (std::size_t node = 0; node < caches_.size(); ++node) {
     caches_[node].holds_all = footprints[node] <= cache_bytes;
   }
-  // What the call before has left.
+  // State after the previous call.
   for (Index op = 0; op < program.op_count(); ++op) {
     const Op& send = program.ops()[op];
     if (send.kind != plan::OpKind::send || !send.remote) continue;
@@ -64,13 +64,13 @@ Memory::Cache& Memory::cache_of(const Side& side) {
 }
 
 std::uint32_t Memory::now(const Cache& cache) const {
-  if (cache.holds_all) return kUntouched;  // the same as touched: only what is fresh is kept
+  if (cache.holds_all) return kUntouched;  // the same as touched: only fresh ranges matter
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(1 + cache.touched / unit_bytes_, kFresh - 1));
 }
 
-/// Where the bytes from `begin` to `end` are.
-void Memory::add(Whereabouts& found, const Cache& cache, std::uint32_t region, std::uint64_t begin,
+/// Adds the bytes from `begin` to `end` to `found`.
+void Memory::add(Residency& found, const Cache& cache, std::uint32_t region, std::uint64_t begin,
                  std::uint64_t end) const {
   const auto& ranges = regions_[region];
   const std::uint32_t today = now(cache);
@@ -87,15 +87,15 @@ void Memory::add(Whereabouts& found, const Cache& cache, std::uint32_t region, s
   }
 }
 
-Whereabouts Memory::read(const Part& part) {
+Residency Memory::read(const Part& part) {
   Cache& cache = cache_of(part.side);
   if (cache.holds_all && regions_[part.side.region].empty()) return {part.length, 0, 0};
-  Whereabouts found;
+  Residency found;
   each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
     add(found, cache, part.side.region, begin, end);
   });
   const std::uint64_t seen = found.cached + found.memory + found.fresh;
-  if (seen != part.length) {  // with the gaps, which are like the blocks
+  if (seen != part.length) {  // gaps included: assumed to be like the blocks
     const auto scaled = [&](std::uint64_t bytes) {
       return static_cast<std::uint64_t>(static_cast<Wide>(bytes) * part.length / seen);
     };
@@ -111,14 +111,14 @@ Whereabouts Memory::read(const Part& part) {
 std::uint64_t Memory::written_by_core(const Side& side, std::uint64_t bytes) {
   Cache& cache = cache_of(side);
   const std::uint64_t touched = cache.touched + bytes;
-  Whereabouts found;
-  if (program_.is_followed(side.region)) found = read(side, bytes);
+  Residency found;
+  if (program_.is_tracked(side.region)) found = read(side, bytes);
   cache.touched = touched;
   return found.fresh;
 }
 
 void Memory::moved_by_adapter(const Side& side, std::uint64_t bytes) {
-  if (program_.is_followed(side.region)) assign({side, bytes, 0, bytes}, kFresh);
+  if (program_.is_tracked(side.region)) assign({side, bytes, 0, bytes}, kFresh);
 }
 
 void Memory::assign(const Part& part, std::uint32_t value) {

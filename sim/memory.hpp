@@ -1,5 +1,5 @@
-// Where the bytes are that cores read: in a cache, in memory, or in memory as the adapter left
-// them.
+// Cache model: whether bytes that cores read are in a cache, in memory, or in memory where the
+// adapter has just written them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace weft::sim {
 
-/// Bytes by where they are.
-struct Whereabouts {
+/// Counts of bytes by where they are.
+struct Residency {
   std::uint64_t cached = 0;
   std::uint64_t memory = 0;
   std::uint64_t fresh = 0;
@@ -20,18 +20,18 @@ struct Whereabouts {
 
 /// The caches of all nodes, one for each.
 ///
-/// A collective is taken to be called again and again. Where all buffers of a node fit into its
-/// cache they are there, but for what the adapter has written or fetched since: both take bytes out
-/// of the cores' caches, the second so that a core that writes there again waits for memory. Where
-/// they do not, bytes are cached as long as the cores of the node have not touched more than the
-/// cache holds since they last touched these; what none has touched yet is in memory.
+/// Assumes that a collective is called repeatedly. Where all buffers of a node fit into its cache
+/// they are cached, except for bytes that the adapter has written or fetched since: both remove
+/// bytes from the cores' caches, so that a core that writes there again waits for memory. Where
+/// they do not fit, bytes are cached until the cores of the node have touched more than the cache
+/// holds; bytes that no core has touched are in memory.
 class Memory {
  public:
   /// The arguments must live longer.
   Memory(Program& program, const hierarchy::Machine& machine, const Adapter& adapter,
          std::uint64_t cache_bytes);
 
-  /// A part of a side of `bytes`: `length` of them from the `from`-th on, in the side's own order.
+  /// A part of a side of `bytes`: `length` bytes from position `from`, in the side's own order.
   struct Part {
     const Side& side;
     std::uint64_t bytes;
@@ -39,16 +39,16 @@ class Memory {
     std::uint64_t length;
   };
 
-  /// A core reads `part`: where it is. After that it is cached.
-  Whereabouts read(const Part& part);
-  Whereabouts read(const Side& side, std::uint64_t bytes) { return read({side, bytes, 0, bytes}); }
-  /// How many of them the adapter had moved since a core had them.
+  /// A core reads `part`. Returns where its bytes were; after that they are cached.
+  Residency read(const Part& part);
+  Residency read(const Side& side, std::uint64_t bytes) { return read({side, bytes, 0, bytes}); }
+  /// A core writes the bytes. Returns how many the adapter had moved since a core touched them.
   std::uint64_t written_by_core(const Side& side, std::uint64_t bytes);
   /// The adapter has written or fetched them.
   void moved_by_adapter(const Side& side, std::uint64_t bytes);
 
  private:
-  /// What is known of the bytes from `begin` to where the next range begins.
+  /// State of the bytes from `begin` to the next range.
   struct Range {
     std::uint64_t begin = 0;
     std::uint32_t last_touch = 0;  // in units of the node's `touched`; or kUntouched, kFresh
@@ -63,7 +63,7 @@ class Memory {
 
   Cache& cache_of(const Side& side);
   std::uint32_t now(const Cache& cache) const;
-  void add(Whereabouts& found, const Cache& cache, std::uint32_t region, std::uint64_t begin,
+  void add(Residency& found, const Cache& cache, std::uint32_t region, std::uint64_t begin,
            std::uint64_t end) const;
   void assign(std::uint32_t region, std::uint64_t begin, std::uint64_t end, std::uint32_t value);
   void assign(const Part& part, std::uint32_t value);

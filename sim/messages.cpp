@@ -1,4 +1,4 @@
-// Messages, as their two ends see them.
+// Simulation: the two ends of messages.
 #include <algorithm>
 
 #include "sim/simulation.hpp"
@@ -12,7 +12,7 @@ Time Simulation::jitter(Index op) const {
   return most == 0 ? 0 : static_cast<Time>(mix(options_.seed, op) % (most + 1));
 }
 
-/// Of a message without data to the other end of `from`.
+/// Time of a message without data to the other end of `from`.
 Time Simulation::notice_time(Index from) const {
   const Op& op = ops_[from];
   if (!op.remote) return signal_;
@@ -20,20 +20,20 @@ Time Simulation::notice_time(Index from) const {
   return network_.latency(here, machine_.node_of(op.peer));
 }
 
-/// The core has done with an op for now: what comes of it has this history.
-void Simulation::leave(int rank, Index op) {
+/// The core leaves an op for now: saves the history for what follows from it.
+void Simulation::save_history(int rank, Index op) {
   ops_[op].time = now_;
-  if (options_.breakdown) chains_[op] = cores_[rank].chain;
+  if (options_.breakdown) histories_[op] = cores_[rank].history;
 }
 
-/// The history of what comes to `to` now from `from`, which its core left at Op::time.
-Chain Simulation::extended(Index from, Index to) const {
+/// The history of an arrival at `to` now from `from`, which its core left at Op::time.
+History Simulation::history_at(Index from, Index to) const {
   const Op& source = ops_[from];
-  Chain chain = chains_[from];
+  History history = histories_[from];
   Time rest = now_ - source.time;
   const auto spend = [&](Cost cost, Time most) {
     const Time spent = std::min(rest, most);
-    chain[static_cast<std::size_t>(cost)] += spent;
+    history[static_cast<std::size_t>(cost)] += spent;
     rest -= spent;
   };
   const bool data = source.kind == OpKind::send && source.step == kInjected;
@@ -45,7 +45,7 @@ Chain Simulation::extended(Index from, Index to) const {
     spend(Cost::contention, rest);
   }
   spend(Cost::startup, rest);
-  return chain;
+  return history;
 }
 
 void Simulation::begin_send(int rank, Index index) {
@@ -53,7 +53,7 @@ void Simulation::begin_send(int rank, Index index) {
   if (!asks_first(op)) return inject(rank, index);
   if (receiver_first_) {
     op.step = kAsked;
-    if ((op.state & kCame) != 0) inject(rank, index);
+    if ((op.state & kArrived) != 0) inject(rank, index);
     return;
   }
   const Time time = op.remote ? post_ : 0;
@@ -64,25 +64,24 @@ void Simulation::begin_send(int rank, Index index) {
 void Simulation::begin_recv(int rank, Index index) {
   Op& op = ops_[index];
   Core& core = cores_[rank];
-  if (op.remote) await(core, op);
+  if (op.remote) add_waiting(core, op);
   if (receiver_first_ && asks_first(op)) {
     op.step = kAsked;
     const Time time = op.remote ? post_ : 0;
     account(core, Cost::startup, time);
     return occupy(rank, Action::answer, time);
   }
-  if ((op.state & kCame) != 0) come(rank, index);
+  if ((op.state & kArrived) != 0) add_arrival(rank, index);
 }
 
-/// Straight into memory that is not the library's own.
+/// Whether it goes straight into memory of the caller.
 bool Simulation::goes_to_caller(const Op& send) const {
   const Op& recv = ops_[send.partner];
   const plan::Space space = space_of(program_.side(recv, 0));
   return asks_first(recv) && (space == plan::Space::input || space == plan::Space::output);
 }
 
-/// What goes straight into place by its receiver's word is a post for each block, and one for the
-/// word that it is there.
+/// With receiver_first a large message is a post for each block, and one for the notice of its end.
 Time Simulation::post_time(const Op& op) const {
   if (!receiver_first_ || !asks_first(op)) return post_;
   const Time blocks =
@@ -90,13 +89,13 @@ Time Simulation::post_time(const Op& op) const {
   return post_ + blocks * (post_ + (goes_to_caller(op) ? into_caller_ : 0));
 }
 
-/// The core sends the data.
+/// The core begins to send the data.
 void Simulation::inject(int rank, Index index) {
   Op& op = ops_[index];
   const bool asked = op.step == kAsked;
   op.step = kInjected;
   if (!op.remote) {
-    // Straight into place, or into memory that both share.
+    // Straight into place, or into shared memory.
     const Side& src = program_.side(op, 0);
     return copy(rank, index, asked ? program_.side(ops_[op.partner], 0) : src, src, Rate());
   }
@@ -113,11 +112,11 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
       op.step = kAsked;
       [[fallthrough]];
     case Action::answer:
-      leave(rank, index);
+      save_history(rank, index);
       events_.add(now_ + notice_time(index), EventKind::deliver, op.partner);
       break;
     case Action::pass:
-      leave(rank, index);
+      save_history(rank, index);
       events_.add(now_ + signal_, EventKind::deliver, op.partner);
       finish(rank, index);
       break;
@@ -138,7 +137,7 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
   }
 }
 
-/// The adapter knows of the message. One queue pair keeps a gap between its messages.
+/// Gives the message to the adapter. A queue pair keeps a gap between its messages.
 void Simulation::post(int rank, Index index) {
   const Op& op = ops_[index];
   const bool stores = op.bytes <= stored_bytes_;
@@ -146,15 +145,15 @@ void Simulation::post(int rank, Index index) {
   if (op.next != kNone && (ops_[op.next].state & kStarted) == 0) {
     ops_[op.next].time = when + queue_gap_;
   }
-  keep_adapter(rank);
-  leave(rank, index);
+  add_sender(rank);
+  save_history(rank, index);
   if (stores) {
     cores_[rank].store_until = when;
     store_piece(rank, index);
   } else if (when > now_) {
     events_.add(when, EventKind::hand, index);
   } else {
-    hand(index);
+    hand_over(index);
   }
 }
 
@@ -165,8 +164,8 @@ void Simulation::store_piece(int rank, Index index) {
   core.piece = piece_of(op);
   core.store_begin = now_;
   Time time = (goes_to_caller(op) ? into_caller_rate_ : store_rate_).time(core.piece);
-  const Whereabouts from = memory_.read({program_.side(op, 0), ops_[op.partner].bytes,
-                                         ops_[op.partner].bytes - op.bytes, core.piece});
+  const Residency from = memory_.read({program_.side(op, 0), ops_[op.partner].bytes,
+                                       ops_[op.partner].bytes - op.bytes, core.piece});
   if (from.cached != core.piece) {
     time = std::max(
         {time, memory_rate_.time(from.memory) + fresh_.time(from.fresh),
@@ -183,9 +182,9 @@ void Simulation::end_store(int rank, Index index) {
   if (core.store_until > now_) {
     events_.add(core.store_until, EventKind::hand, index);
   } else {
-    hand(index);
+    hand_over(index);
   }
-  if (core.untaken) {  // send_piece() goes on
+  if (core.untaken) {  // send_piece() continues
     core.action = Action::stored;
     core.action_begin = now_;
     return;
@@ -194,37 +193,37 @@ void Simulation::end_store(int rank, Index index) {
   occupy(rank, Action::stored, 0);
 }
 
-/// Something has come for the op at the receiving end of what was sent.
+/// A message, answer or signal has arrived for the op.
 void Simulation::deliver(Index index) {
   Op& op = ops_[index];
   const int rank = ops_[op.partner].peer;
-  op.state |= kCame;
+  op.state |= kArrived;
   if ((op.state & kStarted) == 0) return;
-  // A send hears from itself once the adapter has done with it.
+  // For a send itself: the adapter has finished it.
   const bool done = op.kind == OpKind::send && op.step == kInjected;
-  if (options_.breakdown && !done) chains_[index] = extended(op.partner, index);
-  come(rank, index);
+  if (options_.breakdown && !done) histories_[index] = history_at(op.partner, index);
+  add_arrival(rank, index);
   if (!cores_[rank].busy) run_core(rank);
 }
 
-void Simulation::look_after_send(int rank, Index index) {
+void Simulation::continue_send(int rank, Index index) {
   Core& core = cores_[rank];
   if (ops_[index].step == kAsked) return inject(rank, index);
   account(core, Cost::startup, poll_ / 2);
   occupy(rank, Action::finish, poll_ / 2);
 }
 
-void Simulation::look_after_recv(int rank, Index index) {
+void Simulation::continue_recv(int rank, Index index) {
   Op& op = ops_[index];
   Core& core = cores_[rank];
   const Time time = op.remote ? poll_ + match_ * (core.awaited - 1) / 2 : 0;
   if (asks_first(op) && op.step != kAsked) {
     op.step = kAsked;
-    op.state &= static_cast<std::uint8_t>(~kCame);
+    op.state &= static_cast<std::uint8_t>(~kArrived);
     account(core, Cost::startup, time);
     return occupy(rank, Action::answer, time);
   }
-  if (!op.remote && !asks_first(op)) {  // out of memory that both share
+  if (!op.remote && !asks_first(op)) {  // from shared memory
     const Side& side = program_.side(op, 0);
     const Time taken = copy_start_ * side.blocks + cached_.time(op.bytes);
     memory_.written_by_core(side, op.bytes);
@@ -237,8 +236,8 @@ void Simulation::look_after_recv(int rank, Index index) {
   occupy(rank, Action::finish, time + taken);
 }
 
-/// A piece has come to the receiver's adapter.
-void Simulation::landed(Index recv, std::uint32_t bytes) {
+/// A piece has arrived at the receiver's adapter.
+void Simulation::land_piece(Index recv, std::uint32_t bytes) {
   const Op& op = ops_[recv];
   const int rank = ops_[op.partner].peer;
   const int from_node = machine_.node_of(op.peer);

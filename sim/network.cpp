@@ -68,7 +68,7 @@ Passage Network::send(const Piece& piece, int senders, Time now) {
   const Rate rate = slower(rates.out, link_);
   Time start = std::max(piece.ready, adapter.out.free_at);
   if (piece.is_first) start = std::max(start, adapter.next_message_at);
-  // The gap is one between messages: other pieces of this one go on.
+  // The gap is between messages: the next piece of this message does not wait for it.
   if (piece.is_first && !piece.is_whole) adapter.next_message_at = start + rates.gap;
   Time busy = start + std::max(rate.time(piece.bytes), piece.is_whole ? rates.gap : 0);
   Time tail = std::max(start + rate.time(piece.bytes), now);
@@ -91,7 +91,7 @@ Passage Network::send(const Piece& piece, int senders, Time now) {
     hops[i].server->free_at = head + occupied;
     tail = std::max(tail + hop_, head + occupied);
   }
-  // A link that cannot go on holds the one before it, once its buffer is full.
+  // A blocked link blocks the one before it, once its buffer is full.
   for (int i = count; i-- > 0;) {
     const Time held = hops[i].server->free_at - hop_ - buffer_;
     if (i > 0) {

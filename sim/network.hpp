@@ -1,4 +1,4 @@
-// Adapters and links: when a piece of a message that an adapter begins to send is where it goes.
+// Network model: the times at which adapters and links carry pieces of messages.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace weft::sim {
 
-/// A piece on its way.
+/// A piece of a message under way.
 struct Piece {
   int from_node = 0;
   int to_node = 0;
   int rail = 0;
   std::uint64_t bytes = 0;
   bool is_first = true;    // of its message
-  bool is_whole = false;   // the message has no other
-  bool is_stored = false;  // by the core, up to now; else the adapter fetches it
+  bool is_whole = false;   // the only one of its message
+  bool is_stored = false;  // by the core, which has just finished; else the adapter fetches it
   Time ready = 0;          // when the core began to store it; now where the adapter fetches it
 };
 
 struct Passage {
-  Time sent = 0;     // the adapter has done with it
+  Time sent = 0;     // end of its time at the sending adapter
   Time arrived = 0;  // its last byte is at the other adapter, `latency_ns` included
 };
 
@@ -42,14 +42,14 @@ class Network {
 
   /// `senders` local cores send through the adapter now.
   Passage send(const Piece& piece, int senders, Time now);
-  /// The last byte of a piece has come to its adapter: when it is in memory.
+  /// The last byte of a piece has arrived at the receiving adapter. Returns when it is in memory.
   Time land(const Piece& piece, int senders, Time now);
-  /// What a core takes from memory and not from its cache; the end.
+  /// A core reads `bytes` from memory, not from its cache. Returns the end.
   Time use_memory(int node, std::uint64_t bytes, Time now);
 
-  /// Of a message without data: no link notices it.
+  /// Of a message without data, which occupies no link.
   Time latency(int from_node, int to_node) const;
-  /// Of a message of `bytes` from start to end where nothing else is under way.
+  /// Of a message of `bytes` from start to end on an idle network.
   Time wire_time(std::uint64_t bytes) const;
   Rate sender_rate() const { return sender_; }
 
@@ -57,7 +57,7 @@ class Network {
   struct Adapter {
     Server out;
     Server in;
-    Server both;  // what crosses it either way
+    Server both;  // traffic in both directions
     Time next_message_at = 0;
   };
   /// By the number of senders.
@@ -73,7 +73,7 @@ class Network {
 
   const Speed& speed(int senders) const;
   int leaf_of(int node) const { return per_leaf_ == 0 ? 0 : node / per_leaf_; }
-  /// The links from the sending adapter on; how many.
+  /// Fills in the links after the sending adapter. Returns their number.
   int route(const Piece& piece, Hop (&hops)[3]);
 
   const hierarchy::Machine& machine_;
@@ -83,7 +83,7 @@ class Network {
   std::vector<Speed> speeds_;
   std::vector<Adapter> adapters_;
   std::vector<Server> up_;      // by rail, leaf, uplink
-  std::vector<Server> down_;    // likewise
+  std::vector<Server> down_;    // by rail, leaf, uplink
   std::vector<Server> memory_;  // by node
   Rate sender_;
   Rate link_;
@@ -91,7 +91,7 @@ class Network {
   Rate memory_rate_;
   Time hop_ = 0;
   Time latency_ = 0;
-  Time buffer_ = 0;  // what a link can be behind before the one before it stops
+  Time buffer_ = 0;  // backlog of a link at which the link before it stops
   int leaves_ = 1;
 };
 

@@ -6,7 +6,7 @@
 namespace weft::sim {
 
 namespace {
-// A rank that waits for neighbours yields so often before it sleeps, as engine::Executor does where
+// A rank that waits for neighbours sleeps after so many yields, as engine::Executor does where
 // ranks outnumber cores.
 constexpr Time kYields = 200;
 constexpr Time kForEver = std::numeric_limits<Time>::max() / 4;
@@ -25,13 +25,13 @@ Processors::Processors(const hierarchy::Machine& machine, const Host& host)
     seats_[rank].core = on * host.cores + dealt[on]++ % host.cores;
     cores_[seats_[rank].core].ranks.push_back(rank);
   }
-  for (Seat& seat : seats_) seat.is_alone = cores_[seat.core].ranks.size() == 1;
+  for (Seat& seat : seats_) seat.has_own_core = cores_[seat.core].ranks.size() == 1;
   const auto shared = [](const Core& core) { return core.ranks.size() > 1; };
   if (std::ranges::none_of(cores_, shared)) cores_.clear();
 }
 
-/// Among ranks that poll, for `time` in all: those that have had least come first, until they have
-/// had as much as the next.
+/// Divides `time` among the ranks that poll: those that have used least get it first, until they
+/// have used as much as the next.
 void Processors::share_out(Core& core, Time time) {
   while (time > 0) {
     Time least = kForEver, next = kForEver, most = kForEver;
@@ -39,15 +39,15 @@ void Processors::share_out(Core& core, Time time) {
     for (const int rank : core.ranks) {
       const Seat& seat = seats_[rank];
       if (seat.wants || seat.polls == 0) continue;
-      if (seat.had < least) {
+      if (seat.used < least) {
         next = least;
-        least = seat.had;
+        least = seat.used;
         count = 0;
         most = kForEver;
-      } else if (seat.had > least) {
-        next = std::min(next, seat.had);
+      } else if (seat.used > least) {
+        next = std::min(next, seat.used);
       }
-      if (seat.had == least) {
+      if (seat.used == least) {
         ++count;
         most = std::min(most, seat.polls);
       }
@@ -56,21 +56,22 @@ void Processors::share_out(Core& core, Time time) {
     const Time each = std::max<Time>(1, std::min({next - least, most, time / count}));
     for (const int rank : core.ranks) {
       Seat& seat = seats_[rank];
-      if (seat.wants || seat.polls == 0 || seat.had != least) continue;
-      seat.had += each;
+      if (seat.wants || seat.polls == 0 || seat.used != least) continue;
+      seat.used += each;
       if (seat.polls != kForEver) seat.polls -= std::min(each, seat.polls);
     }
     time -= each * count;
   }
 }
 
-/// Of those that want the core the one that has had least, once those that wait have had as much.
+/// The next turn: of the ranks with work the one that has used least of the core, once those that
+/// poll have used as much.
 std::optional<Processors::Turn> Processors::choose(int number, Time now) {
   Core& core = cores_[number];
   core.chosen = -1;
   for (const int rank : core.ranks) {
     if (!seats_[rank].wants) continue;
-    if (core.chosen < 0 || seats_[rank].had < seats_[core.chosen].had) core.chosen = rank;
+    if (core.chosen < 0 || seats_[rank].used < seats_[core.chosen].used) core.chosen = rank;
   }
   core.since = now;
   if (core.chosen < 0) return std::nullopt;
@@ -78,14 +79,14 @@ std::optional<Processors::Turn> Processors::choose(int number, Time now) {
   for (const int rank : core.ranks) {
     const Seat& seat = seats_[rank];
     if (seat.wants) continue;
-    at += std::clamp<Time>(seats_[core.chosen].had - seat.had, 0, seat.polls);
+    at += std::clamp<Time>(seats_[core.chosen].used - seat.used, 0, seat.polls);
   }
   const bool changes = core.last >= 0 && (core.chosen != core.last || at > now);
   if (changes) at += switch_;
   return Turn{number, ++core.turns, at};
 }
 
-std::optional<Processors::Turn> Processors::want(int rank, Time now) {
+std::optional<Processors::Turn> Processors::request(int rank, Time now) {
   Seat& seat = seats_[rank];
   if (seat.wants) return std::nullopt;
   Core& core = cores_[seat.core];
@@ -106,14 +107,14 @@ int Processors::begin(int number, std::uint32_t turn, Time now) {
   return core.running;
 }
 
-std::optional<Processors::Turn> Processors::let_go(int rank, Waiting waiting, Time now) {
+std::optional<Processors::Turn> Processors::yield(int rank, Waiting waiting, Time now) {
   Seat& seat = seats_[rank];
-  if (seat.is_alone) return std::nullopt;
+  if (seat.has_own_core) return std::nullopt;
   Core& core = cores_[seat.core];
-  seat.had += now - core.since;
-  seat.polls = waiting == Waiting::network  ? kForEver
-               : waiting == Waiting::inside ? kYields * switch_
-                                            : 0;
+  seat.used += now - core.since;
+  seat.polls = waiting == Waiting::network      ? kForEver
+               : waiting == Waiting::neighbours ? kYields * switch_
+                                                : 0;
   core.running = -1;
   return choose(seat.core, now);
 }

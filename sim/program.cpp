@@ -133,8 +133,7 @@ void Program::order_by_peer(const Plan& plan) {
 
 namespace {
 
-/// Puts the ops of `list` in the order of their keys, which are below `keys`; those of equal keys
-/// stay in order.
+/// Sorts the ops of `list` by their keys, which are below `keys`; stable.
 template <class Key>
 std::vector<Index> sorted(const std::vector<Index>& list, int keys, Key key) {
   std::vector<std::uint32_t> begin(static_cast<std::size_t>(keys) + 1);
@@ -147,8 +146,8 @@ std::vector<Index> sorted(const std::vector<Index>& list, int keys, Key key) {
 
 }  // namespace
 
-/// The k-th from one rank to another with the k-th there: both lists in the order of sender,
-/// receiver, and k.
+/// Matches the k-th op from one rank to another with the k-th at the other end, by sorting both
+/// lists by sender, receiver and k.
 void Program::match(OpKind from, OpKind to) {
   const int ranks = static_cast<int>(ranks_.size()) - 1;
   std::vector<Index> froms;
@@ -163,7 +162,7 @@ void Program::match(OpKind from, OpKind to) {
   }
   const auto by_peer = [this](Index op) { return ops_[op].peer; };
   tos = sorted(tos, ranks, by_peer);
-  // Until partners are known, a send keeps its own rank where its partner will stand.
+  // Until partners are known, `partner` of an op holds its own rank.
   for (int rank = 0; rank < ranks; ++rank) {
     for (Index op = first_op(rank); op < first_op(rank + 1); ++op) {
       if (ops_[op].kind == from || ops_[op].kind == to) ops_[op].partner = static_cast<Index>(rank);

@@ -1,4 +1,4 @@
-// Plans made small and joined: what the simulator keeps of the ops of all ranks.
+// Program: the ops of all ranks' plans in a compact form, sends matched with recvs.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace weft::sim {
 
-/// Gives the plan of a rank. Asked once for each, in ascending order; a plan is dropped before the
-/// next is made.
+/// Makes the plan of a rank. Called once for each rank, in ascending order; a plan is destroyed
+/// before the next is made.
 using PlanSource = std::function<plan::Plan(int rank)>;
 
 /// An op, by its number among those of all ranks: rank 0's first, each rank's in list order.
@@ -31,7 +31,7 @@ inline std::uint32_t region_of(plan::Space space, int owner) {
   return 4 * static_cast<std::uint32_t>(owner) + static_cast<std::uint32_t>(space);
 }
 
-/// The rank whose it is, and which of its memory.
+/// The rank that owns the memory, and its space.
 inline int owner_of(const Side& side) {
   return static_cast<int>(side.region / 4);
 }
@@ -39,25 +39,25 @@ inline plan::Space space_of(const Side& side) {
   return static_cast<plan::Space>(side.region % 4);
 }
 
-/// One op: what does not change, then what its execution needs.
+/// One op, with the state of its execution.
 struct Op {
   plan::OpKind kind = plan::OpKind::copy;
   bool remote = false;                // send, recv: the peer is on another node
-  std::uint8_t step = 0;              // how far a message is
-  std::uint8_t state = 0;             // of kStarted, kArrived
+  std::uint8_t step = 0;              // of a message: kAsked, kInjected
+  std::uint8_t state = 0;             // bits kStarted, kArrived, kBehind
   std::int32_t peer = -1;             // rank
-  Index partner = kNone;              // the other end, likewise
-  Index next = kNone;                 // may start once this one has: list order towards one peer
+  Index partner = kNone;              // the op at the other end
+  Index next = kNone;                 // may start after this one: list order towards one peer
   std::uint32_t pending = 0;          // ops that it still waits for
   std::uint32_t first_successor = 0;  // they end where those of the next op begin
   std::uint32_t first_side = 0;       // copy, reduce: dst, src; send, recv: their own
-  Index link = kNone;                 // the next in whatever queue it stands in
+  Index link = kNone;                 // the next in its queue
   std::uint64_t bytes = 0;            // send: those still to be handed to the adapter
-  std::int64_t time = 0;              // send: see Transfers
+  std::int64_t time = 0;              // when its core left it; before that, its earliest post
 };
 static_assert(sizeof(Op) <= 56);
 
-/// What a rank has of everything.
+/// Summary of a rank's plan.
 struct RankSpan {
   Index first_op = 0;
   std::uint64_t footprint = 0;  // bytes of all spaces
@@ -81,9 +81,8 @@ class Program {
   Index first_op(int rank) const { return ranks_[rank].first_op; }
   Index op_count() const { return static_cast<Index>(ops_.size() - 1); }
   std::uint64_t footprint(int rank) const { return ranks_[rank].footprint; }
-  /// Whether it matters where the bytes of that memory are: cores read it, or write what adapters
-  /// fetch.
-  bool is_followed(std::uint32_t region) const {
+  /// Whether the cache model must track that memory: cores read it, or write what adapters fetch.
+  bool is_tracked(std::uint32_t region) const {
     return is_read_[region] || (is_written_[region] && is_fetched_[region]);
   }
 
@@ -105,11 +104,11 @@ class Program {
   std::vector<Side> sides_;
   std::vector<RankSpan> ranks_;   // and one more
   std::vector<bool> is_read_;     // by region: by cores
-  std::vector<bool> is_written_;  // likewise
+  std::vector<bool> is_written_;  // by cores
   std::vector<bool> is_fetched_;  // by adapters
   // While plans are added.
-  std::vector<Index> last_;             // by peer: the one that came last, or kNone
-  std::vector<std::uint32_t> fan_out_;  // by op of the plan at hand
+  std::vector<Index> last_;             // by peer: the last op, or kNone
+  std::vector<std::uint32_t> fan_out_;  // by op of the current plan
 };
 
 }  // namespace weft::sim

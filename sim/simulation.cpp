@@ -1,4 +1,4 @@
-// The loop over events, and the end of it.
+// Simulation: the loop over events, and the result.
 #include "sim/simulation.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace weft::sim {
 
 namespace {
-constexpr std::uint64_t kEventsPerLook = 1 << 18;  // some 50 ms
+constexpr std::uint64_t kEventsPerLook = 1 << 18;  // about 50 ms
 }  // namespace
 
 Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
@@ -22,7 +22,7 @@ Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
       processors_(machine, hardware.host),
       cores_(static_cast<std::size_t>(machine.ranks())),
       adapters_(static_cast<std::size_t>(network_.adapters())),
-      chains_(options.breakdown ? program.op_count() : 0),
+      histories_(options.breakdown ? program.op_count() : 0),
       eager_bytes_(hardware.adapter.eager_bytes),
       receiver_first_(hardware.adapter.receiver_first),
       stored_bytes_(hardware.adapter.pio_bytes),
@@ -81,7 +81,7 @@ void Simulation::handle(const Event& event) {
       run_core(number);
       break;
     case EventKind::hand:
-      hand(event.subject);
+      hand_over(event.subject);
       break;
     case EventKind::adapter:
       adapters_[number].waits = false;
@@ -92,10 +92,10 @@ void Simulation::handle(const Event& event) {
       offer(number);
       break;
     case EventKind::quiet:
-      leave_adapter(number, now_);
+      remove_sender(number, now_);
       break;
     case EventKind::landed:
-      landed(event.subject, event.bytes);
+      land_piece(event.subject, event.bytes);
       break;
     case EventKind::deliver:
       deliver(event.subject);
@@ -118,7 +118,7 @@ Result Simulation::result() const {
   }
   result.time_ns = to_ns(last->free_at);
   for (std::size_t cost = 0; cost < kCosts; ++cost) {
-    result.breakdown_ns[cost] = to_ns(last->chain[cost]);
+    result.breakdown_ns[cost] = to_ns(last->history[cost]);
   }
   return result;
 }

@@ -1,4 +1,4 @@
-// One simulation under way. Only simulator.cpp includes this.
+// Simulation: the state of one run of the simulator. Only files of sim/ include this.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace weft::sim {
 
 // Of Op::state.
 inline constexpr std::uint8_t kStarted = 1;  // cleared when the op is complete
-inline constexpr std::uint8_t kCame = 2;     // what a recv or wait is for
-inline constexpr std::uint8_t kBehind = 4;   // a recv: an earlier one waits for the same peer
+inline constexpr std::uint8_t kArrived = 2;  // the message, answer or signal that it waits for
+inline constexpr std::uint8_t kBehind = 4;   // recv: an earlier one waits for the same peer
 
 // Of Op::step.
-inline constexpr std::uint8_t kAsked = 1;     // send: whether its receiver is ready; recv: answered
+inline constexpr std::uint8_t kAsked = 1;     // send: its receiver was asked; recv: has answered
 inline constexpr std::uint8_t kInjected = 2;  // send: under way
 
-/// A number that looks random, of a seed and something else: the same whenever it is asked for.
+/// A hash of a seed and a number, as a reproducible random number.
 inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number) {
   std::uint64_t x = seed * 0x9e3779b97f4a7c15 + number;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -31,21 +31,22 @@ inline std::uint64_t mix(std::uint64_t seed, std::uint64_t number) {
   return x ^ (x >> 31);
 }
 
-/// In the bytes of an event: the last piece of its message.
+/// In the bytes of an event: marks the last piece of a message.
 inline constexpr std::uint32_t kLastPiece = 1u << 31;
 
-using Chain = std::array<Time, kCosts>;
+/// Time by Cost, along the chain of ops and messages that led to an event.
+using History = std::array<Time, kCosts>;
 
-/// What a core does with the op at hand.
+/// Action of a core with its current op.
 enum class Action : std::uint8_t {
   none,
-  finish,  ///< what makes it complete
+  finish,  ///< the last action, after which the op is complete
   post,    ///< gives the message to the adapter, which fetches it
   store,   ///< stores a piece of the message into the adapter
   stored,  ///< waited until the adapter took that piece
-  pass,    ///< copies the message for the other core
-  ask,     ///< asks whether the receiver is ready
-  answer,  ///< tells the sender that it is
+  pass,    ///< copies the message for a neighbour
+  ask,     ///< asks the receiver whether it is ready
+  answer,  ///< tells the sender that the receiver is ready
 };
 
 /// First in, first out, by Op::link.
@@ -56,40 +57,40 @@ struct OpQueue {
   bool empty() const { return head == kNone; }
 };
 
-/// An adapter takes messages of one rank in turn from so many queues. Small ones go through the
-/// first, in the order in which they were posted. Of large ones each queue pair belongs to one, so
-/// that adapters do not all turn to their peers in the order of the algorithm, as those of a real
-/// cluster would not: large messages that were posted all at once meet at random.
+/// The number of queues of one rank at its adapter, which takes messages from them in turn. Small
+/// messages use the first queue, in the order in which they were posted. Large ones use the queue
+/// that a hash of their queue pair chooses. So adapters do not all serve their peers in the order
+/// of the algorithm, as real ones do not: large messages that are posted at once collide at random.
 inline constexpr std::uint32_t kTurns = 8;
 
 struct Core {
   OpQueue ready;                      // ops that may start
-  OpQueue came;                       // ops for which something has come
+  OpQueue arrived;                    // ops for which something has arrived
   std::array<OpQueue, kTurns> sends;  // at the adapter
-  Index stored = kNone;               // at the adapter, which has to take what the core stored
+  Index stored = kNone;               // at the adapter: the send whose piece the core has stored
   std::uint32_t turn = 0;
   std::uint32_t queued = 0;  // sends at the adapter
-  std::uint32_t came_count = 0;
-  std::uint32_t round = 0;  // of what came: how many are left to look after before ops start
+  std::uint32_t arrived_count = 0;
+  std::uint32_t batch = 0;  // arrivals to handle before the next ops start
   Index current = kNone;
   std::uint32_t left = 0;     // ops that are not complete
   std::uint32_t awaited = 0;  // peers on other nodes for which a recv waits
   std::uint32_t remote = 0;   // messages to and from other nodes that have started
-  std::uint32_t sending = 0;  // messages that keep the adapter
+  std::uint32_t sending = 0;  // messages that occupy the adapter
   int next_sender = -1;       // in the list of its adapter
   Action action = Action::none;
   bool busy = false;
   bool untaken = false;     // the adapter has not taken the piece that this core stored
   bool listed = false;      // in the list of its adapter
-  bool parked = false;      // will be, at sender_free_at
+  bool parked = false;      // enters the list at sender_free_at
   std::uint64_t piece = 0;  // bytes stored
   Time store_begin = 0;
-  Time store_until = 0;  // no piece is the adapter's before: the gap of the queue pair
+  Time store_until = 0;  // earliest time of a piece at the adapter: the gap of the queue pair
   Time action_begin = 0;
-  Time asked_at = -1;       // for its turn on a core that it shares
+  Time asked_at = -1;       // when it asked for its turn on a shared core
   Time free_at = 0;         // of the core
-  Time sender_free_at = 0;  // of what a single sender can make of the adapter
-  Chain chain = {};         // sums to free_at
+  Time sender_free_at = 0;  // limit of a single sender's rate
+  History history = {};     // sums to free_at
 };
 
 class Simulation {
@@ -110,20 +111,20 @@ class Simulation {
   Index pop(OpQueue& queue);
   void run_core(int rank);
   void wait_for_turn(int rank);
-  void let_core_go(int rank);
+  void release_core(int rank);
   void announce(const std::optional<Processors::Turn>& turn);
   void end_action(int rank);
   void begin(int rank, Index op);
-  void look_after(int rank, Index op);
+  void handle_arrival(int rank, Index op);
   void occupy(int rank, Action action, Time duration);
   void account(Core& core, Cost cost, Time duration);
   void finish(int rank, Index op);
-  void await(Core& core, Op& recv);
-  void await_no_more(Core& core, const Op& recv);
+  void add_waiting(Core& core, Op& recv);
+  void remove_waiting(Core& core, const Op& recv);
   void release(int rank, Index op);
-  void come(int rank, Index op);
-  void take_up(Core& core, Index op);
-  void copy(int rank, Index op, const Side& dst, const Side& src, Rate most);
+  void add_arrival(int rank, Index op);
+  void switch_to(Core& core, Index op);
+  void copy(int rank, Index op, const Side& dst, const Side& src, Rate limit);
 
   // Messages: messages.cpp.
   bool asks_first(const Op& op) const { return op.bytes > eager_bytes_; }
@@ -136,30 +137,30 @@ class Simulation {
   void store_piece(int rank, Index op);
   void end_store(int rank, Index op);
   void end_send_action(int rank, Index op, Action action);
-  void look_after_send(int rank, Index op);
-  void look_after_recv(int rank, Index op);
-  void leave(int rank, Index op);
+  void continue_send(int rank, Index op);
+  void continue_recv(int rank, Index op);
+  void save_history(int rank, Index op);
   void deliver(Index op);
-  void landed(Index recv, std::uint32_t bytes);
-  Chain extended(Index from, Index to) const;
+  void land_piece(Index recv, std::uint32_t bytes);
+  History history_at(Index from, Index to) const;
   Time notice_time(Index from) const;
   Time jitter(Index op) const;
 
   // Sending: adapters.cpp.
-  void hand(Index op);
+  void hand_over(Index op);
   void queue(Index op);
   Index next_send(Core& core);
   void offer(int rank);
   void serve(int adapter);
   void send_piece(int adapter, int rank, Index op);
-  void keep_adapter(int rank);
-  void leave_adapter(int rank, Time when);
+  void add_sender(int rank);
+  void remove_sender(int rank, Time when);
   std::uint64_t piece_of(const Op& send) const;
 
   struct SenderList {
     int head = -1;
     int tail = -1;
-    int senders = 0;     // ranks whose messages keep the adapter
+    int senders = 0;     // ranks whose messages occupy the adapter
     bool waits = false;  // for an event
   };
 
@@ -175,9 +176,9 @@ class Simulation {
   std::uint64_t finished_ = 0;  // ops
   std::vector<Core> cores_;
   std::vector<SenderList> adapters_;
-  std::vector<Chain> chains_;  // by op, if a breakdown is asked for
+  std::vector<History> histories_;  // by op, if a breakdown is asked for
 
-  // Hardware, in our units.
+  // Hardware, in the units of Time and Rate.
   const std::uint64_t eager_bytes_;
   const bool receiver_first_;
   const std::uint64_t stored_bytes_;

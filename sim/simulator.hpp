@@ -1,4 +1,4 @@
-// The simulator: runs the plans of all ranks in virtual time.
+// Simulator: runs the plans of all ranks in virtual time.
 #pragma once
 
 #include <array>
@@ -15,27 +15,27 @@
 namespace weft::sim {
 
 struct Options {
-  double jitter_ns = 0;          ///< each message comes up to so much later
+  double jitter_ns = 0;          ///< each message is delayed by up to so much
   std::uint64_t seed = 1;        ///< of the jitter
-  bool breakdown = false;        ///< says where the time went
-  plan::Trace* trace = nullptr;  ///< gets the spans, if there is one
-  /// Called now and then, if at all: how many ops are done, of how many.
+  bool breakdown = false;        ///< fills in Result::breakdown_ns
+  plan::Trace* trace = nullptr;  ///< gets the spans, unless null
+  /// Called at intervals with the number of ops that are done, and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
 
-/// What the time of a collective went into, along the chain of ops and messages that ended last.
+/// Category of the time of a collective, along the chain of ops and messages that ended last.
 enum class Cost : std::uint8_t {
   startup,  ///< posting, polling, gaps between messages, latency, signals, handshakes
-  wire,     ///< bytes at the rate that one message alone would have
+  wire,     ///< bytes at the rate of one message on an idle network
   copy,     ///< inside nodes
   reduction,
-  contention,  ///< waiting for an adapter, a link or memory that others use
+  contention,  ///< waits for an adapter, a link or memory in use
 };
 inline constexpr std::size_t kCosts = 5;
 std::string_view to_string(Cost cost);
 
 struct Result {
-  double time_ns = 0;             ///< of the rank that is last
+  double time_ns = 0;             ///< of the last rank
   std::vector<double> finish_ns;  ///< by rank
   std::uint64_t messages = 0;     ///< between nodes
   std::uint64_t wire_bytes = 0;
@@ -47,20 +47,20 @@ struct Result {
 /// result on every machine. Ranks that share cores (Host) have them in turn, as Processors says.
 ///
 /// A rank is one core that does one thing at a time, in the order of engine::Executor: it starts
-/// the ops that are ready, first come first served; when there are none, it looks after what has
-/// come meanwhile. Adapters, links and memory are occupied beside that:
-///  - A send keeps its core for post_ns, and while it stores the message where that is up to
-///    pio_bytes. What the adapter has not taken keeps the core until it does.
-///  - Pieces of messages pass an adapter one at a time, of each sending rank in turn. A piece keeps
-///    the adapter, the links of its route and the receiver's adapter for its bytes at their rates.
-///    A receiver's or link's backlog above buffer_bytes holds what is behind it.
-///  - A message above eager_bytes asks its receiver first, whose core answers once its recv has
-///    started; with receiver_first it is not asked, and the sender waits for its word.
-///  - A core that has received compares the message with half of the recvs that wait for others.
-///  - A message inside a node is copied twice, by either core; above eager_bytes, once.
-///  - A copy from or to what another rank of the node has takes a system call where call_ns says
-///    so, unless it is in a stage.
-/// UsageError where the plans do not fit together or come to a deadlock; it says who waits where.
+/// the ops that are ready, first come first served; when there are none, it handles arrivals.
+/// Adapters, links and memory work at the same time:
+///  - A send occupies its core for post_ns, and up to pio_bytes while the core stores the message,
+///    until the adapter has taken it.
+///  - Pieces of messages pass an adapter one at a time, of each sending rank in turn. A piece
+///    occupies the adapter, the links of its route and the receiver's adapter for its bytes at
+///    their rates. A backlog of a receiver or link above buffer_bytes blocks what is behind it.
+///  - For a message above eager_bytes the sender asks the receiver first, whose core answers once
+///    its recv has started; with receiver_first the receiver announces that without being asked.
+///  - A receiving core compares the message with half of the recvs that wait for other peers.
+///  - A message inside a node is copied twice, once by each core; above eager_bytes, only once.
+///  - A copy from or to memory of another rank of the node, except stages, is a system call where
+///    call_ns is not 0.
+/// UsageError where the plans do not fit together or deadlock; it names the ranks that wait.
 Result simulate(const PlanSource& plan_of_rank, const hierarchy::Machine& machine,
                 const Hardware& hardware, const Options& options = {});
 

@@ -16,7 +16,7 @@ inline double to_ns(Time time) {
   return static_cast<double>(time) / 1e3;
 }
 
-/// A rate as the time of a byte, in fixed point: what follows is done in integers.
+/// A rate, kept as the time of a byte in fixed point, so that times are computed in integers.
 class Rate {
  public:
   Rate() = default;  ///< takes no time
@@ -39,11 +39,11 @@ class Rate {
   std::uint64_t byte_time_ = 0;  // picoseconds * kOne
 };
 
-/// Something that one user at a time occupies, in the order in which they ask.
+/// A resource that one user at a time occupies, first come first served.
 struct Server {
   Time free_at = 0;
 
-  /// From `from` on at the earliest; the end.
+  /// Occupies it for `duration`, from `from` on at the earliest. Returns the end.
   Time reserve(Time from, Time duration) {
     free_at = (free_at > from ? free_at : from) + duration;
     return free_at;
