@@ -18,8 +18,8 @@
 #include "nic_profiles/report/report.hpp"
 #include "nic_profiles/store.hpp"
 #include "probe/device_target.hpp"
-#include "probe/job.hpp"
-#include "probe/ranks.hpp"
+#include "probe/forked_ranks.hpp"
+#include "probe/mpi_job.hpp"
 
 namespace weft::cli {
 

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "engine/node/waiting.hpp"
-#include "probe/exercises.hpp"
-#include "probe/on_core.hpp"
+#include "probe/measurements.hpp"
+#include "probe/pinning.hpp"
 
 namespace weft::probe {
 
@@ -16,14 +16,14 @@ using nic_profiles::Stream;
 
 namespace {
 
-// What one measurement may take.
+// Time of one measurement.
 constexpr double kBudget_ns = 40e6;
 constexpr int kLeastRepeats = 5;
 constexpr int kMostRepeats = 2000;
-// A measurement that takes this long is not moved by what a scheduler does.
+// The scheduler hardly affects a measurement that takes this long.
 constexpr double kLong_ns = 150e6;
-// A stream is at least so long: ranks do not begin it at the very same time, and where they share
-// cores each must have had its turns.
+// Least time of a stream: ranks do not begin at exactly the same time, and where they share cores
+// each must have had several turns.
 constexpr double kStream_ns = 4e6;
 constexpr double kCrowdedStream_ns = 12e6;
 constexpr int kStreamRepeats = 5;
@@ -47,7 +47,7 @@ double middle(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The first that all ranks do. Collective.
+/// Calls `first` on the rank that has one, before anything else. Collective.
 Bootstrap& begin(Bootstrap& bootstrap, const std::function<void()>& first) {
   comm::agree(bootstrap, [&] {
     if (first) first();
@@ -81,11 +81,11 @@ std::vector<std::vector<double>> run(Station& station, const Task& task) {
   const auto all = comm::agree(station.bootstrap(), [&] {
     try {
       station.set_active(active_ranks(task));
-      const OnCore bound(station.common(), station.own_core());
+      const PinnedThread bound(station.common_cores(), station.own_core());
       const auto times = perform(station, task);
       return bytes_of(times.data(), times.size());
     } catch (const std::exception& error) {
-      station.give_up(error.what());
+      station.abort(error.what());
       throw;
     }
   });
@@ -94,7 +94,7 @@ std::vector<std::vector<double>> run(Station& station, const Task& task) {
   return answers;
 }
 
-/// ns a message of all senders, by what the ranks of one node have seen; 0 where none received.
+/// ns per message of all senders, as measured by the ranks of one node; 0 where none received.
 double gap_of(const Station& station, const std::vector<std::vector<double>>& answers, int node) {
   double begin = 0, end = 0, messages = 0;
   for (std::size_t rank = 0; rank < answers.size(); ++rank) {
@@ -118,7 +118,7 @@ DeviceTarget::~DeviceTarget() {
     const Task end;
     station_.bootstrap().allgather(bytes_of(&end, 1));
   } catch (const std::exception&) {
-    // Whoever is gone need not be let go.
+    // A rank that has ended needs no task.
   }
 }
 
@@ -159,7 +159,7 @@ DeviceTarget::Answers DeviceTarget::ask(const Task& task) {
   return answers;
 }
 
-/// Of each repeat the slowest rank's time.
+/// The median over the repeats of the slowest rank's time.
 double DeviceTarget::median(Task task) {
   const auto times_of = [](const Answers& answers) {
     std::vector<double> times;
@@ -169,14 +169,14 @@ double DeviceTarget::median(Task task) {
     }
     return times;
   };
-  // The first is to warm up, and says how many there can be.
+  // The first one warms up; the second tells how many repeats fit.
   task.repeats = 1;
   ask(task);
   const std::int64_t begin = engine::now_ns();
   const auto one = times_of(ask(task));
   const auto each_ns = static_cast<double>(engine::now_ns() - begin);
   if (each_ns > kLong_ns) return middle(one);
-  // Where one repeat is shorter than the call for it, these are all the repeats that it takes.
+  // When a repeat is much shorter than its collective call, the estimate is low: then more follow.
   task.repeats = std::clamp(static_cast<int>(kBudget_ns / each_ns), kLeastRepeats, kMostRepeats);
   const std::int64_t again = engine::now_ns();
   auto times = times_of(ask(task));
@@ -198,7 +198,7 @@ double DeviceTarget::gap_ns(const Stream& stream) {
 }
 
 double DeviceTarget::steady_ns(const Stream& stream) {
-  // Every receiver has some before it looks at the clock.
+  // Each receiver needs some messages before it starts the clock.
   const int least = 8 * std::max(1, stream.receivers / stream.senders);
   Stream longer = stream;
   longer.messages = std::clamp(stream.messages, least, std::max(least, 64));
@@ -206,7 +206,7 @@ double DeviceTarget::steady_ns(const Stream& stream) {
   const double wanted_ns = station_.crowded() ? kCrowdedStream_ns : kStream_ns;
   const auto lasts_ns = [&] { return gap * longer.messages * stream.senders; };
   for (int attempt = 0; attempt < kStreamAttempts && lasts_ns() < kLong_ns; ++attempt) {
-    // Twice, as the first guess is from few messages.
+    // Twice, as the first estimate is from few messages.
     for (int guess = 0; guess < 2 && lasts_ns() < wanted_ns; ++guess) {
       const double messages = wanted_ns / std::max(1.0, gap) / stream.senders;
       longer.messages = static_cast<int>(std::clamp<double>(messages, least, kMostMessages));
@@ -215,8 +215,8 @@ double DeviceTarget::steady_ns(const Stream& stream) {
     std::vector<double> gaps = {gap};
     while (gaps.size() < kStreamRepeats) gaps.push_back(gap_ns(longer));
     gap = middle(std::move(gaps));
-    // A rank that lost its core makes few messages last long enough. Without that they may all be
-    // there at its first look, in no time at all.
+    // If a rank lost its core, few messages lasted long enough. Repeated without that loss they may
+    // take no measurable time.
     if (lasts_ns() >= wanted_ns / 4) break;
   }
   return gap * stream.messages * stream.senders * (stream.both_ways ? 2 : 1);

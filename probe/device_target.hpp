@@ -1,4 +1,4 @@
-// The probe's target that is a device: ranks on two nodes measure it as weft uses it.
+// Device target: measures a device by ranks on two nodes, in the ways in which weft uses it.
 #pragma once
 
 #include <functional>
@@ -6,18 +6,19 @@
 #include <vector>
 
 #include "nic_profiles/fit/probe_target.hpp"
+#include "probe/measurements.hpp"
 #include "probe/station.hpp"
-#include "probe/task.hpp"
 
 namespace weft::probe {
 
-/// Of rank 0: the others serve(). Each answer is a median of as many repeats as fit into a time.
-/// Once a method has thrown, which ends serve() everywhere, nothing more can be asked.
+/// Used by rank 0, while all others call serve(). Each result is the median of as many repeats as
+/// fit into a time limit. Once a method has thrown, which ends serve() on all ranks, the target
+/// cannot be used any more.
 class DeviceTarget final : public nic_profiles::ProbeTarget {
  public:
-  /// Collective, as Station is. `first` is run before anything else: where it throws, all end.
+  /// Collective, as Station is. Calls `first` before anything else; if that throws, all ranks end.
   explicit DeviceTarget(Bootstrap& bootstrap, const std::function<void()>& first = {});
-  /// Lets the others go.
+  /// Ends serve() on the other ranks.
   ~DeviceTarget() override;
 
   nic_profiles::DeviceName device() const { return station_.device(); }
@@ -25,7 +26,7 @@ class DeviceTarget final : public nic_profiles::ProbeTarget {
   nic_profiles::Profile identity() const override;
   std::string source() const override;
   int most_pairs() const override { return station_.pairs(); }
-  std::uint64_t most_touched_bytes() const override { return station_.field_bytes(); }
+  std::uint64_t most_touched_bytes() const override { return station_.cold_bytes(); }
   double latency_ns(std::uint64_t bytes) override;
   double steady_ns(const nic_profiles::Stream& stream) override;
   double send_busy_ns(std::uint64_t bytes, nic_profiles::Memory into) override;
@@ -46,7 +47,7 @@ class DeviceTarget final : public nic_profiles::ProbeTarget {
   bool failed_ = false;
 };
 
-/// What a rank other than 0 does while rank 0 probes: returns when it lets go. Throws the same
+/// Takes part in the measurements of rank 0, until its DeviceTarget is destroyed. Throws the same
 /// error as DeviceTarget does, or a PeerError when rank 0 is gone.
 void serve(Bootstrap& bootstrap);
 

@@ -1,4 +1,3 @@
-// How ranks wait, and how they hear that one of them is gone.
 #include "probe/station.hpp"
 
 #include <sched.h>
@@ -21,8 +20,8 @@ constexpr std::uint64_t kPage = 4096;
 constexpr int kSpinTurns = 2048;
 constexpr int kYields = 200;
 constexpr std::chrono::microseconds kNap(20);
-constexpr std::int64_t kLookEvery_ns = 20'000'000;
-constexpr std::int64_t kCheckEvery_ns = 500'000'000;
+constexpr std::int64_t kPeerCheckEvery_ns = 20'000'000;
+constexpr std::int64_t kBootstrapCheckEvery_ns = 500'000'000;
 
 }  // namespace
 
@@ -31,17 +30,17 @@ nic_profiles::DeviceName Station::device() const {
   return {rail.device(), rail.vendor(), rail.part()};
 }
 
-std::span<std::byte> Station::field() {
-  if (field_.data() == nullptr) {
-    const File file = make_memory_file("weft-probe-field", field_bytes_);
-    field_ = Mapping(file.get(), field_bytes_);
-    std::memset(field_.data(), 1, field_.size());
+std::span<std::byte> Station::cold_memory() {
+  if (cold_memory_.data() == nullptr) {
+    const File file = make_memory_file("weft-probe-cold", cold_bytes_);
+    cold_memory_ = Mapping(file.get(), cold_bytes_);
+    std::memset(cold_memory_.data(), 1, cold_memory_.size());
   }
-  return field_.memory();
+  return cold_memory_.memory();
 }
 
-std::byte* Station::untouched(std::uint64_t bytes) {
-  const auto all = field();
+std::byte* Station::coldest(std::uint64_t bytes) {
+  const auto all = cold_memory();
   if (used_bytes_ + bytes > all.size()) used_bytes_ = 0;
   std::byte* part = all.data() + used_bytes_;
   used_bytes_ += round_up(bytes, kPage);
@@ -66,17 +65,17 @@ void Station::move(Connection& connection, std::uint64_t bytes, bool sends) {
 }
 
 void Station::await_signal(int place) {
-  ++heard_[place];
-  wait_until([&] { return node_->signals_from(place) >= heard_[place]; });
+  ++awaited_[place];
+  wait_until([&] { return node_->signals_from(place) >= awaited_[place]; });
 }
 
-bool Station::look(int place, std::uint64_t offset, std::uint64_t bytes) {
+bool Station::read_neighbour(int place, std::uint64_t offset, std::uint64_t bytes) {
   auto* const theirs = reinterpret_cast<std::byte*>(node_->input_of(place, 1)) + offset;
   return engine::read_from(node_->process_of(place), layout(target() + offset, bytes),
                            {theirs, bytes, 1, bytes, 0});
 }
 
-void Station::meet(int count) {
+void Station::barrier(int count) {
   if (count == 1 || place_ >= count) return;
   if (place_ != 0) {
     signal(0);
@@ -88,45 +87,46 @@ void Station::meet(int count) {
 
 void Station::set_active(const std::array<int, 2>& ranks) {
   const int here = one_machine_ ? ranks[0] + ranks[1] : ranks[node_number_];
-  patience_ = here <= cores_ ? kSpinTurns : 0;
+  spin_turns_ = here <= cores_ ? kSpinTurns : 0;
   const bool busy = place_ < ranks[node_number_] && here <= CPU_COUNT(&common_);
   const int before = one_machine_ && node_number_ == 1 ? ranks[0] : 0;
   own_core_ = busy ? before + place_ : -1;
 }
 
-/// Linux lets a process that has run less than the others go on in spite of its yields, so where
-/// all share a core they also sleep.
+/// Waits a little, and checks now and then whether a rank has failed. A yield has no effect on
+/// Linux for a process that has run less than the others, so where all share one core they sleep,
+/// too.
 void Station::idle(int turn) {
-  if (turn > patience_) {
-    const bool naps = patience_ == 0 && cores_ == 1 && turn > kYields;
+  if (turn > spin_turns_) {
+    const bool naps = spin_turns_ == 0 && cores_ == 1 && turn > kYields;
     naps ? std::this_thread::sleep_for(kNap) : static_cast<void>(::sched_yield());
   }
   const std::int64_t now = now_ns();
   if (waiting_since_ns_ == 0) {
     waiting_since_ns_ = now;
-    next_look_ns_ = now + kLookEvery_ns;
-    next_check_ns_ = now + kCheckEvery_ns;
+    next_peer_check_ns_ = now + kPeerCheckEvery_ns;
+    next_bootstrap_check_ns_ = now + kBootstrapCheckEvery_ns;
   }
-  if (now < next_look_ns_) return;
-  next_look_ns_ = now + kLookEvery_ns;
-  look_around();
-  if (now >= next_check_ns_) {
-    next_check_ns_ = now + kCheckEvery_ns;
+  if (now < next_peer_check_ns_) return;
+  next_peer_check_ns_ = now + kPeerCheckEvery_ns;
+  check_peers();
+  if (now >= next_bootstrap_check_ns_) {
+    next_bootstrap_check_ns_ = now + kBootstrapCheckEvery_ns;
     bootstrap_.check();
   }
   if (now - waiting_since_ns_ > timeout_ns_) {
-    throw Error(fmt::format("nothing has come for {} s", timeout_ns_ / 1'000'000'000));
+    throw Error(fmt::format("nothing has arrived for {} s", timeout_ns_ / 1'000'000'000));
   }
 }
 
-void Station::look_around() {
+void Station::check_peers() {
   bootstrap_.progress();
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
     if (place == place_) continue;
     if (const char* said = node_->abort_of(place)) throw comm::GivenUp(said);
   }
   if (node_ != nullptr) {
-    const int dead = node_->find_dead(1);  // none ever completes an execution
+    const int dead = node_->find_dead(1);  // no rank ever completes an execution
     if (dead >= 0) throw Error(fmt::format("rank {} has ended", node_->rank_at(dead)));
   }
   for (const auto& connection : connections_) {
@@ -135,7 +135,7 @@ void Station::look_around() {
   }
 }
 
-void Station::give_up(const std::string& why) noexcept {
+void Station::abort(const std::string& why) noexcept {
   const char* text = why.c_str();
   if (node_ != nullptr) node_->abort(text);
   for (const auto& connection : connections_) {

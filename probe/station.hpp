@@ -1,4 +1,4 @@
-// What one rank of a probe measures with: connections to the other node, memory, neighbours.
+// Station: a rank of a probe with its connections to the other node, memory and neighbours.
 #pragma once
 
 #include <sched.h>
@@ -23,17 +23,17 @@ namespace weft::probe {
 struct Connection {
   verbs::RcWire wire;
   verbs::Channel channel;
-  std::uint64_t inbox = 0;  // where its rank's Station::in() lies
+  std::uint64_t inbox = 0;  // address of Station::in() of its rank
   verbs::RemoteKeys keys{};
-  std::uint64_t shared = 0;  // where memory of its library lies, as large
+  std::uint64_t shared = 0;  // address of shared memory of its rank, of the same size
   verbs::RemoteKeys shared_keys{};
 
   Connection(verbs::Endpoint& endpoint, std::uint64_t eager_bytes)
       : wire(endpoint), channel(wire, eager_bytes) {}
 };
 
-/// Two nodes with as many ranks on each take part, numbered by their places; ranks that are too
-/// many look on. Single threaded.
+/// On both of two nodes the same number of ranks takes part, numbered by their places; surplus
+/// ranks are idle. Single threaded.
 class Station {
  public:
   /// Connects all ranks. Collective: UsageError or PeerError, the same on all, where the ranks are
@@ -47,12 +47,12 @@ class Station {
   /// 0 where rank 0 is.
   int node() const { return node_number_; }
   int node_of(int rank) const { return machine_.node_of(rank); }
-  /// Among the ranks of its node; pairs() or more: it looks on.
+  /// Among the ranks of its node; pairs() or more: it is idle.
   int place() const { return place_; }
   bool is_at(int node, int place) const { return node_number_ == node && place_ == place; }
-  /// One kernel runs both nodes.
+  /// Whether one kernel runs both nodes.
   bool on_one_machine() const { return one_machine_; }
-  /// Ranks that this kernel runs, and the cores that they have together.
+  /// The number of ranks that this kernel runs, and of cores that they may use.
   int ranks_here() const { return ranks_here_; }
   int cores() const { return cores_; }
   bool crowded() const { return ranks_here_ > cores_; }
@@ -69,29 +69,30 @@ class Station {
   std::byte* in() { return memory_.data() + nic_profiles::kLargest_bytes; }
   std::byte* target() { return memory_.data() + 2 * nic_profiles::kLargest_bytes; }
   std::uint32_t key() const { return registration_.lkey(); }
-  /// Memory for things that must not be in caches, or must push out what is; made by the first
-  /// call.
-  std::span<std::byte> field();
+  /// Memory larger than the caches, for uncached operands and for evicting others; allocated by the
+  /// first call.
+  std::span<std::byte> cold_memory();
   /// The part of it that was used longest ago.
-  std::byte* untouched(std::uint64_t bytes);
-  std::uint64_t field_bytes() const { return field_bytes_; }
+  std::byte* coldest(std::uint64_t bytes);
+  std::uint64_t cold_bytes() const { return cold_bytes_; }
 
-  /// So many ranks of each node are busy now: whether waiting may burn a core.
+  /// Sets how many ranks of each node are busy now. That decides whether waits spin.
   void set_active(const std::array<int, 2>& ranks);
-  /// Two ranks are, on one core.
-  void share_core() { patience_ = 0; }
-  /// The cores that all ranks of this kernel may run on, as all of them know: where a launcher has
-  /// bound each to its own, there are none.
-  const cpu_set_t& common() const { return common_; }
-  /// Which of these this rank may have for itself while it is busy; -1: none, or it is not.
+  /// Waits do not spin: two busy ranks share one core.
+  void share_core() { spin_turns_ = 0; }
+  /// The cores that all ranks of this kernel may run on, the same set on all of them; empty where a
+  /// launcher has bound each rank to cores of its own.
+  const cpu_set_t& common_cores() const { return common_; }
+  /// Index among these of the core that this rank uses alone while it is busy; -1: none, or it is
+  /// idle.
   int own_core() const { return own_core_; }
 
-  /// Returns once `ready()` holds, which moves on what it waits for. Throws when a rank is gone or
-  /// has given up, or nothing happens for WEFT_TIMEOUT (where there is none, half a minute).
+  /// Calls `ready()`, which makes progress, until it returns true. Throws when a rank has ended or
+  /// failed, or nothing happens for WEFT_TIMEOUT (30 s where that is not set).
   template <class Ready>
   void wait_until(Ready ready) {
     for (int turn = 1; !ready(); ++turn) {
-      if (turn % kTurnsPerLook == 0 || turn > patience_) idle(turn);
+      if (turn % kTurnsPerCheck == 0 || turn > spin_turns_) idle(turn);
     }
     waiting_since_ns_ = 0;
   }
@@ -103,21 +104,22 @@ class Station {
     return {memory, bytes, 1, bytes, key()};
   }
 
-  /// To a neighbour, and from one.
+  /// Signals a neighbour, and waits for a neighbour's signal.
   void signal(int place) { node_->signal(place); }
   void await_signal(int place);
-  /// Lets neighbours look() at in().
-  void show() { node_->enter(1, in(), in()); }
-  /// Copies what a neighbour shows at an offset to target(), by a system call; false: it may not.
-  bool look(int place, std::uint64_t offset, std::uint64_t bytes);
-  /// The ranks of this node at places below `count` have come here.
-  void meet(int count);
+  /// Lets neighbours call read_neighbour() for in().
+  void publish_memory() { node_->enter(1, in(), in()); }
+  /// Copies from a neighbour's published memory at an offset to target(), by a system call. False
+  /// when the kernel does not allow it.
+  bool read_neighbour(int place, std::uint64_t offset, std::uint64_t bytes);
+  /// Barrier of the ranks of this node at places below `count`.
+  void barrier(int count);
 
   /// Tells the ranks that wait for this one that it has failed.
-  void give_up(const std::string& why) noexcept;
+  void abort(const std::string& why) noexcept;
 
  private:
-  static constexpr int kTurnsPerLook = 1024;
+  static constexpr int kTurnsPerCheck = 1024;
 
   void find_place();
   void count_cores();
@@ -125,7 +127,7 @@ class Station {
   void connect();
   void move(Connection& connection, std::uint64_t bytes, bool sends);
   void idle(int turn);
-  void look_around();
+  void check_peers();
 
   Bootstrap& bootstrap_;
   hierarchy::Machine machine_{{0}};
@@ -137,25 +139,25 @@ class Station {
   bool one_machine_ = false;
   cpu_set_t common_{};
   int own_core_ = -1;
-  std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of a wait for anything
-  int patience_ = 0;  // turns of a wait before the core is given away; 0: there are too few
+  std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of each wait
+  int spin_turns_ = 0;  // turns of a wait before it yields; 0: ranks outnumber cores
   std::uint64_t eager_bytes_ = 0;
-  std::uint64_t field_bytes_ = 0;
+  std::uint64_t cold_bytes_ = 0;
   verbs::PortSettings settings_;
 
   std::unique_ptr<engine::Node> node_;  // null: alone on its node
-  std::vector<std::uint64_t> heard_;    // signals, by place
+  std::vector<std::uint64_t> awaited_;  // signals, by place
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::vector<std::byte> memory_;
   verbs::Registration registration_;
   engine::Segment shared_;
   verbs::Registration shared_registration_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by place on the other node
-  Mapping field_;
-  std::uint64_t used_bytes_ = 0;  // of the field, since its beginning
+  Mapping cold_memory_;
+  std::uint64_t used_bytes_ = 0;  // of cold_memory_, from its beginning
   std::int64_t waiting_since_ns_ = 0;
-  std::int64_t next_look_ns_ = 0;
-  std::int64_t next_check_ns_ = 0;
+  std::int64_t next_peer_check_ns_ = 0;
+  std::int64_t next_bootstrap_check_ns_ = 0;
 };
 
 }  // namespace weft::probe

@@ -1,4 +1,4 @@
-// Setting up: who is where, the device, connections.
+// Station: places of ranks, the device, connections.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -7,25 +7,25 @@
 #include "base/error.hpp"
 #include "comm/setup/settings.hpp"
 #include "hierarchy/detect.hpp"
-#include "probe/on_core.hpp"
+#include "probe/pinning.hpp"
 #include "probe/station.hpp"
 
 namespace weft::probe {
 
 namespace {
 
-constexpr std::uint64_t kLargestField_bytes = 512 << 20;
-constexpr std::uint64_t kOthersField_bytes = 128 << 20;
-constexpr std::uint64_t kLeastField_bytes = 32 << 20;
+constexpr std::uint64_t kLargestCold_bytes = 512 << 20;
+constexpr std::uint64_t kOthersCold_bytes = 128 << 20;
+constexpr std::uint64_t kLeastCold_bytes = 32 << 20;
 
-/// What the machine could give to new processes; a guess where it does not say.
+/// Memory that the machine has for new processes; 1 GiB when unknown.
 std::uint64_t available_bytes() {
   std::uint64_t available = std::uint64_t{1} << 30;
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("MemAvailable:")) available = std::stoull(line.substr(13)) << 10;
   }
-  // A container of its own sees its limit here.
+  // The limit of a container.
   std::uint64_t limit = 0, used = 0;
   if ((std::ifstream("/sys/fs/cgroup/memory.max") >> limit) &&
       (std::ifstream("/sys/fs/cgroup/memory.current") >> used)) {
@@ -34,7 +34,7 @@ std::uint64_t available_bytes() {
   return available;
 }
 
-/// A list of texts as one.
+/// Joins a list of texts into one; split() is the inverse.
 std::string joined(std::span<const std::string> texts) {
   std::string all;
   for (const std::string& text : texts) {
@@ -55,7 +55,7 @@ std::vector<std::string> split(std::string_view all) {
   return texts;
 }
 
-/// What a rank tells the other node of itself, before the addresses of its connections.
+/// Sent by each rank to the other node, before the addresses of its connections.
 struct Introduction {
   std::uint64_t inbox = 0;
   verbs::RemoteKeys keys{};
@@ -96,9 +96,8 @@ void Station::find_place() {
   place_ = machine_.place_of(rank);
   pairs_ = static_cast<int>(std::min(machine_.ranks_on(0).size(), machine_.ranks_on(1).size()));
   const std::uint64_t share = available_bytes() / 4 / static_cast<std::uint64_t>(ranks_here_);
-  field_bytes_ =
-      std::clamp(is_at(0, 0) ? share * static_cast<std::uint64_t>(ranks_here_) : share,
-                 kLeastField_bytes, is_at(0, 0) ? kLargestField_bytes : kOthersField_bytes);
+  cold_bytes_ = std::clamp(is_at(0, 0) ? share * static_cast<std::uint64_t>(ranks_here_) : share,
+                           kLeastCold_bytes, is_at(0, 0) ? kLargestCold_bytes : kOthersCold_bytes);
 }
 
 void Station::count_cores() {
@@ -109,7 +108,7 @@ void Station::count_cores() {
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
     if (kernels[rank] == here) masks_here.push_back(masks[rank]);
   }
-  common_ = common_cores(masks_here);
+  common_ = probe::common_cores(masks_here);
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
     if (kernels[rank] != here) masks[rank].clear();
   }
@@ -131,16 +130,16 @@ void Station::open_device() {
       for (const int rank : neighbours) theirs.push_back(handles[rank]);
       node_->attach(theirs);
     }
-    heard_.resize(neighbours.size());
+    awaited_.resize(neighbours.size());
     endpoint_ = std::make_unique<verbs::Endpoint>(settings_);
     if (endpoint_->rails().size() > 1) {
-      // Rails are told apart by probing them one by one.
+      // Only the first rail: a probe measures one rail at a time.
       const verbs::Rail& first = *endpoint_->rails().front();
       settings_.ports = {{first.device(), first.port()}};
       endpoint_ = std::make_unique<verbs::Endpoint>(settings_);
     }
-    // Ordinary memory, as programs have: on one machine the software device takes longer to reach
-    // it than what processes share.
+    // Private memory, like that of programs: on one machine the software device is slower there
+    // than in shared memory.
     memory_.assign(3 * nic_profiles::kLargest_bytes, std::byte{1});
     registration_ = endpoint_->register_memory(memory_.data(), memory_.size());
     shared_ = engine::Segment::create("weft-probe", nic_profiles::kLargest_bytes);

@@ -10,8 +10,8 @@
 #include "engine/memory/copy.hpp"
 #include "engine/memory/reduce.hpp"
 #include "engine/node/waiting.hpp"
-#include "probe/exercises.hpp"
-#include "probe/on_core.hpp"
+#include "probe/measurements.hpp"
+#include "probe/pinning.hpp"
 
 namespace weft::probe {
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kPage = 4096;
 
-/// A core copies every other block of what lies in `extent()` bytes.
+/// Shape of a copy: every other block in `extent()` bytes.
 struct Shape {
   explicit Shape(const Copy& copy)
       : block(std::max<std::uint64_t>(1, copy.bytes / copy.blocks)),
@@ -48,11 +48,11 @@ void touch(std::span<const std::byte> memory) {
     std::memcpy(&word, memory.data() + at, sizeof word);
     sum += word;
   }
-  // The reads must be made although nobody wants the sum.
+  // Keeps the reads, although the sum is not used.
   asm volatile("" : : "r"(sum) : "memory");
 }
 
-/// Sends what the ranks of node 0 copy into their memory, as the adapter places it.
+/// Node 1's part of copies of fresh memory: puts the data into the memory of the ranks of node 0.
 void supply(Station& station, const Task& task, const Shape& shape) {
   Connection& peer = station.to(station.place());
   for (int round = 0; round < task.repeats; ++round) {
@@ -65,7 +65,7 @@ void supply(Station& station, const Task& task, const Shape& shape) {
       Station::progress(peer);
       return peer.wire.puts_done() == peer.wire.puts();
     });
-    station.send(peer, 1);     // it is there
+    station.send(peer, 1);     // the data has arrived
     station.receive(peer, 1);  // it has been copied
   }
 }
@@ -80,7 +80,7 @@ class Copier {
     std::vector<double> times;
     for (int round = 0; round < repeats; ++round) {
       std::byte* source = prepare();
-      station_.meet(copy_.cores);
+      station_.barrier(copy_.cores);
       const std::int64_t begin = now_ns();
       engine::copy({station_.target(), shape_.bytes(), 1, shape_.bytes(), 0},
                    {source, shape_.block, shape_.blocks, shape_.stride, 0});
@@ -95,8 +95,8 @@ class Copier {
     std::byte* source = station_.in();
     if (copy_.origin == Origin::written) std::memset(source, 2, shape_.extent());
     if (copy_.since_bytes > 0) {
-      touch(station_.field().first(
-          std::min<std::uint64_t>(copy_.since_bytes, station_.field().size())));
+      touch(station_.cold_memory().first(
+          std::min<std::uint64_t>(copy_.since_bytes, station_.cold_memory().size())));
     }
     if (copy_.origin == Origin::fresh) {
       Connection& peer = station_.to(station_.place());
@@ -108,8 +108,8 @@ class Copier {
         return transfer.done;
       });
     }
-    if (copy_.origin == Origin::memory) source = station_.untouched(shape_.extent());
-    // Where the copy goes is at hand.
+    if (copy_.origin == Origin::memory) source = station_.coldest(shape_.extent());
+    // The destination is cached.
     std::memset(station_.target(), 0, shape_.bytes());
     return source;
   }
@@ -163,18 +163,18 @@ std::vector<double> signal(Station& station, const Task& task) {
 
 std::vector<double> turn(Station& station, const Task& task) {
   if (station.node() != 0 || station.place() > 1) return {};
-  if (CPU_COUNT(&station.common()) == 0) return {0};
-  const OnCore shared(station.common(), 0);
+  if (CPU_COUNT(&station.common_cores()) == 0) return {0};
+  const PinnedThread shared(station.common_cores(), 0);
   station.share_core();
   return signal(station, task);
 }
 
-/// Of what the neighbour has in ordinary memory, as programs have.
+/// Copies of a neighbour's private memory by a system call.
 std::vector<double> call(Station& station, const Task& task) {
   if (station.node() != 0 || station.place() > 1) return {};
   if (station.place() == 1) {
     std::memset(station.in(), 3, nic_profiles::kLargest_bytes);
-    station.show();
+    station.publish_memory();
     station.signal(0);
     station.await_signal(0);
     return {};
@@ -184,7 +184,7 @@ std::vector<double> call(Station& station, const Task& task) {
   std::vector<double> times;
   for (int round = 0; round < task.repeats; ++round) {
     const std::int64_t begin = now_ns();
-    const bool allowed = station.look(1, part(round, task.bytes), task.bytes);
+    const bool allowed = station.read_neighbour(1, part(round, task.bytes), task.bytes);
     times.push_back(allowed ? since(begin, look_ns) : 0);
   }
   station.signal(1);
@@ -211,7 +211,7 @@ std::vector<double> registration(Station& station, const Task& task) {
   if (!station.is_at(0, 0)) return {};
   std::vector<double> times;
   for (int round = 0; round < task.repeats; ++round) {
-    // New pages each time, and in memory: to get them is not a matter of the adapter.
+    // New pages each time, populated: page faults are no cost of a registration.
     void* memory = ::mmap(nullptr, task.bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes)", task.bytes));

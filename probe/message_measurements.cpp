@@ -5,7 +5,7 @@
 #include "base/cast.hpp"
 #include "base/error.hpp"
 #include "engine/node/waiting.hpp"
-#include "probe/exercises.hpp"
+#include "probe/measurements.hpp"
 
 namespace weft::probe {
 
@@ -30,8 +30,8 @@ std::vector<double> latency(Station& station, const Task& task) {
   return times;
 }
 
-/// Of a write to memory that the receiver has told before, with none under way. Into a program's
-/// each goes elsewhere, as between two collectives it has touched other memory.
+/// Time of a put to an address that is known before, with no other under way. In the callers'
+/// memory each put has another address, as programs touch other memory between two collectives.
 std::vector<double> send_busy(Station& station, const Task& task) {
   if (!station.is_at(0, 0)) return {};
   Connection& peer = station.to(0);
@@ -57,9 +57,9 @@ std::vector<double> send_busy(Station& station, const Task& task) {
 
 namespace {
 
-constexpr int kUnderWay = 128;  // messages of a flow, as perftest has posted
+constexpr int kUnderWay = 128;  // messages of a flow, as in perftest
 
-/// How many messages the sender at one place has for the receiver at another.
+/// The number of messages from the sender at one place to the receiver at another.
 int messages_between(const Stream& stream, int sender, int receiver) {
   if (stream.receivers <= stream.senders) {
     return sender % stream.receivers == receiver ? stream.messages : 0;
@@ -79,8 +79,8 @@ class Flow {
   int done() const { return done_; }
   int left() const { return messages_ - done_; }
 
-  /// Whether anything is done that was not before.
-  bool move_on() {
+  /// Returns whether more messages are done than before.
+  bool progress() {
     for (; begun_ < std::min(messages_, done_ + kUnderWay); ++begun_) {
       verbs::Transfer& next = transfers_[static_cast<std::size_t>(begun_ % kUnderWay)];
       sends_ ? connection_.channel.send(next) : connection_.channel.recv(next);
@@ -101,8 +101,8 @@ class Flow {
   std::vector<verbs::Transfer> transfers_{kUnderWay};
 };
 
-/// Where the messages of a sender arrive: each sender has a part of its own, as the blocks of a
-/// collective have, as long as there is room for all.
+/// Memory in which the messages of a sender arrive: a part for each sender, like the blocks of a
+/// collective, as long as there is room.
 std::byte* inbox(Station& station, int sender, std::uint64_t bytes) {
   return station.in() + part(sender, bytes);
 }
@@ -137,7 +137,7 @@ std::vector<double> stream(Station& station, const Stream& stream) {
   while (done < all) {
     station.wait_until([&] {
       bool moved = false;
-      for (Flow& flow : flows) moved = flow.move_on() || moved;
+      for (Flow& flow : flows) moved = flow.progress() || moved;
       return moved;
     });
     done = 0;

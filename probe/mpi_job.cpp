@@ -1,4 +1,4 @@
-#include "probe/job.hpp"
+#include "probe/mpi_job.hpp"
 
 #include <dlfcn.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Launcher {
   const char* mpi;
-  const char* size_variable;  // what it tells its ranks
+  const char* size_variable;  // set for each rank
 };
 constexpr std::array kLaunchers = {Launcher{"openmpi", "OMPI_COMM_WORLD_SIZE"},
                                    Launcher{"mpich", "PMI_SIZE"}};
@@ -23,7 +23,7 @@ constexpr int kMostRanks = 1 << 20;
 
 std::unique_ptr<Bootstrap> open(const char* mpi) {
   const std::string path = own_file(fmt::format("libweft-job-{}.so", mpi));
-  // For all to see: an MPI's own plugins look for its symbols.
+  // RTLD_GLOBAL: an MPI's own plugins look for its symbols.
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (object == nullptr) throw Error(fmt::format("{}", ::dlerror()));
   using Make = Bootstrap* (*)();

@@ -1,4 +1,4 @@
-// Ranks on cores that the scheduler does not choose.
+// Pinning of ranks to cores.
 #pragma once
 
 #include <sched.h>
@@ -11,8 +11,8 @@
 
 namespace weft::probe {
 
-/// The cores that processes of all these masks (hierarchy::affinity_mask) may run on; none where a
-/// mask is unknown or longer than a cpu_set_t.
+/// The cores that are in all of these masks (hierarchy::affinity_mask); none where a mask is
+/// unknown or longer than a cpu_set_t.
 inline cpu_set_t common_cores(std::span<const std::string> masks) {
   cpu_set_t common;
   std::memset(&common, masks.empty() ? 0 : 0xff, sizeof common);
@@ -25,12 +25,12 @@ inline cpu_set_t common_cores(std::span<const std::string> masks) {
   return common;
 }
 
-/// While it lives this thread runs on one core alone. Two ranks that wait for one another may else
-/// be put on one core, and measure the scheduler.
-class OnCore {
+/// Pins this thread to one core during its lifetime. Otherwise the scheduler may put two ranks that
+/// wait for each other on the same core.
+class PinnedThread {
  public:
-  /// The `number`-th of `cores`, where there are so many; else nothing is changed.
-  OnCore(const cpu_set_t& cores, int number) {
+  /// To the `number`-th of `cores`. With fewer cores it changes nothing.
+  PinnedThread(const cpu_set_t& cores, int number) {
     if (number < 0 || number >= CPU_COUNT(&cores)) return;
     if (::sched_getaffinity(0, sizeof before_, &before_) != 0) throw_errno("sched_getaffinity");
     int core = 0;
@@ -43,9 +43,9 @@ class OnCore {
     if (::sched_setaffinity(0, sizeof one, &one) != 0) throw_errno("sched_setaffinity");
     bound_ = true;
   }
-  OnCore(const OnCore&) = delete;
-  OnCore& operator=(const OnCore&) = delete;
-  ~OnCore() {
+  PinnedThread(const PinnedThread&) = delete;
+  PinnedThread& operator=(const PinnedThread&) = delete;
+  ~PinnedThread() {
     if (bound_) ::sched_setaffinity(0, sizeof before_, &before_);
   }
 

@@ -1,4 +1,4 @@
-#include "probe/ranks.hpp"
+#include "probe/forked_ranks.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kLook_ms = 5;
 
-[[noreturn]] void be_rank(int rank, const std::string& device) {
+[[noreturn]] void run_rank(int rank, const std::string& device) {
   std::signal(SIGINT, SIG_IGN);
   ::setenv("WEFT_RANK", std::to_string(rank).c_str(), 1);
   if (!device.empty()) ::setenv("WEFT_DEVICE", device.c_str(), 1);
@@ -28,7 +28,7 @@ constexpr int kLook_ms = 5;
     serve(*tcp_bootstrap());
     code = 0;
   } catch (const std::exception&) {
-    // Rank 0 has the same error, or is gone.
+    // Rank 0 has the same error, or has ended.
   }
   ::_exit(code);
 }
@@ -50,7 +50,7 @@ ForkedRanks::ForkedRanks(int ranks, const std::string& peer_device) {
     }
     if (process == 0) {
       port_.reset();
-      be_rank(rank, rank < ranks / 2 ? "" : peer_device);
+      run_rank(rank, rank < ranks / 2 ? "" : peer_device);
     }
     others_.push_back(process);
   }
