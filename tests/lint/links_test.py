@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every relative link in a Markdown file of the repository leads to a file, and every anchor to a
-heading."""
+heading. Every decision is in the index of decisions."""
 
 import os
 import re
@@ -52,6 +52,15 @@ def broken(root):
                 yield f"{where}: no such file"
             elif anchor and (not target.endswith(".md") or anchor not in anchors(target)):
                 yield f"{where}: no such heading"
+
+
+class Decisions(unittest.TestCase):
+    def test_are_all_in_their_index(self):
+        text = read(os.path.join(ROOT, "docs/decisions.md"))
+        index = text[text.index("## Index"):text.index("\n## 2")]
+        linked = set(re.findall(r"\(#([^)]*)\)", index))
+        missing = anchors(os.path.join(ROOT, "docs/decisions.md")) - linked
+        self.assertEqual(missing, {"decisions", "index"})
 
 
 class Links(unittest.TestCase):
