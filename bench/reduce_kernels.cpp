@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/instruction_sets.hpp"
 
 namespace {
 
@@ -106,8 +106,8 @@ void add(const std::string& name, void (*run)(benchmark::State&)) {
 }
 
 void add_kernels(const std::string& name, Operator op, Type type) {
-  for (const std::string_view set : weft::engine::instruction_sets()) {
-    const Operation operation = weft::engine::operation_by(set, op, type);
+  for (const std::string_view set : weft::kernels::instruction_sets()) {
+    const Operation operation = weft::kernels::operation_by(set, op, type);
     const std::string tail = name + "/" + std::string(set);
     auto* combines = benchmark::RegisterBenchmark(("combine/" + tail).c_str(), combine, operation);
     auto* folds = benchmark::RegisterBenchmark(("fold/" + tail).c_str(), fold, operation);

@@ -4,7 +4,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(fftw3 REQUIRED IMPORTED_TARGET fftw3)
-# Highway: its headers alone (kernels/kernels_simd.hpp).
+# Highway: its headers alone (kernels/simd_kernels.hpp).
 pkg_check_modules(hwy REQUIRED libhwy)
 
 # Its compiled part is in base/fmt_library.cpp: a preloaded add-on brings no shared library of ours

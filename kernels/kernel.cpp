@@ -4,7 +4,7 @@
 
 #include "base/copy_bytes.hpp"
 
-namespace weft::engine {
+namespace weft::kernels {
 
 namespace {
 
@@ -37,4 +37,4 @@ void fold_in_strips(Strip strip, std::size_t element_bytes, std::byte* dst,
   }
 }
 
-}  // namespace weft::engine
+}  // namespace weft::kernels

@@ -1,8 +1,7 @@
-// What the kernels of reductions share: scalar ones for every type, and vectorized ones for each
-// instruction set.
+// Reduction kernels: scalar ones for every type, and vectorized ones for each instruction set.
 //
-// The rules that hold in all of them, so that a result has the same bits whichever ran, in
-// whatever order of operands, and on the tail of a buffer as in its middle:
+// Rules that hold in all of them, so that a result has the same bits with every kernel, in every
+// order of operands, and at the tail of a buffer as in its middle:
 // - A result that is not a number is the quiet NaN of std::numeric_limits, whichever NaNs went in.
 // - A minimum or maximum with a NaN is NaN. -0 is less than +0.
 // - Products of complex numbers are (ac - bd) + (ad + bc)i, without the repairs that C makes where
@@ -11,7 +10,7 @@
 // - Minimum and maximum with place: NaN wins, -0 and +0 are equal, and the result is the zero
 //   without a sign. Places that are floating point compare as IEEE 754's totalOrder has it.
 // - Integers wrap around. Padding inside an element becomes zero.
-// It all stands on the default rounding of floating point. One source alone is copied as it is.
+// All of this assumes the default rounding of floating point. A single source is copied unchanged.
 #pragma once
 
 #include <array>
@@ -19,19 +18,20 @@
 
 #include "kernels/operation.hpp"
 
-namespace weft::engine {
+namespace weft::kernels {
 
 struct Kernel {
   Operation::Combine combine = nullptr;
   Operation::Fold fold = nullptr;
 };
 
-/// Operation::Fold, but at least two sources, and better not many at once: reads as many streams.
+/// As Operation::Fold, with at least two sources. Each source is a stream that the processor has to
+/// follow, so there should be few of them.
 using Strip = void (*)(std::byte* dst, const std::byte* const* sources, std::size_t count,
                        std::size_t elements);
 
-/// Folds any number of sources in strips of dst that stay in the nearest cache, so each source is
-/// read and dst is written once in memory, however many streams the processor can follow.
+/// Folds any number of sources, a few at a time, in strips of dst that stay in the nearest cache:
+/// memory sees each source read once and dst written once.
 void fold_in_strips(Strip strip, std::size_t element_bytes, std::byte* dst,
                     const std::byte* const* sources, std::size_t count, std::size_t elements);
 
@@ -51,4 +51,8 @@ constexpr Kernel kernel_of() {
           }};
 }
 
-}  // namespace weft::engine
+/// The kernel in plain C++, for every operation, type and processor. Empty where MPI defines no
+/// such operation.
+Kernel scalar_kernel(Operator op, Type type) noexcept;
+
+}  // namespace weft::kernels

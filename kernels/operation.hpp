@@ -1,12 +1,12 @@
-// What reductions do to elements. Free of other headers of ours, as it is installed with the public
-// API.
+// Operations of reductions on elements. Includes no other header of ours, as it is installed with
+// the public API.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// As in error_types.hpp. Installed, the two lie in one folder, in the sources in another: neither
-// finds the other by one name in both.
+// As in error_types.hpp. The two headers lie in one folder when installed and in two in the
+// sources, so that no include of one by the other would work in both places.
 #if defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
 #else
@@ -15,7 +15,7 @@
 
 namespace weft {
 
-/// What an element is. Pairs are laid out as C lays out a struct of the two, value before index.
+/// Type of an element. Pairs are laid out as C lays out a struct of the two, value before index.
 enum class Type : std::uint8_t {
   int8,
   int16,

@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace weft::engine {
+namespace weft::kernels {
 
 /// Bytes of a value that say something: long double of x86 has padding behind ten.
 template <class T>
@@ -154,4 +154,4 @@ struct Pair {
   }
 };
 
-}  // namespace weft::engine
+}  // namespace weft::kernels

@@ -1,10 +1,10 @@
 // float16 and bfloat16 in vectors of float32, rounded to nearest even, every NaN to the one.
 // Compiled once for each instruction set.
-#if defined(WEFT_ENGINE_SIMD_HALF_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_ENGINE_SIMD_HALF_INL
-#undef WEFT_ENGINE_SIMD_HALF_INL
+#if defined(WEFT_KERNELS_SIMD_HALF_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_HALF_INL
+#undef WEFT_KERNELS_SIMD_HALF_INL
 #else
-#define WEFT_ENGINE_SIMD_HALF_INL
+#define WEFT_KERNELS_SIMD_HALF_INL
 #endif
 
 #include "kernels/simd_strips-inl.hpp"
@@ -12,7 +12,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
-namespace weft::engine::HWY_NAMESPACE {
+namespace weft::kernels::HWY_NAMESPACE {
 
 /// Bits of half as many bytes as D's.
 template <class D>
@@ -102,8 +102,8 @@ struct Float16 {
   }
 };
 
-}  // namespace weft::engine::HWY_NAMESPACE
+}  // namespace weft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET
-#endif  // WEFT_ENGINE_SIMD_HALF_INL
+#endif  // WEFT_KERNELS_SIMD_HALF_INL

@@ -4,17 +4,17 @@
 //
 // What is left at the end is copied into a buffer of whole vectors, filled up with zeros, and
 // takes the way of all others: the tail of a message has the same bits as its middle.
-#if defined(WEFT_ENGINE_SIMD_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef WEFT_ENGINE_SIMD_STRIPS_INL
-#undef WEFT_ENGINE_SIMD_STRIPS_INL
+#if defined(WEFT_KERNELS_SIMD_STRIPS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef WEFT_KERNELS_SIMD_STRIPS_INL
+#undef WEFT_KERNELS_SIMD_STRIPS_INL
 #else
-#define WEFT_ENGINE_SIMD_STRIPS_INL
+#define WEFT_KERNELS_SIMD_STRIPS_INL
 #endif
 
 #include <cstring>
 #include <limits>
 
-#include "kernels/kernels_simd.hpp"
+#include "kernels/simd_kernels.hpp"
 // After it, which says what sets there are.
 #include <hwy/highway.h>
 
@@ -22,7 +22,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
-namespace weft::engine::HWY_NAMESPACE {
+namespace weft::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -178,8 +178,8 @@ struct SimdRule {
   }
 };
 
-}  // namespace weft::engine::HWY_NAMESPACE
+}  // namespace weft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET
-#endif  // WEFT_ENGINE_SIMD_STRIPS_INL
+#endif  // WEFT_KERNELS_SIMD_STRIPS_INL

@@ -1,6 +1,6 @@
-// Kernels by Highway, compiled once for each instruction set. Its headers are all that is used:
-// which set a processor has is asked for in kernels.cpp, so that a preloaded add-on brings no
-// library of Highway's into a program.
+// Vectorized kernels, written with Highway and compiled once for each instruction set. Only its
+// headers are used: instruction_sets.cpp asks the processor for its sets, so that a preloaded
+// add-on brings no library of Highway's into a program.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 #include "kernels/kernel.hpp"
 
-// Of sets that differ little for reductions the one that more processors have; and AES is asked
-// for by none.
+// Of sets that differ little for reductions, the one that more processors have. No kernel needs
+// AES.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Instrumented, each set takes minutes to compile, and all are the same source.
 #define HWY_DISABLED_TARGETS \
@@ -19,7 +19,7 @@
 #endif
 #define HWY_DISABLE_PCLMUL_AES
 
-namespace weft::engine {
+namespace weft::kernels {
 
 /// Best first.
 enum class SimdSet : std::uint8_t { avx512, avx2, sse4, sve, neon };
@@ -29,7 +29,7 @@ Kernel simd_integer_kernel(SimdSet set, Operator op, Type type) noexcept;
 Kernel simd_float_kernel(SimdSet set, Operator op, Type type) noexcept;
 Kernel simd_pair_kernel(SimdSet set, Operator op, Type type) noexcept;
 
-}  // namespace weft::engine
+}  // namespace weft::kernels
 
 /// What FIND(op, type), compiled for each set, finds in `set`.
 #define WEFT_FIND_IN(set, FIND, op, type)                                    \

@@ -1,8 +1,8 @@
 // Vectorized kernels of floating point, complex numbers included.
-#include "kernels/kernels_simd.hpp"
+#include "kernels/simd_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/kernels_float.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd_float.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which sets what they are compiled for.
 #include "kernels/simd_half-inl.hpp"
@@ -11,7 +11,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
-namespace weft::engine::HWY_NAMESPACE {
+namespace weft::kernels::HWY_NAMESPACE {
 
 namespace {
 
@@ -181,17 +181,17 @@ Kernel find_float(Operator op, Type type) {
 
 }  // namespace
 
-}  // namespace weft::engine::HWY_NAMESPACE
+}  // namespace weft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET
 
 #if HWY_ONCE
-namespace weft::engine {
+namespace weft::kernels {
 
 Kernel simd_float_kernel(SimdSet set, Operator op, Type type) noexcept {
   WEFT_FIND_IN(set, find_float, op, type);
 }
 
-}  // namespace weft::engine
+}  // namespace weft::kernels
 #endif  // HWY_ONCE

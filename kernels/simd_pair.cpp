@@ -2,10 +2,10 @@
 //
 // Values and places become integers that compare as they should, each in a lane of its own: the
 // lesser value, or else the lesser place, is then two comparisons whatever the types are.
-#include "kernels/kernels_simd.hpp"
+#include "kernels/simd_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/kernels_pair.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd_pair.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which sets what it is compiled for.
 #include "kernels/simd_strips-inl.hpp"
@@ -13,7 +13,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
-namespace weft::engine::HWY_NAMESPACE {
+namespace weft::kernels::HWY_NAMESPACE {
 
 namespace {
 
@@ -162,17 +162,17 @@ Kernel find_pair(Operator op, Type type) {
 
 }  // namespace
 
-}  // namespace weft::engine::HWY_NAMESPACE
+}  // namespace weft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET
 
 #if HWY_ONCE
-namespace weft::engine {
+namespace weft::kernels {
 
 Kernel simd_pair_kernel(SimdSet set, Operator op, Type type) noexcept {
   WEFT_FIND_IN(set, find_pair, op, type);
 }
 
-}  // namespace weft::engine
+}  // namespace weft::kernels
 #endif  // HWY_ONCE

@@ -1,5 +1,5 @@
-// Reductions of one element, written for reading: what the kernels are held against. And elements
-// to try them on.
+// Reference reductions of single elements, written for reading, which kernels are compared with; and
+// elements to try them on.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // Vectorized kernels of integers.
-#include "kernels/kernels_simd.hpp"
+#include "kernels/simd_kernels.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/kernels_integer.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd_integer.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which sets what it is compiled for.
 #include "kernels/simd_strips-inl.hpp"
@@ -10,7 +10,7 @@
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
 HWY_BEFORE_NAMESPACE();
-namespace weft::engine::HWY_NAMESPACE {
+namespace weft::kernels::HWY_NAMESPACE {
 
 namespace {
 
@@ -186,17 +186,17 @@ Kernel find_integer(Operator op, Type type) {
 
 }  // namespace
 
-}  // namespace weft::engine::HWY_NAMESPACE
+}  // namespace weft::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // HWY_TARGET
 
 #if HWY_ONCE
-namespace weft::engine {
+namespace weft::kernels {
 
 Kernel simd_integer_kernel(SimdSet set, Operator op, Type type) noexcept {
   WEFT_FIND_IN(set, find_integer, op, type);
 }
 
-}  // namespace weft::engine
+}  // namespace weft::kernels
 #endif  // HWY_ONCE

@@ -1,4 +1,4 @@
-#include "kernels/kernels.hpp"
+#include "kernels/instruction_sets.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "reference.hpp"
 
-namespace weft::engine {
+namespace weft::kernels {
 namespace {
 
 using test::Random;
@@ -209,4 +209,4 @@ TEST(Kernels, say_which_operations_are_associative_to_the_bit) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::kernels

@@ -1,11 +1,11 @@
-#include "kernels/kernels_scalar.hpp"
+#include "kernels/kernel.hpp"
 
 #include <cmath>
 #include <type_traits>
 
 #include "kernels/scalar_elements.hpp"
 
-namespace weft::engine {
+namespace weft::kernels {
 
 namespace {
 
@@ -247,4 +247,4 @@ Kernel scalar_kernel(Operator op, Type type) noexcept {
   return {};
 }
 
-}  // namespace weft::engine
+}  // namespace weft::kernels
