@@ -90,9 +90,9 @@ function(weft_rooms name)
   endif()
 endfunction()
 
-# weft_rooms_link_alone(TARGET LIST): for each room declared so far a shared object of all that is in
-# its library, linked with the rooms below it and nothing else, which fails where the room uses what
-# a room above it defines. TARGET builds them all; LIST is written with a line "ROOM LIBRARY" each.
+# weft_rooms_link_alone(TARGET LIST): for each room declared so far a shared object of its whole
+# library, linked with the rooms below it and nothing else. That fails where the room uses what a
+# room above it defines. TARGET builds them all; LIST is written with a line "ROOM LIBRARY" each.
 function(weft_rooms_link_alone name list)
   get_property(rooms GLOBAL PROPERTY WEFT_ROOMS)
   add_custom_target(${name})

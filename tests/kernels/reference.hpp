@@ -1,5 +1,5 @@
-// Reference reductions of single elements, written for reading, which kernels are compared with; and
-// elements to try them on.
+// Reference reductions of single elements, written for reading, which kernels are compared with.
+// And elements to try them on.
 #pragma once
 
 #include <cstddef>
