@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/commands.hpp"
 #include "cli/scenario.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
 #include "nic_profiles/numbers.hpp"
 #include "sim/processors.hpp"
 #include "tune/decision_table.hpp"
@@ -110,11 +110,12 @@ class Explanation {
     for (const Finding& one : findings_) {
       Json candidates = Json::array();
       for (const auto& prediction : one.predictions) candidates.push_back(to_json_form(prediction));
-      results.push_back({{"bytes", one.bytes},
-                         {"chosen", one.predictions.front().algorithm.name()},
-                         {"why", tune::explain(one.predictions)},
-                         {"candidates", candidates}});
-      if (one.sensitivity) results.back()["sensitivity"] = to_json_form(*one.sensitivity);
+      Json result = {{"bytes", one.bytes},
+                     {"chosen", one.predictions.front().algorithm.name()},
+                     {"why", tune::explain(one.predictions)},
+                     {"candidates", candidates}};
+      if (one.sensitivity) result["sensitivity"] = to_json_form(*one.sensitivity);
+      results.push_back(std::move(result));
     }
     const auto& sources = scenario_.profile().sources;
     Json estimates = Json::array();
@@ -259,41 +260,32 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_explain(CLI::App& tool, Action& action) {
+void add_explain(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand(
+  Command command = line.add_command(
       "explain", "Say which algorithm is chosen, what the others would cost, and why");
-  options->scenario.add_to(*command);
-  command
-      ->add_flag("--direct", options->calls, "Neighbours' buffers can be read in place, as by CMA")
-      ->disable_flag_override();
-  command
-      ->add_flag("--loads", options->loads,
-                 "Neighbours' buffers can be read like one's own, as in a shared heap")
-      ->disable_flag_override();
-  command
-      ->add_flag("--deterministic", options->deterministic,
-                 "Reductions must group alike on every placement")
-      ->disable_flag_override();
-  command
-      ->add_flag("--sensitivity", options->sensitivity,
-                 "Also choose with each number of the profile that is an estimate halved\n"
-                 "and doubled, and show where the choice changes")
-      ->disable_flag_override();
-  command
-      ->add_option("--table", options->table,
-                   "Also write the choice for all sizes there (JSON): WEFT_TABLE takes it")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
-  command->footer(
+  options->scenario.add_to(command);
+  command.add_flag("--direct", options->calls,
+                   "Neighbours' buffers can be read in place, as by CMA");
+  command.add_flag("--loads", options->loads,
+                   "Neighbours' buffers can be read like one's own, as in a shared heap");
+  command.add_flag("--deterministic", options->deterministic,
+                   "Reductions must group alike on every placement");
+  command.add_flag("--sensitivity", options->sensitivity,
+                   "Also choose with each number of the profile that is an estimate halved\n"
+                   "and doubled, and show where the choice changes");
+  command.add_option("--table", options->table, "FILE",
+                     "Also write the choice for all sizes there (JSON): WEFT_TABLE takes it");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.set(
       "Candidates are simulated, as by `weft sim`; the fastest is chosen. The percentages say what "
       "the\ntime goes into along the chain of ops that ends last; * marks the largest part.\n\n"
       "Examples:\n"
       "  weft explain alltoall --bytes 512 --nodes 64 --ppn 8 --nic qle7140\n"
       "  weft explain allreduce --bytes 8,64K --machine 4x8 --nic connectx-6 --element 8 --json\n"
       "  weft explain alltoall --bytes 512 --machine 16x8 --nic connectx-6 --sensitivity\n"
-      "  weft explain alltoall --bytes 512 --nodes 4 --ppn 8 --nic mt25208 --table table.json\n");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+      "  weft explain alltoall --bytes 512 --nodes 4 --ppn 8 --nic mt25208 --table table.json\n",
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

@@ -1,12 +1,11 @@
-// The tool `weft`: one command a file; this one reads the command line and says what went wrong.
+// Main function of the tool `weft`: its commands, and errors as one line.
 #include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "cli/commands.hpp"
 
 namespace weft::cli {
 
@@ -14,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostErrorBytes = 600;
 
-/// One line, whatever the text quotes.
+/// Prints the error as one line, whatever the text quotes.
 int fail(std::string text, Exit code) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
@@ -27,68 +26,19 @@ int fail(std::string text, Exit code) {
   return code;
 }
 
-std::string names_of(const std::vector<const CLI::App*>& commands) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : commands) names.push_back(command->get_name());
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string names_of(const std::vector<const CLI::Option*>& options) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : options) {
-    if (!option->get_positional()) names.push_back(option->get_name());
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// What no option or argument took.
-void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
-  if (command != nullptr && command->get_prefix_command()) return;
-  const auto left = (command == nullptr ? tool : *command).remaining();
-  if (left.empty() && command != nullptr) return;
-  const auto any = [](const CLI::App*) { return true; };
-  if (left.empty())
-    throw_usage("no command given; there are {}", names_of(tool.get_subcommands(any)));
-  const bool option = left.front().starts_with("-");
-  if (command == nullptr) {
-    throw_usage("'{}': no such {}", left.front(),
-                option ? "option; there are --help, --version"
-                       : "command; there are " + names_of(tool.get_subcommands(any)));
-  }
-  if (option) {
-    throw_usage("{} {}: no such option; there are {}", command->get_name(), left.front(),
-                names_of(command->get_options(nullptr)));
-  }
-  throw_usage("{} '{}': one argument too many", command->get_name(), left.front());
-}
-
-/// Of an option with no value, several, or one that takes none.
-std::string describe(const CLI::ArgumentMismatch& error) {
-  const std::string_view text = error.what();
-  const auto flag = text.find(" was given a disallowed flag override");
-  if (flag != text.npos) return fmt::format("--{}: takes no value", text.substr(0, flag));
-  return fmt::format("{}: takes one value, once", text.substr(0, text.find(':')));
-}
-
 int run(int argc, char** argv) {
-  CLI::App tool("Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.", "weft");
-  tool.set_version_flag("--version", fmt::format("weft {}", kVersion), "Print the version");
-  tool.allow_extras();
-  tool.require_subcommand(0, 1);
-  tool.get_formatter()->column_width(26);
-  Action action;
-  add_info(tool, action);
-  add_plan(tool, action);
-  add_check(tool, action);
-  add_sim(tool, action);
-  add_explain(tool, action);
-  add_preload(tool, action);
-  add_probe(tool, action);
-  add_run(tool, action);
-  for (CLI::App* command : tool.get_subcommands([](const CLI::App*) { return true; })) {
-    command->allow_extras();
-  }
-  tool.footer(
+  CommandLine line("weft",
+                   "Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.",
+                   fmt::format("weft {}", kVersion));
+  add_info(line);
+  add_plan(line);
+  add_check(line);
+  add_sim(line);
+  add_explain(line);
+  add_preload(line);
+  add_probe(line);
+  add_run(line);
+  line.set_footer(
       "Ends with 0 when all holds; 1 when a check fails, something is not there or the system\n"
       "refuses; 2 when the command line, an input or a setting is wrong.\n\n"
       "Examples:\n"
@@ -103,22 +53,7 @@ int run(int argc, char** argv) {
       "  weft run --one-address-space -n 8 ./program\n\n"
       "Settings are variables of the environment: weft info shows all of them.\n"
       "weft COMMAND --help says more.");
-  try {
-    tool.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    print(tool.help());
-    return kHolds;
-  } catch (const CLI::CallForVersion& version) {
-    print(std::string(version.what()) + "\n");
-    return kHolds;
-  } catch (const CLI::ArgumentMismatch& error) {
-    throw_usage("{}", describe(error));
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
-  }
-  const auto chosen = tool.get_subcommands();
-  require_nothing_left(tool, chosen.empty() ? nullptr : chosen.front());
-  return action();
+  return line.run(argc, argv);
 }
 
 }  // namespace

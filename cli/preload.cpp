@@ -5,9 +5,9 @@
 
 #include "base/error.hpp"
 #include "cli/addons.hpp"
-#include "cli/arguments.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace weft::cli {
 
@@ -64,25 +64,21 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_preload(CLI::App& tool, Action& action) {
+void add_preload(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand("preload", "Print the path of the add-on to preload");
-  command
-      ->add_option("--mpi", options->mpi,
-                   "openmpi or mpich [that of the mpirun on PATH, openmpi where there is none]")
-      ->type_name("MPI");
-  command
-      ->add_flag("--soft-device", options->soft_device,
-                 "The software RDMA device instead, for programs that use verbs")
-      ->disable_flag_override();
-  command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
-  command->footer(
+  Command command = line.add_command("preload", "Print the path of the add-on to preload");
+  command.add_option("--mpi", options->mpi, "MPI",
+                     "openmpi or mpich [that of the mpirun on PATH, openmpi where there is none]");
+  command.add_flag("--soft-device", options->soft_device,
+                   "The software RDMA device instead, for programs that use verbs");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.set(
       "Ends with 1 when the file is not there, 2 for bad usage.\n\n"
       "Examples:\n"
       "  mpirun -x LD_PRELOAD=$(weft preload) ./program\n"
       "  mpiexec.mpich -env LD_PRELOAD $(weft preload --mpi mpich) ./program\n"
-      "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+      "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo",
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

@@ -8,10 +8,10 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/arguments.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/probe/probe.hpp"
 #include "nic_profiles/probe/simulated_target.hpp"
@@ -191,26 +191,24 @@ int run(const Options& options) {
 
 }  // namespace
 
-void add_probe(CLI::App& tool, Action& action) {
+void add_probe(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      tool.add_subcommand("probe", "Measure how an adapter behaves, and classify it");
-  const auto add = [&](const char* name, Text& text, const char* type, const char* help) {
-    command->add_option(name, text, help)->type_name(type);
-  };
-  add("--device", options->device, "NAME", "The device or port, as WEFT_DEVICE names it");
-  add("--peer-device", options->peer_device, "NAME", "That of the second node [the same]");
-  add("--pairs", options->pairs, "N",
-      "Ranks on each node [half of the cores, from 2 to 8; 8 simulated]");
-  add("--simulate", options->simulate, "NAME",
-      "Probe the simulated adapter of that name or profile");
-  command->add_flag("--quick", options->quick, "Measure fewer sizes")->disable_flag_override();
-  command->add_flag("--json", options->json, "Print JSON")->disable_flag_override();
-  add("--output", options->output, "FILE", "Write the JSON there; --nic takes it as a profile");
-  add("--html", options->html, "FILE", "Write a page with plots there");
-  command->add_flag("!--no-keep", options->keep, "Do not keep the profile for programs to find")
-      ->disable_flag_override();
-  command->footer(
+  Command command = line.add_command("probe", "Measure how an adapter behaves, and classify it");
+  command.add_option("--device", options->device, "NAME",
+                     "The device or port, as WEFT_DEVICE names it");
+  command.add_option("--peer-device", options->peer_device, "NAME",
+                     "That of the second node [the same]");
+  command.add_option("--pairs", options->pairs, "N",
+                     "Ranks on each node [half of the cores, from 2 to 8; 8 simulated]");
+  command.add_option("--simulate", options->simulate, "NAME",
+                     "Probe the simulated adapter of that name or profile");
+  command.add_flag("--quick", options->quick, "Measure fewer sizes");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.add_option("--output", options->output, "FILE",
+                     "Write the JSON there; --nic takes it as a profile");
+  command.add_option("--html", options->html, "FILE", "Write a page with plots there");
+  command.add_flag("!--no-keep", options->keep, "Do not keep the profile for programs to find");
+  command.set(
       "Alone it starts ranks of its own, two nodes of them on this machine. Ranks of it on two\n"
       "nodes, started by mpirun or joined by WEFT_RANK, WEFT_SIZE and WEFT_ROOT, measure between\n"
       "them, and rank 0 reports.\n"
@@ -221,8 +219,8 @@ void add_probe(CLI::App& tool, Action& action) {
       "  weft probe\n"
       "  weft probe --device mlx5_0 --html mlx5_0.html\n"
       "  mpirun --map-by ppr:8:node weft probe\n"
-      "  weft probe --simulate mt25208 --html mt25208.html --output mt25208.json");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+      "  weft probe --simulate mt25208 --html mt25208.html --output mt25208.json",
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

@@ -2,7 +2,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/counts.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/problem_options.hpp"
 
 namespace weft::cli {
 
@@ -57,27 +58,25 @@ std::vector<std::uint64_t> read_sizes(const ScenarioOptions& options, plan::Coll
 
 }  // namespace
 
-void ScenarioOptions::add_to(CLI::App& command) {
-  const auto text = [&command](const char* name, Text& target, const char* what,
-                               const char* value) {
-    command.add_option(name, target, what)->type_name(value);
-  };
-  text("collective", collective, "What to run: alltoall, broadcast, ...", "COLLECTIVE");
+void ScenarioOptions::add_to(Command& command) {
+  command.add_option("collective", collective, "COLLECTIVE",
+                     "What to run: alltoall, broadcast, ...");
   machine.add_to(command);
-  text("--uneven", uneven,
-       "Ranks on each node: 1+3+4 (as --machine); --nodes and --ppn, the\nmost, may be said too",
-       "A+B+..");
-  text("--nic", nic, "Adapter and nodes: a name in the catalogue, or a file (.json)", "NIC");
-  text("--bytes", bytes, "Sizes of a block, joined by commas (K, M, G: powers of 1024)", "B,..");
-  text("--root", root, "Root of rooted collectives [0]", "R");
-  text("--element", element, "Size of an element of reductions [1]", "B");
-  text("--operation", operation,
-       "What reductions may rely on: commutative, ordered, exact [commutative]", "HOW");
-  text("--counts", counts,
-       "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]",
-       "KIND");
-  command.add_flag("--in-place", in_place, "Alltoall and alltoallv in place")
-      ->disable_flag_override();
+  command.add_option(
+      "--uneven", uneven, "A+B+..",
+      "Ranks on each node: 1+3+4 (as --machine); --nodes and --ppn, the\nmost, may be said too");
+  command.add_option("--nic", nic, "NIC",
+                     "Adapter and nodes: a name in the catalogue, or a file (.json)");
+  command.add_option("--bytes", bytes, "B,..",
+                     "Sizes of a block, joined by commas (K, M, G: powers of 1024)");
+  command.add_option("--root", root, "R", "Root of rooted collectives [0]");
+  command.add_option("--element", element, "B", "Size of an element of reductions [1]");
+  command.add_option("--operation", operation, "HOW",
+                     "What reductions may rely on: commutative, ordered, exact [commutative]");
+  command.add_option(
+      "--counts", counts, "KIND",
+      "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]");
+  command.add_flag("--in-place", in_place, "Alltoall and alltoallv in place");
 }
 
 Scenario::Scenario(const ScenarioOptions& options)

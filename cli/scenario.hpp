@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cli/arguments.hpp"
+#include "cli/options/command.hpp"
+#include "cli/options/machine_options.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/profile.hpp"
 #include "plan/problem.hpp"
@@ -16,7 +17,7 @@ struct ScenarioOptions {
   MachineOptions machine;
   bool in_place = false;
 
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 };
 
 /// The options, read. A value.

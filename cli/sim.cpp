@@ -6,10 +6,10 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
-#include "cli/progress.hpp"
+#include "cli/commands.hpp"
 #include "cli/scenario.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
 #include "sim/simulator.hpp"
 
 namespace weft::cli {
@@ -198,40 +198,34 @@ int run(const Options& options) {
   return kHolds;
 }
 
-void add_options(CLI::App& command, Options& options) {
-  const auto text = [&command](const char* name, Text& target, const char* what,
-                               const char* value) {
-    command.add_option(name, target, what)->type_name(value);
-  };
+void add_options(Command& command, Options& options) {
   options.scenario.add_to(command);
-  command
-      .add_option("--algorithm", options.algorithms,
-                  "Algorithms joined by commas, or all (repeatable)")
-      ->type_name("A,..")
-      ->allow_extra_args(false);
-  text("--jitter", options.jitter, "Each message comes up to so many nanoseconds later [0]", "NS");
-  text("--seed", options.seed, "Of the jitter [1]", "S");
-  text("--trace", options.trace, "Write who did what when: .json for Perfetto, or .svg", "FILE");
-  command.add_flag("--breakdown", options.breakdown, "Say what the time went into")
-      ->disable_flag_override();
-  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
+  command.add_repeated("--algorithm", options.algorithms, "A,..",
+                       "Algorithms joined by commas, or all (repeatable)");
+  command.add_option("--jitter", options.jitter, "NS",
+                     "Each message comes up to so many nanoseconds later [0]");
+  command.add_option("--seed", options.seed, "S", "Of the jitter [1]");
+  command.add_option("--trace", options.trace, "FILE",
+                     "Write who did what when: .json for Perfetto, or .svg");
+  command.add_flag("--breakdown", options.breakdown, "Say what the time went into");
+  command.add_flag("--json", options.json, "Print JSON");
 }
 
 }  // namespace
 
-void add_sim(CLI::App& tool, Action& action) {
+void add_sim(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand(
+  Command command = line.add_command(
       "sim", "Run the plans of algorithms in virtual time: how long they would take");
-  add_options(*command, *options);
-  command->footer(
+  add_options(command, *options);
+  command.set(
       "Blocks are as in `weft plan`: of reductions, whole vectors (reduce_scatter: a rank's "
       "block).\n\n"
       "Examples:\n"
       "  weft sim alltoall --algorithm isend,sa --nodes 64 --ppn 8 --nic qle7140 --bytes 64,4K\n"
       "  weft sim allreduce --algorithm all --machine 1+3+4 --nic mt25408 --bytes 4K --json\n"
-      "  weft sim alltoall --algorithm rd --machine 2x4 --nic soft --bytes 1K --trace rd.svg\n");
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+      "  weft sim alltoall --algorithm rd --machine 2x4 --nic soft --bytes 1K --trace rd.svg\n",
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

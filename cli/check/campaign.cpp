@@ -9,7 +9,7 @@
 #include <numeric>
 #include <thread>
 
-#include "cli/progress.hpp"
+#include "cli/terminal/progress.hpp"
 #include "plan/verify/verify.hpp"
 
 namespace weft::cli {

@@ -8,8 +8,12 @@
 #include "base/error.hpp"
 #include "cli/check/check_options.hpp"
 #include "cli/check/check_report.hpp"
-#include "cli/command.hpp"
-#include "cli/plan_files.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/machine_options.hpp"
+#include "cli/options/problem_options.hpp"
+#include "cli/plan/plan_files.hpp"
+#include "cli/terminal/output.hpp"
 #include "hierarchy/detect.hpp"
 
 namespace weft::cli {
@@ -96,12 +100,11 @@ int run(const CheckOptions& options) {
 
 }  // namespace
 
-void add_check(CLI::App& tool, Action& action) {
+void add_check(CommandLine& line) {
   const auto options = std::make_shared<CheckOptions>();
-  CLI::App* command =
-      tool.add_subcommand("check", "Prove that plans are right, without running them");
-  add_options(*command, *options);
-  command->footer(
+  Command command = line.add_command("check", "Prove that plans are right, without running them");
+  add_options(command, *options);
+  command.set(
       "Ends with 0 when all holds, 1 when something does not, 2 for bad usage.\n\n"
       "Examples:\n"
       "  weft check alltoall --ranks 1..40\n"
@@ -109,8 +112,8 @@ void add_check(CLI::App& tool, Action& action) {
       "  weft check alltoallv --ranks 1..6 --counts skew --in-place\n"
       "  weft check allreduce --ranks 1..16\n"
       "  weft check alltoall --file plans/ --machine 3x4 --bytes 512\n\n" +
-      list_algorithms());
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+          list_algorithms(),
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

@@ -5,8 +5,10 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/counts.hpp"
-#include "cli/placements.hpp"
+#include "cli/check/placements.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/machine_options.hpp"
+#include "cli/options/problem_options.hpp"
 
 namespace weft::cli {
 
@@ -116,55 +118,38 @@ plan::Collective read_collective(const CheckOptions& options) {
   return collective;
 }
 
-void add_options(CLI::App& command, CheckOptions& options) {
-  command.add_option("collective", options.collective, "What to check: alltoall, broadcast, ...")
-      ->type_name("COLLECTIVE");
-  const auto several = [&](const char* name, std::vector<std::string>& texts, const char* help) {
-    return command.add_option(name, texts, help)->allow_extra_args(false);
-  };
-  command.add_option("--ranks", options.ranks, "Numbers of ranks, N or A..B [1..16]")
-      ->type_name("A..B");
-  command
-      .add_option("--placements", options.placements,
-                  "Placements for each number of ranks: even blocks, cyclic, uneven\n"
-                  "blocks, one rank a node, one node, then random ones, half of them with\n"
-                  "sockets [6]")
-      ->type_name("N");
-  command.add_option("--seed", options.seed, "Seed of the random placements [1]")->type_name("N");
-  several("--machine", options.machines,
-          "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 (ranks a\n"
-          "node) or 0,1,0,1 (the node of each rank), with sockets 3x2x4 or 1+3+4/2\n"
-          "(repeatable)")
-      ->type_name("M");
-  several("--algorithm", options.algorithms,
-          "This one alone (repeatable) [every variant of every algorithm]")
-      ->type_name("A");
-  command
-      .add_option("--bytes", options.bytes,
-                  "Block sizes, comma separated [1, 64, and 7 with a stride of 16]")
-      ->type_name("B,...");
-  command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
-      ->type_name("B");
-  command.add_option("--root", options.root, "Root of rooted collectives [first, middle and last]")
-      ->type_name("R");
-  command
-      .add_option("--operation", options.operation,
-                  "What reductions may rely on: commutative, ordered (not commutative),\n"
-                  "exact (associative to the bit, too) [each]")
-      ->type_name("HOW");
-  command
-      .add_option("--counts", options.counts,
-                  "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
-                  "average [each]")
-      ->type_name("KIND");
-  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
-      ->disable_flag_override();
-  several("--file", options.files,
-          "Verify the plans in this file, folder or standard input (-) instead:\n"
-          "one plan a rank (repeatable; with --machine and --bytes)")
-      ->type_name("PATH");
-  command.add_option("--jobs", options.jobs, "Threads [the cores there are]")->type_name("N");
-  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
+void add_options(Command& command, CheckOptions& options) {
+  command.add_option("collective", options.collective, "COLLECTIVE",
+                     "What to check: alltoall, broadcast, ...");
+  command.add_option("--ranks", options.ranks, "A..B", "Numbers of ranks, N or A..B [1..16]");
+  command.add_option("--placements", options.placements, "N",
+                     "Placements for each number of ranks: even blocks, cyclic, uneven\n"
+                     "blocks, one rank a node, one node, then random ones, half of them with\n"
+                     "sockets [6]");
+  command.add_option("--seed", options.seed, "N", "Seed of the random placements [1]");
+  command.add_repeated("--machine", options.machines, "M",
+                       "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 (ranks a\n"
+                       "node) or 0,1,0,1 (the node of each rank), with sockets 3x2x4 or 1+3+4/2\n"
+                       "(repeatable)");
+  command.add_repeated("--algorithm", options.algorithms, "A",
+                       "This one alone (repeatable) [every variant of every algorithm]");
+  command.add_option("--bytes", options.bytes, "B,...",
+                     "Block sizes, comma separated [1, 64, and 7 with a stride of 16]");
+  command.add_option("--stride", options.stride, "B", "Distance of the blocks [their size]");
+  command.add_option("--root", options.root, "R",
+                     "Root of rooted collectives [first, middle and last]");
+  command.add_option("--operation", options.operation, "HOW",
+                     "What reductions may rely on: commutative, ordered (not commutative),\n"
+                     "exact (associative to the bit, too) [each]");
+  command.add_option("--counts", options.counts, "KIND",
+                     "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
+                     "average [each]");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place");
+  command.add_repeated("--file", options.files, "PATH",
+                       "Verify the plans in this file, folder or standard input (-) instead:\n"
+                       "one plan a rank (repeatable; with --machine and --bytes)");
+  command.add_option("--jobs", options.jobs, "N", "Threads [the cores there are]");
+  command.add_flag("--json", options.json, "Print JSON");
 }
 
 }  // namespace weft::cli

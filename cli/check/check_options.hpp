@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/algorithms.hpp"
-#include "cli/arguments.hpp"
+#include "cli/options/command.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/problem.hpp"
 
@@ -25,7 +25,7 @@ struct Blocks {
   std::optional<std::uint64_t> stride;
 };
 
-void add_options(CLI::App& command, CheckOptions& options);
+void add_options(Command& command, CheckOptions& options);
 
 /// The collective; UsageError for options that it does not take.
 plan::Collective read_collective(const CheckOptions& options);

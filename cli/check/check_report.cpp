@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/arguments.hpp"
+#include "cli/options/problem_options.hpp"
 
 namespace weft::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/check/campaign.hpp"
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace weft::cli {
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/placements.hpp"
-#include "cli/progress.hpp"
+#include "cli/check/placements.hpp"
+#include "cli/terminal/progress.hpp"
 #include "tests/cli/run_tool.hpp"
 
 namespace weft::cli {

@@ -64,7 +64,9 @@ ROOMS = {
     "mpi/calls": ["mpi/world"],
     "mpi/pmpi": ["mpi/calls"],
     "mpi/launch": ["comm"],
-    "cli": ["comm/setup", "nic_profiles/probe", "nic_profiles/report", "probe"],
+    "cli/terminal": ["base"],
+    "cli/options": ["cli/terminal", "hierarchy"],
+    "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report", "probe"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

@@ -35,9 +35,12 @@ class Table(unittest.TestCase):
                 self.assertNotIn(room, include_direction.reach(other))
 
     def test_is_what_the_build_links(self):
-        with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
-            calls = re.findall(r"^weft_(?:mpi_)?room\((\S+)(?: [A-Z]+)*? DEPENDS ([^)]*)\)",
-                               file.read(), re.MULTILINE)
+        calls = []
+        for name in ["CMakeLists.txt", "cli/CMakeLists.txt"]:
+            with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+                calls += re.findall(
+                    r"^weft_(?:mpi_)?room\((\S+)(?: [A-Z]+)*? DEPENDS ([^)]*)\)",
+                    file.read(), re.MULTILINE)
         self.assertGreater(len(calls), 0)
         for room, words in calls:
             linked = [word for word in re.split(r" PRIVATE |\s+FOLDERS ", words)[0].split()

@@ -5,14 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "cli/terminal/json.hpp"
 
 namespace weft::cli {
 
-/// Keeps the order in which keys are added.
-using Json = nlohmann::ordered_json;
-
-/// All at once, and flushed: SystemError when it cannot be written (a full disk).
+/// Written at once, and flushed: SystemError when it cannot be written (a full disk).
 void print(std::string_view text);
 
 /// Indented, with a newline at its end. What is not UTF-8 is replaced.

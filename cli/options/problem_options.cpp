@@ -1,9 +1,11 @@
-#include "cli/counts.hpp"
+#include "cli/options/problem_options.hpp"
 
-#include <algorithm>
 #include <random>
+#include <vector>
 
-#include "cli/arguments.hpp"
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "cli/options/arguments.hpp"
 
 namespace weft::cli {
 
@@ -25,6 +27,36 @@ std::uint64_t count(std::string_view kind, std::uint64_t bytes, int from, int to
 }
 
 }  // namespace
+
+plan::Collective parse_collective(const Text& text) {
+  return plan::parse_collective(required(text, "the collective (such as alltoall)"));
+}
+
+plan::Problem make_problem(plan::Collective collective, int ranks, std::uint64_t bytes,
+                           std::optional<std::uint64_t> stride) {
+  plan::Problem problem{collective, ranks, bytes, stride.value_or(bytes)};
+  if (problem.stride < bytes) {
+    throw_usage("--stride={}: blocks of {} bytes would overlap; allowed: at least --bytes", *stride,
+                bytes);
+  }
+  return problem;
+}
+
+void set_operation(plan::Problem& problem, std::string_view text) {
+  const auto choice = parse_choice("--operation", text, {kOperations.begin(), kOperations.end()});
+  problem.commutative = choice != 1;
+  problem.associative = choice == 2;
+}
+
+std::string_view operation_of(const plan::Problem& problem) {
+  if (!problem.commutative) return kOperations[1];
+  return kOperations[problem.associative ? 2 : 0];
+}
+
+std::optional<std::uint64_t> parse_stride(const Text& text) {
+  if (!text) return std::nullopt;
+  return env::parse_bytes("--stride", *text, 0, kMostBlockBytes);
+}
 
 void set_counts(plan::Problem& problem, std::string_view counts) {
   parse_choice("--counts", counts, {kCounts.begin(), kCounts.end()});

@@ -1,4 +1,4 @@
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 
 #include <cstdio>
 
@@ -13,7 +13,7 @@ void print(std::string_view text) {
 }
 
 void print_json(const Json& json) {
-  print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  print(json.text() + "\n");
 }
 
 std::string counted(std::uint64_t number, std::string_view one) {

@@ -5,11 +5,12 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/algorithms.hpp"
-#include "cli/arguments.hpp"
-#include "cli/command.hpp"
-#include "cli/counts.hpp"
-#include "cli/plan_files.hpp"
-#include "cli/plan_output.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/options/machine_options.hpp"
+#include "cli/options/problem_options.hpp"
+#include "cli/plan/plan_files.hpp"
+#include "cli/plan/plan_output.hpp"
 #include "comm/setup/settings.hpp"
 #include "plan/show/draw.hpp"
 #include "plan/text.hpp"
@@ -230,52 +231,39 @@ int run(const Options& options) {
   return kHolds;
 }
 
-void add_options(CLI::App& command, Options& options) {
-  command.add_option("collective", options.collective, "What to plan: alltoall, broadcast, ...")
-      ->type_name("COLLECTIVE");
-  command.add_option("--algorithm", options.algorithm, "Algorithm, see below")->type_name("A");
+void add_options(Command& command, Options& options) {
+  command.add_option("collective", options.collective, "COLLECTIVE",
+                     "What to plan: alltoall, broadcast, ...");
+  command.add_option("--algorithm", options.algorithm, "A", "Algorithm, see below");
   options.machine.add_to(command);
-  command.add_option("--bytes", options.bytes, "Size of a block (K, M, G: powers of 1024)")
-      ->type_name("B");
-  command.add_option("--stride", options.stride, "Distance of the blocks [their size]")
-      ->type_name("B");
-  command.add_option("--root", options.root, "Root of rooted collectives [0]")->type_name("R");
-  command.add_option("--element", options.element, "Size of an element of reductions [1]")
-      ->type_name("B");
-  command
-      .add_option("--operation", options.operation,
-                  "What reductions may rely on: commutative, ordered (not commutative),\n"
-                  "exact (associative to the bit, too) [commutative]")
-      ->type_name("HOW");
-  command
-      .add_option("--counts", options.counts,
-                  "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
-                  "average [random]")
-      ->type_name("KIND");
-  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place")
-      ->disable_flag_override();
-  command.add_option("--rank", options.rank, "Print this rank's plan in its text form")
-      ->type_name("R");
-  command.add_flag("--text", options.text, "Print every rank's plan in its text form")
-      ->disable_flag_override();
-  command
-      .add_option("--file", options.files,
-                  "Read plans in their text form instead, from this file, folder or\n"
-                  "standard input (-), and print them, or their costs where a machine\n"
-                  "is given (repeatable)")
-      ->type_name("PATH")
-      ->allow_extra_args(false);
-  command.add_flag("--json", options.json, "Print JSON")->disable_flag_override();
+  command.add_option("--bytes", options.bytes, "B", "Size of a block (K, M, G: powers of 1024)");
+  command.add_option("--stride", options.stride, "B", "Distance of the blocks [their size]");
+  command.add_option("--root", options.root, "R", "Root of rooted collectives [0]");
+  command.add_option("--element", options.element, "B", "Size of an element of reductions [1]");
+  command.add_option("--operation", options.operation, "HOW",
+                     "What reductions may rely on: commutative, ordered (not commutative),\n"
+                     "exact (associative to the bit, too) [commutative]");
+  command.add_option("--counts", options.counts, "KIND",
+                     "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
+                     "average [random]");
+  command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place");
+  command.add_option("--rank", options.rank, "R", "Print this rank's plan in its text form");
+  command.add_flag("--text", options.text, "Print every rank's plan in its text form");
+  command.add_repeated("--file", options.files, "PATH",
+                       "Read plans in their text form instead, from this file, folder or\n"
+                       "standard input (-), and print them, or their costs where a machine\n"
+                       "is given (repeatable)");
+  command.add_flag("--json", options.json, "Print JSON");
 }
 
 }  // namespace
 
-void add_plan(CLI::App& tool, Action& action) {
+void add_plan(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand(
+  Command command = line.add_command(
       "plan", "Show the plans of an algorithm: what each rank does, and what that costs");
-  add_options(*command, *options);
-  command->footer(
+  add_options(command, *options);
+  command.set(
       "Prints the cost sheet and, for up to 32 ranks, a picture; with --rank or --text the plans\n"
       "themselves. What it prints with --text can be read again with --file, here and by check.\n\n"
       "Examples:\n"
@@ -285,8 +273,8 @@ void add_plan(CLI::App& tool, Action& action) {
       "  weft plan allreduce --algorithm leader:leaders=2 --machine 3x4 --bytes 4K --element 8\n"
       "  weft plan alltoallv --algorithm sa:aggregate=4K --machine 1+3+4 --bytes 1K --counts skew\n"
       "  weft plan --file plan.txt\n\n" +
-      list_algorithms());
-  command->callback([options, &action] { action = [options] { return run(*options); }; });
+          list_algorithms(),
+      [options] { return run(*options); });
 }
 
 }  // namespace weft::cli

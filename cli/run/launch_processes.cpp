@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "cli/launch/launch.hpp"
+#include "cli/run/launch.hpp"
 
 namespace weft::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/soft_paths.hpp"
+#include "cli/info/soft_paths.hpp"
 
 #include "base/error.hpp"
 

@@ -21,8 +21,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/launch/launch.hpp"
-#include "cli/launch/program_image.hpp"
+#include "cli/run/launch.hpp"
+#include "cli/run/program_image.hpp"
 
 namespace weft::cli {
 

@@ -8,9 +8,9 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "cli/arguments.hpp"
-#include "cli/command.hpp"
-#include "cli/launch/launch.hpp"
+#include "cli/commands.hpp"
+#include "cli/options/arguments.hpp"
+#include "cli/run/launch.hpp"
 #include "comm/bootstrap/tcp_socket.hpp"
 
 namespace weft::cli {
@@ -68,19 +68,15 @@ std::vector<std::string> environment_of(const Launch& launch, int rank) {
   return all;
 }
 
-void add_run(CLI::App& tool, Action& action) {
+void add_run(CommandLine& line) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = tool.add_subcommand(
+  Command command = line.add_command(
       "run", "Run a program written to weft's API: run -n RANKS PROGRAM [ARGUMENTS]");
-  command->add_option("-n", options->ranks, "How many ranks, from 1 to 4096")->type_name("RANKS");
-  command
-      ->add_flag("--one-address-space", options->one_address_space,
-                 "Ranks are threads of one process, at most 15, each with globals of its own: "
-                 "they read one another's memory where it lies")
-      ->disable_flag_override();
-  // What follows the program's name is the program's.
-  command->prefix_command();
-  command->footer(
+  command.add_option("-n", options->ranks, "RANKS", "How many ranks, from 1 to 4096");
+  command.add_flag("--one-address-space", options->one_address_space,
+                   "Ranks are threads of one process, at most 15, each with globals of its own: "
+                   "they read one another's memory where it lies");
+  command.set_with_rest(
       "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE and WEFT_ROOT\n"
       "are set for it. All ranks run on this machine. One address space asks for a program that "
       "is\n"
@@ -89,10 +85,8 @@ void add_run(CLI::App& tool, Action& action) {
       "signal where a signal ended it); the others are ended then. 2 for bad usage.\n\n"
       "Examples:\n"
       "  weft run -n 8 ./program\n"
-      "  weft run --one-address-space -n 8 ./program --its-own-option");
-  command->callback([command, options, &action] {
-    action = [command, options] { return run(*options, command->remaining()); };
-  });
+      "  weft run --one-address-space -n 8 ./program --its-own-option",
+      [options](std::vector<std::string> words) { return run(*options, std::move(words)); });
 }
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-#include "cli/plan_output.hpp"
+#include "cli/plan/plan_output.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/plan_files.hpp"
+#include "cli/plan/plan_files.hpp"
 
 #include <algorithm>
 #include <cerrno>

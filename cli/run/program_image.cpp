@@ -1,4 +1,4 @@
-#include "cli/launch/program_image.hpp"
+#include "cli/run/program_image.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/output.hpp"
+#include "cli/terminal/output.hpp"
 #include "plan/plan.hpp"
 #include "plan/show/cost.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/settings_table.hpp"
+#include "cli/info/settings_table.hpp"
 
 #include <functional>
 

@@ -1,4 +1,4 @@
-#include "cli/placements.hpp"
+#include "cli/check/placements.hpp"
 
 #include <algorithm>
 #include <cmath>

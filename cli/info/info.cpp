@@ -7,11 +7,10 @@
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "cli/addons.hpp"
-#include "cli/arguments.hpp"
-#include "cli/command.hpp"
-#include "cli/output.hpp"
-#include "cli/settings_table.hpp"
-#include "cli/soft_paths.hpp"
+#include "cli/commands.hpp"
+#include "cli/info/settings_table.hpp"
+#include "cli/info/soft_paths.hpp"
+#include "cli/terminal/output.hpp"
 #include "engine/memory/view.hpp"
 #include "hierarchy/detect.hpp"
 #include "tune/profile_lookup.hpp"
@@ -303,18 +302,18 @@ int run(bool json) {
 
 }  // namespace
 
-void add_info(CLI::App& tool, Action& action) {
+void add_info(CommandLine& line) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* command = tool.add_subcommand(
+  Command command = line.add_command(
       "info", "Show devices, topology, views of peers' buffers, add-ons and settings");
-  command->add_flag("--json", *json, "Print JSON")->disable_flag_override();
-  command->footer(
+  command.add_flag("--json", *json, "Print JSON");
+  command.set(
       "A device or add-on that is missing is no error here: it says why. Ends with 2 when a\n"
       "WEFT_ setting in the environment is wrong.\n\n"
       "Examples:\n"
       "  weft info\n"
-      "  weft info --json | jq .views");
-  command->callback([json, &action] { action = [json] { return run(*json); }; });
+      "  weft info --json | jq .views",
+      [json] { return run(*json); });
 }
 
 }  // namespace weft::cli

@@ -1,0 +1,18 @@
+// Commands of the tool.
+#pragma once
+
+#include "cli/options/command.hpp"
+
+namespace weft::cli {
+
+// Each adds one command with its options and help.
+void add_info(CommandLine& line);
+void add_plan(CommandLine& line);
+void add_check(CommandLine& line);
+void add_sim(CommandLine& line);
+void add_explain(CommandLine& line);
+void add_preload(CommandLine& line);
+void add_probe(CommandLine& line);
+void add_run(CommandLine& line);
+
+}  // namespace weft::cli
