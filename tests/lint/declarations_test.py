@@ -69,8 +69,10 @@ PROJECT = f"""cmake_minimum_required(VERSION 3.25)
 project(planted LANGUAGES CXX)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 include({ROOT}/cmake/WeftRoom.cmake)
-weft_room(low UNPRECOMPILED)
-weft_room(high UNPRECOMPILED DEPENDS low)
+function(weft_precompile)
+endfunction()
+weft_room(low)
+weft_room(high DEPENDS low)
 weft_rooms_link_alone(rooms_link_alone ${{CMAKE_BINARY_DIR}}/rooms.txt)
 """
 
