@@ -1,4 +1,4 @@
-// The probe on the software device: what it finds is plausible, and errors end it everywhere.
+// The probe on the software device: its results are plausible, and errors end it on all ranks.
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class Device : public ::testing::Test {
   Device() { ::setenv("WEFT_DEVICE", "soft", 1); }
   ~Device() override { ::unsetenv("WEFT_DEVICE"); }
 
-  /// Ranks as threads; `drive` is what rank 0 does.
+  /// Ranks as threads; rank 0 calls `drive`.
   static std::vector<std::string> run(int ranks, const std::function<void(DeviceTarget&)>& drive) {
     return test::run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
       if (rank != 0) return serve(*bootstrap);

@@ -1,4 +1,4 @@
-// Collectives: closed forms where nothing is in the way, and what must hold of all of them.
+// Collectives: closed forms without contention, and properties of all algorithms.
 #include <cmath>
 #include <random>
 
@@ -197,10 +197,10 @@ void expect_no_faster(const Named& named, const Machine& machine, std::uint64_t 
                       const Hardware& hardware, std::uint64_t more_bytes, const Hardware& worse) {
   const double better = run(named.collective, named.algorithm, machine, bytes, hardware).time_ns;
   const double time = run(named.collective, named.algorithm, machine, more_bytes, worse).time_ns;
-  // Where ranks share an adapter its queues have anomalies: what comes a little later may find a
-  // shorter one. Such anomalies go up to a factor of 2 (Graham, "Bounds on multiprocessing timing
-  // anomalies", 1969), in one of some thousand cases beyond 15 %: SharedAdapters asks for that of
-  // cases that are the same in each run.
+  // Where ranks share an adapter its queues have anomalies: a message that comes a little later may
+  // find a shorter queue. Such anomalies go up to a factor of 2 (Graham, "Bounds on multiprocessing
+  // timing anomalies", 1969), in one of some thousand cases beyond 15 %: SharedAdapters asks for
+  // that of cases that are the same in each run.
   RC_ASSERT(time >= (machine.widest() == 1 ? 0.99 : 0.5) * better);
 }
 
@@ -302,7 +302,7 @@ TEST(Congestion, OfATaperedTreeShowsOnItsUplinks) {
   Hardware hardware = bare_hardware();
   hardware.fabric.nodes_per_leaf = 4;
   const Machine machine = Machine::uniform(8, 1);
-  // Each node of one leaf sends to its like on the other.
+  // Each node of one leaf sends to the corresponding one on the other leaf.
   const auto cross = plans_by(8, [](plan::Builder& builder) {
     const int self = builder.rank();
     if (self < 4) builder.send(self + 4, input(self, 1 << 20));

@@ -1,4 +1,4 @@
-// Copies and reductions: from caches, from memory, from what the adapter has written.
+// Copies and reductions: from caches, from memory, from bytes that the adapter has just written.
 #include <gtest/gtest.h>
 
 #include "tests/sim/support.hpp"
@@ -73,7 +73,7 @@ TEST(Copy, FindsInTheCacheWhatWasWrittenLatelyAndNotLongAgo) {
 }
 
 TEST(Copy, OfBlocksThatTheAdapterHasWrittenLeavesTheirNeighboursSlow) {
-  // Two copies of every other block of what came: one does not fetch the other's.
+  // Two copies, of the even and the odd blocks: one does not fetch the other's into the cache.
   const auto plans = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 0) builder.send(1, input(0, 2000));
     if (builder.rank() != 1) return;
@@ -88,7 +88,7 @@ TEST(Copy, OfBlocksThatTheAdapterHasWrittenLeavesTheirNeighboursSlow) {
 }
 
 TEST(Copy, ToWhereTheAdapterFetchesFromIsSlow) {
-  // As the call before has left it; where the core stores the message, the cache keeps it.
+  // The state after the previous call; where the core stores the message, it stays cached.
   const auto plans = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 1) builder.recv(0, output(1, 1000));
     if (builder.rank() != 0) return;

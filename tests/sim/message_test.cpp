@@ -33,7 +33,7 @@ TEST(Message, StoredByTheCoreLeavesAsItIsStored) {
   const Result result = simulate(stream(2, 1, 500), kTwoNodes, hardware);
   EXPECT_DOUBLE_EQ(result.time_ns, 100 + 1000 + 1000);
   EXPECT_DOUBLE_EQ(result.finish_ns[0], 100 + 1000);  // busy until all is stored
-  // One byte above pio_bytes the adapter fetches it, and the sender is free of it sooner.
+  // One byte above pio_bytes the adapter fetches it, and the sender is free earlier.
   EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 513), kTwoNodes, hardware), 100 + 300 + 513 + 1000);
 }
 
@@ -62,8 +62,8 @@ TEST(Message, AboveEagerBytesWaitsForALateReceiver) {
   EXPECT_DOUBLE_EQ(time_of(plans, kTwoNodes, hardware), 5000 + 1000 + 100 + 1000);
 }
 
-// The receiver has its word first: its sender waits for one way, then posts the message and the
-// word that it is there.
+// The receiver announces itself first: the sender waits one latency, then posts the message and the
+// notice of its end.
 TEST(Message, AboveEagerBytesGoesWhereItsReceiverHasSaid) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 999;
@@ -111,11 +111,11 @@ TEST(Message, IntoACallersMemoryCostsMoreForEachOfItsBlocks) {
       }
     });
   };
-  // Through a wire of a byte a nanosecond, from when the receiver's word has come.
+  // On a wire of a byte per nanosecond, from the arrival of the receiver's announcement.
   EXPECT_DOUBLE_EQ(time_of(to(plan::Space::scratch), kTwoNodes, hardware), 1000 + 1000 + 1000);
   EXPECT_DOUBLE_EQ(time_of(to(plan::Space::output), kTwoNodes, hardware),
                    1000 + 2 * 400 + 1000 / 0.5 + 1000);
-  // What goes through the library's own memory does not know.
+  // Messages through the library's own memory are not affected.
   hardware.adapter.eager_bytes = 1000;
   EXPECT_DOUBLE_EQ(time_of(to(plan::Space::output), kTwoNodes, hardware), 1000 + 1000);
 }
@@ -176,7 +176,8 @@ TEST(Message, OfOneQueuePairKeepGapsOfTheirOwn) {
   EXPECT_DOUBLE_EQ(time_of(fan, Machine::uniform(3, 1), hardware), 8 + 8 + 1000);
 }
 
-/// Ranks 0 to k-1 on one node each send a message to their like on the other; both ways if asked.
+/// Ranks 0 to k-1 of one node each send a message to the corresponding rank of the other node, or
+/// in both directions.
 PlanSource pairs(int k, std::uint64_t bytes, bool both_ways) {
   return plans_by(2 * k, [=](plan::Builder& builder) {
     const int self = builder.rank();
@@ -262,7 +263,7 @@ TEST(Matching, PassesHalfOfTheRecvsThatWaitForOtherPeers) {
     return simulate(plans, Machine::uniform(4, 1), hardware).time_ns;
   };
   EXPECT_NEAR(time(100, 1) - time(0, 1), 100 + 50 + 0, 1e-6);
-  // The second of a peer counts when its first has been found.
+  // The second recv of a peer counts when the first one has been matched.
   EXPECT_NEAR(time(100, 2) - time(0, 2), 3 * 100 + 100 + 50 + 0, 1e-6);
 }
 

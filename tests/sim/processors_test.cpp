@@ -1,4 +1,4 @@
-// Ranks that have no core each: closed forms of who waits for whom.
+// Ranks that share cores: closed forms of their waits.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -15,7 +15,7 @@ namespace {
 
 using hierarchy::Machine;
 
-/// Copies take a nanosecond a byte, and messages no time on their way.
+/// Copies take a nanosecond per byte, and messages have no latency.
 class SharedCores : public ::testing::Test {
  protected:
   SharedCores() {
@@ -54,7 +54,7 @@ TEST_F(SharedCores, GiveBothEndsOfAMessageTheirTurns) {
   hardware_.adapter.post_ns = 300;
   hardware_.adapter.poll_ns = 200;
   hardware_.adapter.pio_bytes = 64;
-  // The sender posts and looks at its completions before the receiver is let in.
+  // The sender posts and polls before the receiver gets the core.
   EXPECT_DOUBLE_EQ(time_on({1, 2, 10}, stream(2, 1, 8), Machine::uniform(2, 1)),
                    300 + 8 + 100 + 10 + 200);
 }
@@ -138,7 +138,7 @@ RC_GTEST_PROP(Processors, SharedOnesDoOneThingAtATimeAndGainNothing, ()) {
   const bool has_all = hardware.host.cores >= ppn * hardware.host.nodes;
   hardware.host = {};
   const Result alone = simulate(plan_of, machine, hardware);
-  // Cores that are never waited for change nothing.
+  // Cores that no rank waits for change nothing.
   if (has_all) RC_ASSERT(shared.time_ns == alone.time_ns);
   // Between nodes messages meet in another order, which may happen to be a better one.
   RC_ASSERT(shared.time_ns >= (nodes == 1 ? 0.9 : 0.5) * alone.time_ns);

@@ -1,4 +1,4 @@
-// What the simulator's tests share: hardware with round numbers, and plans written in place.
+// Support for the simulator's tests: hardware with round numbers, and plans written in place.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace weft::sim {
 
-/// Every effect off but what costs nothing to compute by hand: 1 byte a nanosecond on the wire.
+/// Hardware with all effects off, except 1 byte per nanosecond on the wire.
 inline Hardware bare_hardware() {
   Hardware hardware;
   hardware.adapter.eager_bytes = Adapter::kAllSizes;
@@ -38,7 +38,7 @@ inline plan::Slice output(int rank, std::uint64_t bytes, std::uint64_t offset = 
   return plan::Slice::contiguous(plan::Space::output, rank, offset, bytes);
 }
 
-/// `messages` from rank 0 to rank 1, none of which waits for another.
+/// `messages` independent messages from rank 0 to rank 1.
 inline PlanSource stream(int ranks, int messages, std::uint64_t bytes) {
   return plans_by(ranks, [=](plan::Builder& builder) {
     for (int i = 0; i < messages; ++i) {

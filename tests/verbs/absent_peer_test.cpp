@@ -1,5 +1,5 @@
-// A connection that breaks while one of its ranks is in no call: it is waited for as long as its
-// process is known to live, and no longer.
+// A connection that breaks while one of its ranks is outside weft: the other end waits as long as
+// the absent rank's process is known to live, and no longer.
 #include "verbs/control/liveness_responder.hpp"
 
 #include <dlfcn.h>
@@ -47,14 +47,14 @@ struct End {
   std::unique_ptr<RcWire> wire = std::make_unique<RcWire>(endpoint);
   Channel channel{*wire, 8192};
 
-  /// One turn of a rank that is in a call.
+  /// One turn of a rank inside weft.
   Status turn() {
     endpoint.poll();
     return channel.progress();
   }
 };
 
-class AwayRank : public testing::Test {
+class AbsentPeer : public testing::Test {
  protected:
   void connect(milliseconds absence = milliseconds(0)) {
     for (auto& end : ends_) end = std::make_unique<End>(absence);
@@ -64,7 +64,7 @@ class AwayRank : public testing::Test {
   End& here() { return *ends_[0]; }
   End& there() { return *ends_[1]; }
 
-  /// This end has seen that the connection is broken, the other has not looked.
+  /// This end knows that the connection is broken, the other one has not polled.
   void break_here() {
     inject("error:at=1");
     ASSERT_EQ(here().channel.probe(), Status::ok);
@@ -73,8 +73,8 @@ class AwayRank : public testing::Test {
     inject("");
     ASSERT_TRUE(here().wire->is_recovering());
   }
-  /// Only this end is in a call; for so long, or until it gives the connection up.
-  Status wait_alone(milliseconds time) {
+  /// Only this end is inside weft, for so long or until the connection fails.
+  Status poll_here(milliseconds time) {
     const auto end = Clock::now() + time;
     while (Clock::now() < end) {
       if (here().turn() == Status::failed) return Status::failed;
@@ -82,7 +82,7 @@ class AwayRank : public testing::Test {
     }
     return Status::ok;
   }
-  /// A message comes through, after both have come back to each other.
+  /// A message is delivered once both ends are inside weft.
   void expect_exchange() {
     std::array<int, 2> value = {4711, 0};
     std::array<Transfer, 2> transfers;
@@ -103,45 +103,45 @@ class AwayRank : public testing::Test {
   std::array<std::unique_ptr<End>, 2> ends_;
 };
 
-TEST_F(AwayRank, IsWaitedForWhileItsProcessLives) {
+TEST_F(AbsentPeer, IsWaitedForWhileItsProcessLives) {
   connect();
   break_here();
-  ASSERT_EQ(wait_alone(kRecovery * 5 / 2), Status::ok) << here().channel.failure();
+  ASSERT_EQ(poll_here(kRecovery * 5 / 2), Status::ok) << here().channel.failure();
   EXPECT_TRUE(here().wire->is_recovering());
   expect_exchange();
 }
 
-TEST_F(AwayRank, MayBeTheOneThatSawTheBreak) {
+TEST_F(AbsentPeer, MayBeTheEndThatNoticedTheBreak) {
   connect();
   break_here();
   std::this_thread::sleep_for(kRecovery * 3 / 2);
   expect_exchange();
 }
 
-TEST_F(AwayRank, IsGivenUpWhenNothingAnswersForIt) {
+TEST_F(AbsentPeer, IsGivenUpWithoutALivenessResponder) {
   connect();
   break_here();
   for (const auto& rail : there().endpoint.rails()) rail->stop_responder();
   const auto begin = Clock::now();
-  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+  EXPECT_EQ(poll_here(kPatience), Status::failed);
   EXPECT_GE(Clock::now() - begin, kRecovery / 2);
   EXPECT_NE(std::string(here().channel.failure()).find("(WEFT_RECOVERY)"), std::string::npos)
       << here().channel.failure();
 }
 
-TEST_F(AwayRank, IsGivenUpWhenItsConnectionIsGone) {
+TEST_F(AbsentPeer, IsGivenUpWhenItsConnectionIsGone) {
   connect();
   break_here();
-  // Its process and its device are there still.
+  // Its process and its device are still there.
   there().wire.reset();
-  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+  EXPECT_EQ(poll_here(kPatience), Status::failed);
 }
 
-TEST_F(AwayRank, IsWaitedForNoLongerThanTheTimeout) {
+TEST_F(AbsentPeer, IsWaitedForNoLongerThanTheTimeout) {
   connect(std::chrono::seconds(2));
   break_here();
   const auto begin = Clock::now();
-  EXPECT_EQ(wait_alone(kPatience), Status::failed);
+  EXPECT_EQ(poll_here(kPatience), Status::failed);
   EXPECT_GE(Clock::now() - begin, kRecovery * 3 / 2);
   EXPECT_NE(std::string(here().channel.failure()).find("(WEFT_TIMEOUT)"), std::string::npos)
       << here().channel.failure();

@@ -187,7 +187,7 @@ struct Message {
     // Key 0: the registration was refused.
     return {memory.data(), block, count, stride, random() % 3 == 0 ? 0u : 77u};
   }
-  /// The ends' buffers are the program's again once their transfer is done, and it changes them.
+  /// Overwrites the buffers of transfers that are done, as a program may.
   void take_back() {
     if (send.done && !source_memory.empty()) source_memory.assign(source_memory.size(), kTaken);
     if (!recv.done || taken) return;
@@ -225,7 +225,7 @@ void exchange(Pair& pair, int breaks) {
   std::deque<Message> back;
   for (int i = 0; i < 12; ++i) {
     const auto size = [&] {
-      // What a break can spoil is mostly in large messages.
+      // Breaks mostly affect large messages.
       const bool large = random() % 4 == 0 || (breaks != 0 && random() % 2 == 0);
       return 1 + random() % (!large ? 300 : random() % 8 != 0 ? 40000 : 700000);
     };
@@ -272,7 +272,7 @@ void exchange(Pair& pair, int breaks) {
     if (all_posted && pair.from_a.idle() && pair.from_b.idle()) break;
   }
   RC_ASSERT(pair.from_a.idle() && pair.from_b.idle());
-  // What is still under way may not change what the program has taken back.
+  // Writes that are still under way must not change buffers that are in the program's hands again.
   for (int turn = 0; turn < 200; ++turn) {
     if (turn == 20 && breaks != 0) SlowWire::interrupt(pair.a, pair.b);
     RC_ASSERT((turn % 2 == 0 ? pair.from_a : pair.from_b).progress() != Status::failed);
@@ -295,12 +295,12 @@ RC_GTEST_PROP(Channel, DeliversEveryMessageOnceOverAWireThatBreaks, (unsigned se
   exchange(pair, 200);
 }
 
-RC_GTEST_PROP(Channel, DeliversEveryMessageOverWaysThatOvertakeEachOther, (unsigned seed)) {
+RC_GTEST_PROP(Channel, DeliversEveryMessageOverLanesThatOvertakeEachOther, (unsigned seed)) {
   Pair pair(seed, true, *rc::gen::inRange<std::size_t>(2, kMaxRails + 1));
   exchange(pair, 0);
 }
 
-RC_GTEST_PROP(Channel, DeliversEveryMessageOnceOverWaysThatBreak, (unsigned seed)) {
+RC_GTEST_PROP(Channel, DeliversEveryMessageOnceOverLanesThatBreak, (unsigned seed)) {
   Pair pair(seed, true, *rc::gen::inRange<std::size_t>(2, kMaxRails + 1));
   exchange(pair, 200);
 }
@@ -339,7 +339,7 @@ TEST(Channel, FailsForGoodWhenTheWireIsCut) {
   EXPECT_EQ(pair.from_a.progress(), Status::failed);
 }
 
-TEST(Channel, TakesWhatHasArrivedWhenTheWireIsCutAfterThePeersGoodbye) {
+TEST(Channel, ReceivesWhatHasArrivedWhenTheWireIsCutAfterThePeersClose) {
   Pair pair(11);
   Message message(pair.random, 9000);
   Message small(pair.random, 900);
@@ -360,13 +360,13 @@ TEST(Channel, TakesWhatHasArrivedWhenTheWireIsCutAfterThePeersGoodbye) {
   EXPECT_TRUE(back.send.done);
   ASSERT_TRUE(small.recv.done);
   small.expect_arrived();
-  // What the peer never sent does not come any more.
+  // A message that the peer never sent cannot arrive.
   message.recv.layout = message.target;
   pair.from_b.recv(message.recv);
   EXPECT_EQ(pair.from_b.progress(), Status::failed);
 }
 
-TEST(Channel, TellsThePeerWhyItGaveUp) {
+TEST(Channel, TellsThePeerWhyItAborted) {
   Pair pair(5);
   EXPECT_EQ(pair.from_b.peer_abort(), nullptr);
   pair.from_a.abort("rank 3: out of memory");

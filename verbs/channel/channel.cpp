@@ -32,7 +32,7 @@ Status Channel::fail(const char* why) noexcept {
 Status Channel::progress() noexcept {
   if (failure_[0] != '\0') return Status::failed;
   if (wire_.poll() == Status::failed) {
-    return is_closed_by_peer() ? finish_alone() : fail(wire_.failure());
+    return is_closed_by_peer() ? finish_closed() : fail(wire_.failure());
   }
   if (wire_.is_resumable() || replaying_) {
     const Status status = replay();
@@ -76,7 +76,7 @@ void Channel::abort(const char* text) noexcept {
   std::memcpy(out, text, length);
   std::memset(out + length, 0, bytes - length);
   aborted_ = true;
-  // A connection that cannot take it is found broken by the peer without it.
+  // If the connection does not accept it, the peer finds the connection broken anyway.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
       return;

@@ -1,32 +1,34 @@
-// The channel between two ranks: messages in order, over any wire.
+// Channel: messages between two ranks, in order, over any wire.
 //
-// Small messages go as fragments through a ring of slots in the receiver's inbox. Payload lies
-// right-aligned before the slot's trailer, so that one contiguous write carries both and the
-// trailer's sequence number, at a fixed place, arrives last: nothing but sequence numbers is ever
-// written there, so stale bytes cannot be taken for a message. The first fragment takes what does
-// not fill a slot, so that the rest lies behind it without a gap and goes along in the same write
-// where the wire allows it. Large messages: the receiver opens a
-// window, which is to write its address to the sender's inbox (clear to send); the sender puts the
-// bytes straight into place and then counts up the receiver's `finished`. One window holds the
-// whole message, but where the receiver's memory could not be registered: then it is the wire's
-// bounce memory, as often as needed. A sender whose memory could not be registered sends from such
-// memory. Where the wire has several ways the puts of a window go by all of them, and its end is
-// told when those that it could overtake are done. Which way a message takes follows from its size
-// alone, which both ends know.
+// Small messages are sent as fragments through a ring of slots in the receiver's inbox. The payload
+// ends right before the slot's trailer, so that one contiguous write carries both and the trailer's
+// sequence number arrives last. At that place nothing but sequence numbers is ever written, so
+// stale bytes cannot be mistaken for a message. The first fragment takes the part that does not
+// fill a slot; the rest follows it without a gap and goes along in the same write where the wire
+// allows it.
 //
-// Nothing here waits: send() and recv() queue, progress() moves what can move.
+// Large messages: the receiver opens a window by writing the address of its memory to the sender's
+// inbox (clear to send); the sender puts the bytes straight into place and then increments the
+// receiver's `finished`. One window holds the whole message, unless the receiver's memory could not
+// be registered: then the window is the wire's bounce memory, as often as needed. A sender whose
+// memory could not be registered sends from bounce memory, too. Where the wire has several lanes
+// the puts of a window are spread over them, and its end is announced when the puts that the
+// announcement could overtake are done. The size of a message, which both ends know, decides
+// between fragments and windows.
 //
-// A connection that broke and was made anew: the ends have told each other what they had seen when
-// nothing more of the old connection could arrive (Received), and each sends the rest again. Why
-// every message still arrives once:
-// - A slot of the ring is reused only after its credit, so whatever the peer has not consumed still
-//   lies in the outbox. It is written again as it was: the same bytes over those of a slot that had
-//   arrived are no change, even under a reader, and a slot that was consumed in the meantime has a
-//   number that the reader no longer expects. New slots follow behind, in order.
-// - At most one window is unsettled, as the next is opened only by a peer that has seen the last
-//   one's end. If the peer has seen its end, or all of its puts are known to be done, no byte is
-//   put again: the receiver, or in the other case the sender, may have given its buffer back. Else
-//   neither has, and the window is filled again from its beginning; its end follows.
+// No function waits: send() and recv() queue, progress() moves what can be moved.
+//
+// After a connection broke and was made anew (verbs/recovery) the ends have exchanged what they had
+// received when nothing more of the old connection could arrive (Received), and each sends the rest
+// again. Why every message still arrives exactly once:
+// - A slot of the ring is reused only after its credit, so slots that the peer has not consumed are
+//   still in the outbox. They are written again unchanged: over a slot that had arrived this
+//   changes no byte, even during a read, and a slot that was consumed in the meantime has a
+//   sequence number that the reader does not expect any more. New slots follow in order.
+// - At most one window is unsettled, as the peer opens the next one only when it knows the end of
+//   the last one. If the peer knows the end, or all puts of the window are known to be done, no
+//   byte is put again: the receiver, or in the second case the sender, may have reused its buffer.
+//   Else neither has, and the window is filled again from its beginning, followed by its end.
 // - The mailbox's words only grow, so writing them once more does no harm. A clear to send is
 //   written again only while its window is open; until then its copy in the outbox is the last.
 #pragma once
@@ -66,22 +68,23 @@ class Channel {
   void send(Transfer& transfer) noexcept { enqueue(sends_, transfer, sent_); }
   void recv(Transfer& transfer) noexcept { enqueue(recvs_, transfer, received_); }
 
-  /// Moves what can be moved; sets `done` on what is complete. Returns failed when the connection
-  /// broke, the peer gave up or the two ends disagree on sizes: failure() says which.
+  /// Moves what can be moved; sets `done` of complete transfers. Returns failed when the connection
+  /// failed or the two ends disagree on sizes: failure() says which.
   Status progress() noexcept;
   bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
   const char* failure() const noexcept { return failure_; }
 
-  /// Writes to the peer what it knows already, so that a peer that is gone is found out although
-  /// this end only waits.
+  /// Writes a word that the peer knows already: the write fails when the peer has ended, which this
+  /// end would not notice while it only waits.
   Status probe() noexcept { return tell_credit(); }
 
-  /// Tells the peer, as far as possible, that this rank gives up and why.
+  /// Tells the peer, as far as possible, that this rank has failed and why.
   void abort(const char* text) noexcept;
-  /// What the peer said when it gave up; null when it has not.
+  /// The text of the peer's abort(); null when it has not called that.
   const char* peer_abort() const noexcept;
 
-  /// Says goodbye. A connection may go once both ends have.
+  /// Announces that this end will send nothing more. A connection may be destroyed once both ends
+  /// have.
   Status close() noexcept;
   bool is_closed_by_peer() const noexcept { return verbs::is_closed_by_peer(wire_.mailbox()); }
 
@@ -103,7 +106,7 @@ class Channel {
   struct Composed {
     std::size_t begin = 0;  // offsets in the outbox
     std::size_t end = 0;
-    std::uint64_t last = 0;  // what the last 8 bytes are to be
+    std::uint64_t last = 0;  // value of the last 8 bytes
   };
   Composed compose(Transfer& transfer) noexcept;
   Status return_credit() noexcept;
@@ -120,7 +123,7 @@ class Channel {
   }
   // channel_replay.cpp
   Status replay() noexcept;
-  Status finish_alone() noexcept;
+  Status finish_closed() noexcept;
   bool rewind(const Received& peer, bool landed) noexcept;
   void rewind_window() noexcept;
   Status replay_slots() noexcept;

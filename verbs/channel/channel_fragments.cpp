@@ -1,4 +1,4 @@
-// The channel's small messages: fragments through the ring, and the credit for its slots.
+// Channel, small messages: fragments through the ring, and the credit for its slots.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,8 +15,8 @@ void Channel::take_credit(std::uint32_t consumed) noexcept {
   if (static_cast<std::int32_t>(granted - slots_granted_) > 0) slots_granted_ = granted;
 }
 
-/// Slots that the next write of a message with `bytes` left takes: as many as lie in a row, if the
-/// wire joins them.
+/// The number of slots in the next write of a message with `bytes` left: all that are adjoining, if
+/// the wire joins commits.
 std::uint32_t Channel::joined_slots(std::uint64_t bytes) const noexcept {
   if (!wire_.joins_commits()) return 1;
   const std::uint64_t wanted = (bytes + kPayloadBytes - 1) / kPayloadBytes;
@@ -25,7 +25,7 @@ std::uint32_t Channel::joined_slots(std::uint64_t bytes) const noexcept {
   return static_cast<std::uint32_t>(std::min({wanted, in_a_row, granted}));
 }
 
-/// Lays the next fragment into the outbox, all but the last 8 bytes of its slot.
+/// Composes the next fragment in the outbox, except the last 8 bytes of its slot.
 Channel::Composed Channel::compose(Transfer& transfer) noexcept {
   const std::size_t odd = (transfer.layout.bytes() - transfer.moved) % kPayloadBytes;
   const std::size_t bytes = odd == 0 ? kPayloadBytes : odd;
@@ -91,7 +91,7 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
 }
 
 Status Channel::return_credit() noexcept {
-  // Half a ring at a time, so that credits cost little and the sender is not held up.
+  // Half a ring at a time, so that credits cost little and the sender does not wait for them.
   if (slots_consumed_ - slots_returned_ < kSlots / 2 || is_closed_by_peer()) return Status::ok;
   return tell_credit();
 }

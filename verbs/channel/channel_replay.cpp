@@ -1,5 +1,5 @@
-// The channel after its connection was made anew: what the peer has not seen is sent again. That
-// it arrives once is argued in channel.hpp.
+// Channel, replay: after its connection was made anew it sends again what the peer has not
+// received. The argument that everything arrives exactly once is in channel.hpp.
 #include <array>
 #include <bit>
 #include <cstring>
@@ -19,7 +19,7 @@ Status Channel::replay() noexcept {
     const Received peer = wire_.resume();
     if (!rewind(peer, landed)) return fail("the ends disagree on what had arrived");
     take_credit(peer.slots);
-    // It may have given credit since then, for slots that had arrived.
+    // The peer may have returned credit since then, for slots that had arrived.
     replayed_slots_ = slots_granted_ - std::uint32_t{kSlots};
     replayed_words_ = 0;
     replaying_ = true;
@@ -34,15 +34,15 @@ Status Channel::replay() noexcept {
   return Status::ok;
 }
 
-/// The connection broke after the peer had said goodbye: it has all that was sent to it, and all
-/// that it sent came before its goodbye.
-Status Channel::finish_alone() noexcept {
+/// The connection broke after the peer had closed it: the peer has all that was sent to it, and all
+/// that it sent arrived before its close.
+Status Channel::finish_closed() noexcept {
   while (sends_.head != nullptr) pop(sends_);
   progress_recv();
   return recvs_.head == nullptr ? Status::ok : fail(wire_.failure());
 }
 
-/// Goes back to what the peer has seen. False when that cannot be.
+/// Goes back to what the peer has received. False when the counts contradict each other.
 bool Channel::rewind(const Received& peer, bool landed) noexcept {
   if (slots_sent_ - peer.slots > kSlots) return false;
   if (peer.windows == windows_filled_) {

@@ -1,4 +1,4 @@
-// The channel's large messages: windows that the receiver opens and the sender fills.
+// Channel, large messages: windows that the receiver opens and the sender fills.
 #include <algorithm>
 #include <cstring>
 
@@ -9,8 +9,8 @@ namespace weft::verbs {
 
 namespace {
 
-// A put this long keeps a queue busy while the next one is prepared, and bounds how long one
-// work request holds it.
+// A put of this size keeps a queue busy while the next one is prepared, and limits the time of one
+// work request.
 constexpr std::uint64_t kPutBytes = 1 << 20;
 // A smaller share of a window is not worth a lane of its own.
 constexpr std::uint64_t kLeastPieceBytes = 32 << 10;
@@ -60,7 +60,7 @@ std::uint64_t Channel::piece_bytes(std::uint64_t window_bytes) const noexcept {
   return round_up((share + pieces - 1) / pieces, std::uint64_t{kAlignment});
 }
 
-/// The next run of bytes, as long as it is in one block of both ends.
+/// Puts the next run of bytes that is in one block at both ends.
 Status Channel::put(Transfer& transfer, const ClearToSend& clear) noexcept {
   const Layout& layout = transfer.layout;
   const std::uint64_t there = filling_ / clear.block_bytes;

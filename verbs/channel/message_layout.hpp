@@ -1,4 +1,4 @@
-// Where the bytes of a message lie.
+// Message layout: the memory of a message at one end.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace weft::verbs {
 
-/// Memory that a message is read from or written to: `count` blocks at equal distances. The key is
-/// the endpoint's name for it where it is registered, else 0.
+/// Memory that a message is read from or written to: `count` blocks at equal distances. `key` is
+/// the endpoint's key of registered memory, else 0.
 struct Layout {
   std::byte* base = nullptr;
   std::uint64_t block_bytes = 0;

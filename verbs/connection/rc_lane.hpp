@@ -77,7 +77,7 @@ class RcLane final : public RecoverableLane {
   }
 
   bool post_receive() noexcept;
-  /// Again when the queue is full; failed when the request is refused.
+  /// Returns again when the queue is full, failed when the request is refused.
   Status post(ibv_send_wr& wanted) noexcept;
   /// The last request was a put.
   void mark_put() noexcept { last_put_ = posted_; }

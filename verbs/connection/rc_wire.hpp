@@ -1,4 +1,4 @@
-// A reliable connection as a wire, over one rail or several.
+// Reliable connection: a wire over one rail or several.
 #pragma once
 
 #include <array>

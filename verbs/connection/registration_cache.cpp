@@ -18,7 +18,7 @@ RegistrationCache::RegistrationCache(Endpoint& endpoint, const RegistrationLimit
     why_not_ = error.what();
     return;
   }
-  // Those in use may be more than the limit: a call's two buffers.
+  // At least the two buffers of a call.
   limits_.entries = std::max<std::size_t>(limits.entries, 2);
   ranges_ = std::make_unique<Range[]>(limits_.entries);
   for (std::size_t place = limits_.entries; place-- > 0;) free_places_.push_back(place);
@@ -51,7 +51,7 @@ bool RegistrationCache::acquire(const void* memory, std::uint64_t bytes, Keys& k
     if (some_gone_.load()) drop_gone();
   }
   const auto covers = [&](const Entry& entry) {
-    // One that is in use holds even when it cannot be watched.
+    // An entry in use is valid even when it cannot be watched.
     return entry.begin <= begin && end <= entry.end && (entry.in_use || is_current(entry));
   };
   auto found = std::ranges::find_if(entries_, covers);
@@ -72,7 +72,7 @@ bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end) {
   const bool keep = watch_ != nullptr && bytes <= limits_.bytes;
   if (keep) evict(bytes, 1);
   Entry entry{begin, end, {}, false, false, 0};
-  // Watched before it is registered: what goes away in between is then known.
+  // Watched before it is registered, so that no unmapping in between is missed.
   if (keep && !free_places_.empty()) {
     entry.place = free_places_.back();
     Range& range = ranges_[entry.place];
@@ -96,7 +96,7 @@ bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end) {
       ++counters_.refused;
       error_ = error.what();
       if (again) {
-        evict(UINT64_MAX, limits_.entries);  // what is kept may be what it lacks
+        evict(UINT64_MAX, limits_.entries);  // kept registrations may exhaust the adapter's limit
         continue;
       }
       erase(entries_.begin());
@@ -109,7 +109,7 @@ bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end) {
 }
 
 void RegistrationCache::release() noexcept {
-  // What is in use is at the front: acquired since the last release.
+  // Entries in use are at the front: they were acquired since the last release.
   auto entry = entries_.begin();
   while (entry != entries_.end() && entry->in_use) {
     entry->in_use = false;

@@ -1,4 +1,4 @@
-// Registrations of callers' buffers, kept for the next call.
+// Registration cache: keeps registrations of callers' buffers for later calls.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ struct RegistrationLimits {
   std::size_t entries = 512;
 };
 
-/// Keeps registrations, the most recently used ones, within limits, and forgets those whose memory
-/// goes away. Memory that cannot be watched is registered for one use. Used by one thread.
+/// Keeps the most recently used registrations within limits, and drops those whose memory is
+/// unmapped. Memory that cannot be watched is registered for one use. Used by one thread.
 class RegistrationCache final : private MemoryWatch::Listener {
  public:
   struct Keys {
@@ -29,8 +29,8 @@ class RegistrationCache final : private MemoryWatch::Listener {
   struct Counters {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;       // registrations made
-    std::uint64_t evictions = 0;    // for want of room
-    std::uint64_t invalidated = 0;  // their memory went away
+    std::uint64_t evictions = 0;    // to make room
+    std::uint64_t invalidated = 0;  // because their memory was unmapped
     std::uint64_t refused = 0;      // by the adapter or the limit of locked memory
   };
 
@@ -39,14 +39,14 @@ class RegistrationCache final : private MemoryWatch::Listener {
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
 
-  /// Registers [memory, memory + bytes) or finds a registration that covers it; it holds until
-  /// release(). False when the adapter refuses although nothing else is kept: error() says what it
-  /// said. Where all is cached this neither allocates nor makes a system call.
+  /// Registers [memory, memory + bytes) or finds a registration that covers it; it is valid until
+  /// release(). False when the adapter refuses although no other registration is kept: error() has
+  /// its error. A hit neither allocates nor makes a system call.
   bool acquire(const void* memory, std::uint64_t bytes, Keys& keys);
-  /// What was acquired may go, all of it.
+  /// Ends the use of all that was acquired.
   void release() noexcept;
 
-  /// Why nothing is kept between calls; empty when it is.
+  /// Why no registration is kept between calls; empty when they are.
   const std::string& why_not() const noexcept { return why_not_; }
   const std::string& error() const noexcept { return error_; }
   const Counters& counters() const noexcept { return counters_; }
@@ -63,7 +63,7 @@ class RegistrationCache final : private MemoryWatch::Listener {
     std::size_t place = 0;  // in ranges_
   };
   using Entries = std::list<Entry>;
-  /// What the watch's thread sees of an entry. Never moves.
+  /// The part of an entry that the watch's thread reads. Never moves.
   struct Range {
     std::atomic<std::uintptr_t> begin{0};
     std::atomic<std::uintptr_t> end{0};
@@ -73,7 +73,7 @@ class RegistrationCache final : private MemoryWatch::Listener {
   void gone(std::uintptr_t begin, std::uintptr_t end) noexcept override;
   bool is_current(const Entry& entry) const noexcept;
   bool add(std::uintptr_t begin, std::uintptr_t end);
-  /// Makes room for so much more, oldest first, as far as what is not in use allows.
+  /// Makes room for so many bytes and entries by dropping unused ones, oldest first.
   void evict(std::uint64_t bytes, std::size_t entries);
   void drop_gone();
   void erase(Entries::iterator entry);

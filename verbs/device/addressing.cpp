@@ -20,7 +20,7 @@ bool is_link_local(const ibv_gid& gid) noexcept {
   return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }
 
-/// What the kernel's own files say, for a libibverbs that has no call for it.
+/// The type in sysfs, for a libibverbs that has no call for it.
 GidType type_from_files(const std::string& device, int port, int index) {
   std::ifstream file(
       fmt::format("/sys/class/infiniband/{}/ports/{}/gid_attrs/types/{}", device, port, index));

@@ -1,4 +1,4 @@
-// Which entries of a port's tables its connections use: GID, P_Key, MTU.
+// Addressing of a port: the GID, P_Key and MTU that its connections use.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct GidEntry {
 /// "RoCE v2", "InfiniBand".
 std::string_view to_string(GidType type) noexcept;
 
-/// The entries that are set, by index. The type stays unknown where neither libibverbs nor sysfs
-/// tells it.
+/// The entries that are set, by index. The type is unknown where neither libibverbs nor sysfs has
+/// it.
 std::vector<GidEntry> query_gids(const Library& library, ibv_context* context, std::uint8_t port,
                                  const ibv_port_attr& attributes);
 
@@ -44,10 +44,10 @@ GidEntry choose_gid(std::span<const GidEntry> entries, const PortSettings& setti
 int choose_partition(std::span<const std::uint16_t> keys, const PortSettings& settings,
                      std::string_view port_name);
 
-/// 256 for IBV_MTU_256 (1) to 4096 for IBV_MTU_4096 (5); 0 for what is none of them.
+/// 256 for IBV_MTU_256 (1) to 4096 for IBV_MTU_4096 (5); 0 for other values.
 int mtu_bytes(ibv_mtu mtu) noexcept;
 
-/// What a port's connections use.
+/// Addressing of a port's connections.
 struct PortAddress {
   std::uint16_t lid = 0;
   bool ethernet = false;

@@ -1,4 +1,4 @@
-// What a library's devices and ports are, for people.
+// Devices and ports of a library, described for users.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Gid {
 
 struct Port {
   int number = 0;
-  std::string error;       // why it could not be asked; then the rest is empty
+  std::string error;       // of the query; then the rest is empty
   std::string state;       // "active", "down", ...
   std::string link_layer;  // "InfiniBand", "Ethernet", "unspecified"
   std::uint16_t lid = 0;
@@ -28,13 +28,13 @@ struct Port {
 
 struct Device {
   std::string name;
-  std::string error;  // why it could not be opened or asked; then the rest is empty
+  std::string error;  // of opening or querying it; then the rest is empty
   std::string guid;   // "0011:2233:4455:6677"
   std::string firmware;
   std::vector<Port> ports;
 };
 
-/// Opens each device of the library in turn and asks it. Never throws for a device that fails: its
+/// Opens and queries each device of the library. Does not throw for a device that fails: its
 /// `error` says why.
 std::vector<Device> query_devices(const Library& library);
 

@@ -20,8 +20,7 @@ Library load(const std::string& path, bool software) {
   Library library;
   library.path = path;
   library.software = software;
-  // Never closed: providers leave threads and handlers behind that unloading would pull the code
-  // from under.
+  // Never closed: providers leave threads and handlers behind that run its code.
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw Error(fmt::format("cannot load {}: {}", path, ::dlerror()));
   resolve(handle, library, "ibv_get_device_list", library.get_device_list);

@@ -1,5 +1,5 @@
-// libibverbs, loaded at run time: the process starts without it, and can be pointed at another
-// implementation of the same ABI, such as the software device (verbs/soft).
+// Library: libibverbs, loaded at run time. The process starts without it, and another
+// implementation of the same ABI can replace it, such as the software device (verbs/soft).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -45,13 +45,13 @@ struct Library {
   decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
 
   /// The system's libibverbs. Loaded on the first call and kept for the life of the process.
-  /// SystemError-like Error when it is not there or lacks a function.
+  /// Error when it is missing or lacks a function.
   static const Library& system();
   /// The software device: WEFT_SOFT_DEVICE names the file, else it lies beside this code.
   static const Library& soft();
 };
 
-/// Where the shared object lies that implements the software device.
+/// Path of the shared object that implements the software device.
 std::string soft_device_path();
 
 }  // namespace weft::verbs

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uintptr_t kPage = 4096;
 
 File open_events() {
-  // Without faults from the kernel's side, which are never asked for, no privilege is needed. A
+  // Without page faults inside the kernel, which are not needed here, no privilege is required. A
   // kernel before 5.11 does not know that flag.
   const int flags = O_CLOEXEC | O_NONBLOCK;
   File events(static_cast<int>(::syscall(SYS_userfaultfd, flags | UFFD_USER_MODE_ONLY)));
@@ -77,7 +77,7 @@ bool MemoryWatch::watch(std::uintptr_t begin, std::uintptr_t end) noexcept {
   uffdio_register wanted{};
   wanted.range.start = begin / kPage * kPage;
   wanted.range.len = (end + kPage - 1) / kPage * kPage - wanted.range.start;
-  // Nothing is ever write-protected through it: the mode that costs nothing.
+  // No page is ever write-protected: this mode has no cost.
   wanted.mode = UFFDIO_REGISTER_MODE_WP;
   return ::ioctl(events_.get(), UFFDIO_REGISTER, &wanted) == 0;
 }
@@ -91,7 +91,7 @@ void MemoryWatch::run() noexcept {
     read_events();
     turn_.fetch_add(1, std::memory_order_seq_cst);
   }
-  // The end of a thread gives memory back, and nobody would read of that any more: no events.
+  // The end of a thread unmaps memory, and no thread reads the events any more: end them.
   events_ = File();
 }
 

@@ -1,4 +1,4 @@
-// Learns of memory that goes away under a registration.
+// Memory watch: reports memory that is unmapped while it is registered.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@
 
 namespace weft::verbs {
 
-/// Tells listeners which of the watched memory is gone: unmapped, moved or given back, by whoever
-/// in this process (munmap, mremap, madvise, brk; also deep inside free()). By Linux's userfaultfd,
-/// whose events hold up the caller until they were read; a thread reads them.
+/// Tells listeners which parts of the watched memory are gone: unmapped, moved or returned to the
+/// kernel by any thread of this process (munmap, mremap, madvise, brk; also inside free()). Uses
+/// Linux's userfaultfd, whose events block the caller until a thread of the watch has read them.
 ///
 /// Anonymous and shared memory can be watched, private mappings of files (a program's initialized
 /// data) cannot. A child of fork() watches nothing.
@@ -23,7 +23,8 @@ class MemoryWatch {
   class Listener {
    public:
     virtual ~Listener() = default;
-    /// From the watch's thread. Must neither allocate nor free: that could wait for this thread.
+    /// Called by the watch's thread. Must neither allocate nor free: that could wait for this
+    /// thread.
     virtual void gone(std::uintptr_t begin, std::uintptr_t end) noexcept = 0;
 
    private:
@@ -31,8 +32,8 @@ class MemoryWatch {
     Listener* next_ = nullptr;
   };
 
-  /// The watch of this process, made when first asked for and gone with its last user. SystemError
-  /// where the kernel refuses (a seccomp filter, a kernel without it).
+  /// The watch of this process, shared by its users. SystemError where the kernel refuses (a
+  /// seccomp filter, a kernel without userfaultfd).
   static std::shared_ptr<MemoryWatch> get();
   MemoryWatch();
   ~MemoryWatch();
@@ -42,10 +43,10 @@ class MemoryWatch {
   void add(Listener& listener) noexcept;
   void remove(Listener& listener) noexcept;
 
-  /// Watches all pages of [begin, end) from now on. False when some cannot be.
+  /// Watches all pages of [begin, end) from now on. False when some cannot be watched.
   bool watch(std::uintptr_t begin, std::uintptr_t end) noexcept;
 
-  /// After this the listeners know of all that went away before.
+  /// Returns when the listeners have been told of all memory that went away before the call.
   void settle() const noexcept {
     while ((turn_.load(std::memory_order_seq_cst) & 1) != 0) std::this_thread::yield();
   }
@@ -59,8 +60,8 @@ class MemoryWatch {
   std::atomic<bool> ends_{false};
   std::mutex listeners_mutex_;
   Listener* listeners_ = nullptr;
-  // Odd while events are being read. It turns odd before the first is, so before the call that
-  // caused it may return.
+  // Odd while events are being read. It becomes odd before the first event is read, and so before
+  // the call that caused the event returns.
   std::atomic<std::uint32_t> turn_{0};
   std::thread thread_;
 };

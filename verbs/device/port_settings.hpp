@@ -1,5 +1,5 @@
-// What the environment asks of the ports that join this node to others. Each setting has a default
-// that follows from the ports, so nothing needs to be set.
+// Port settings: the environment's choice of ports and of their use. Each setting has a default
+// that follows from the ports.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace weft::verbs {
 enum class GidType : std::uint8_t { unknown, infiniband, roce_v1, roce_v2 };
 enum class GidFamily : std::uint8_t { unknown, ipv4, ipv6 };
 
-/// How a rank notices what a peer has written to its inbox.
+/// The way in which a rank finds what a peer has written to its inbox.
 enum class Placement : std::uint8_t {
   unknown,
-  polled,  ///< By looking at the memory: right where an adapter places a write's last bytes last.
-  immediate,  ///< By completions: a write with immediate has one when all of it is there.
+  polled,     ///< By reading the memory: for adapters that place a write's last bytes last.
+  immediate,  ///< By completions: a write with immediate has one when all of it has arrived.
 };
 
 /// "mlx5_0:2" is port 2 of mlx5_0, "mlx5_0" all of its active ports, "soft" those of the software
@@ -40,12 +40,12 @@ struct PortSettings {
   std::uint8_t service_level = 0;             // WEFT_SERVICE_LEVEL
   std::uint8_t traffic_class = 0;             // WEFT_TRAFFIC_CLASS, of routed packets
   std::uint8_t timeout = 16;                  // WEFT_RC_TIMEOUT: 4.096 us times 2 to this
-  // WEFT_RC_RETRY. Not 7, the most there can be: rxe takes that for "for ever", and a peer that is
-  // gone would never be found out.
+  // WEFT_RC_RETRY. Not 7, the maximum: rxe retries without end then, and a peer that has ended
+  // would never be noticed.
   std::uint8_t retries = 6;
   int recovery_s = 10;  // WEFT_RECOVERY: how long a connection may be broken; 0: not at all
-  // How long, at the most, while the peer's process is known to live; 0: as long as it does. From
-  // WEFT_TIMEOUT, which is the communicator's.
+  // How long at most while the peer's process is known to live; 0: without limit. From the
+  // communicator's WEFT_TIMEOUT.
   std::int64_t absence_ns = 0;
 
   /// UsageError names the variable, its value and what is allowed.
