@@ -1,0 +1,163 @@
+// Recovery without a device: two ends whose lanes are simulated and whose notices get lost, come
+// twice and come in another order.
+#include "verbs/recovery/recovery.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace weft::verbs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPatience = std::chrono::seconds(20);
+
+/// A queue pair that knows its epoch and whether it accepts requests.
+class FakeLane final : public RecoverableLane {
+ public:
+  void join(FakeLane& peer) { peer_ = &peer; }
+
+  const char* reset(std::uint32_t epoch) noexcept override {
+    epoch_ = epoch;
+    return nullptr;
+  }
+  const char* start() noexcept override {
+    // Otherwise requests of an earlier epoch could still arrive.
+    EXPECT_GE(peer_->epoch_, epoch_);
+    return nullptr;
+  }
+  bool has_control() const noexcept override { return true; }
+  void send_notice(Notice notice) noexcept override {
+    if (!is_down) sent.push_back(notice);
+  }
+  void ask_liveness(Notice) noexcept override {}
+  void stop_answering() noexcept override {}
+  bool carried_nothing() const noexcept override { return false; }
+  std::string name() const override { return "fake:1"; }
+
+  FakeLane& peer() const { return *peer_; }
+  std::uint32_t epoch() const { return epoch_; }
+
+  bool is_down = false;
+  std::vector<Notice> sent;
+
+ private:
+  FakeLane* peer_ = nullptr;
+  std::uint32_t epoch_ = 0;
+};
+
+class End final : public RecoverableConnection {
+ public:
+  explicit End(std::size_t count) : lanes(count) {
+    std::vector<RecoverableLane*> started;
+    for (FakeLane& lane : lanes) started.push_back(&lane);
+    recovery.start(std::move(started));
+  }
+  Received received() const noexcept override { return has; }
+  bool is_closed_by_peer() const noexcept override { return false; }
+  void set_resumable(bool resumable) noexcept override { is_resumable = resumable; }
+  std::string describe() const override { return "fake lanes"; }
+
+  Received has;
+  bool is_resumable = false;
+  std::vector<FakeLane> lanes;
+  RecoveryGroup group{10, 0};
+  Recovery recovery{group, *this};
+};
+
+struct Pair {
+  Pair(unsigned seed, std::size_t lanes) : random(seed), a(lanes), b(lanes) {
+    for (std::size_t i = 0; i < lanes; ++i) {
+      a.lanes[i].join(b.lanes[i]);
+      b.lanes[i].join(a.lanes[i]);
+    }
+  }
+  /// A turn of one end: it sends what is due, and some notice of its peer may arrive.
+  void turn(End& end) {
+    end.group.advance();
+    FakeLane& lane = end.lanes[random() % end.lanes.size()];
+    std::vector<Notice>& sent = lane.peer().sent;
+    if (sent.empty()) return;
+    const std::size_t chosen = random() % sent.size();
+    const Notice notice = sent[chosen];
+    if (random() % 3 != 0) sent.erase(sent.begin() + static_cast<std::ptrdiff_t>(chosen));
+    if (random() % 3 != 0) end.recovery.receive(lane, notice);
+  }
+  /// Turns of both ends until each of them holds `condition`.
+  template <class Condition>
+  bool until(Condition condition) {
+    const auto end = Clock::now() + kPatience;
+    while (!condition(a) || !condition(b)) {
+      if (Clock::now() > end) return false;
+      turn(random() % 2 == 0 ? a : b);
+    }
+    return true;
+  }
+  std::mt19937 random;
+  End a;
+  End b;
+};
+
+RC_GTEST_PROP(Recovery, TellsBothEndsWhatTheOtherHasReceived, (unsigned seed)) {
+  const auto count = *rc::gen::inRange<std::size_t>(1, 4);
+  Pair pair(seed, count);
+  const std::size_t down = pair.random() % (count + 1);  // count: none
+  if (down < count && count > 1) {
+    pair.a.lanes[down].is_down = pair.b.lanes[down].is_down = true;
+  }
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    pair.a.has = {round, static_cast<std::uint32_t>(pair.random() % 100)};
+    pair.b.has = {round + 7, static_cast<std::uint32_t>(pair.random() % 100)};
+    End& first = pair.random() % 2 == 0 ? pair.a : pair.b;
+    first.recovery.lane_failed(first.lanes.front(), "broken", true);
+    RC_ASSERT(pair.until([](const End& end) { return end.is_resumable; }));
+    RC_ASSERT(pair.a.lanes.front().epoch() == pair.b.lanes.front().epoch());
+    RC_ASSERT(pair.a.recovery.resume() == pair.b.has);
+    RC_ASSERT(pair.b.recovery.resume() == pair.a.has);
+    RC_ASSERT(pair.a.recovery.is_running() && pair.b.recovery.is_running());
+    for (std::size_t i = 0; count > 1 && i < count; ++i) {
+      RC_ASSERT(i != down || !(pair.a.lanes[i].is_ready() || pair.b.lanes[i].is_ready()));
+    }
+  }
+  RC_ASSERT(pair.a.group.reconnections() == 3u);
+  RC_ASSERT(pair.a.group.recovering() == 0u);
+}
+
+TEST(Recovery, OfALaneThatWorksAgainJoinsTheRunningEpoch) {
+  Pair pair(1, 2);
+  pair.a.lanes[1].is_down = pair.b.lanes[1].is_down = true;
+  pair.a.recovery.lane_failed(pair.a.lanes[1], "broken", true);
+  ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; }));
+  pair.a.recovery.resume();
+  pair.b.recovery.resume();
+  EXPECT_FALSE(pair.a.lanes[1].is_ready());
+  pair.a.lanes[1].is_down = pair.b.lanes[1].is_down = false;
+  EXPECT_TRUE(pair.until([](const End& end) { return end.lanes[1].is_ready(); }));
+  EXPECT_EQ(pair.a.lanes[0].epoch(), 1u);
+}
+
+TEST(Recovery, EndsAtBothEndsWhenOneFails) {
+  Pair pair(2, 1);
+  pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
+  pair.b.recovery.lane_failed(pair.b.lanes[0], "protection error", false);
+  EXPECT_STREQ(pair.b.recovery.failure(), "protection error");
+  EXPECT_TRUE(pair.until([](const End& end) { return end.recovery.has_failed(); }));
+  EXPECT_STREQ(pair.a.recovery.failure(), "broken; the peer has given the connection up");
+}
+
+TEST(Recovery, IsGivenUpWhenAConnectionBreaksAgainAndAgain) {
+  Pair pair(3, 1);
+  for (int i = 0; i < 100; ++i) {
+    pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
+  }
+  EXPECT_STREQ(pair.a.recovery.failure(), "broken; it breaks again and again");
+}
+
+}  // namespace
+}  // namespace weft::verbs
