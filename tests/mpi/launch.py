@@ -98,7 +98,31 @@ def judge_collectives(arguments, report):
             yield f"weft took calls of {name}"
 
 
-def judge_report(arguments, path):
+def is_algorithm(ran, asked, collective):
+    """Whether the algorithm that ran is the one asked for, with its parameters in any order. Of an
+    alltoallv weft chooses where to aggregate unless it is told."""
+    name, _, parameters = ran.partition(":")
+    asked_name, _, asked_parameters = asked.partition(":")
+    wanted, found = set(asked_parameters.split(",")), set(parameters.split(","))
+    added = {parameter for parameter in found - wanted if parameter}
+    if collective == "alltoallv" and "aggregate" not in asked_parameters:
+        added = {parameter for parameter in added if not parameter.startswith("aggregate=")}
+    return name == asked_name and not added and not wanted - found - {""}
+
+
+def judge_algorithms(settings, report):
+    """Calls of a collective whose algorithm is set must have run by that algorithm alone."""
+    for collective in sorted(COLLECTIVES | {"alltoallv"}):
+        asked = settings.get(f"WEFT_{collective.upper()}")
+        if asked is None:
+            continue
+        ran = [entry["algorithm"] for entry in report["collectives"]
+               if entry["collective"] == collective and entry["calls"] != 0]
+        if not ran or not all(is_algorithm(name, asked, collective) for name in ran):
+            yield f"{collective} ran by {sorted(ran)}, not by {asked} alone"
+
+
+def judge_report(arguments, settings, path):
     if not os.path.exists(path):
         yield "no report was written"
         return
@@ -117,6 +141,7 @@ def judge_report(arguments, path):
         if report[name] == 0:
             yield f"{name} is 0"
     yield from judge_collectives(arguments, report)
+    yield from judge_algorithms(settings, report)
     if arguments.device and crossed == 0:
         yield "nothing crossed the device"
     for text in arguments.note:
@@ -149,7 +174,7 @@ def judge(arguments):
         if arguments.addon and "weft:" in errors:
             yield "something was printed that nobody asked for"
         if arguments.addon and settings["WEFT_REPORT"] == report:
-            yield from judge_report(arguments, report)
+            yield from judge_report(arguments, settings, report)
     if arguments.like_plain:
         code, plain, _ = run(arguments, {})
         if code != 0:
