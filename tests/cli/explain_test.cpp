@@ -74,12 +74,12 @@ TEST(Explain, SaysWhatTheChoiceFinds) {
     const auto expected =
         tune::choose(plan::Problem::alltoall(8, one.at("bytes")), tune::Facts{machine}, hardware,
                      {.exhaustive = true, .breakdown = true});
-    EXPECT_EQ(one.at("chosen"), expected.front().algorithm.name);
+    EXPECT_EQ(one.at("chosen"), expected.front().algorithm.name());
     EXPECT_EQ(one.at("why"), tune::explain(expected));
     ASSERT_EQ(one.at("candidates").size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const auto& candidate = one.at("candidates")[i];
-      EXPECT_EQ(candidate.at("algorithm"), expected[i].algorithm.name);
+      EXPECT_EQ(candidate.at("algorithm"), expected[i].algorithm.name());
       EXPECT_DOUBLE_EQ(candidate.at("time_us"), expected[i].time_ns / 1e3);
       double sum = 0;
       double most = 0;

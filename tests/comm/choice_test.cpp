@@ -89,7 +89,7 @@ TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
   const auto fixed = [](const hierarchy::Machine& machine) {
     return ": " + tune::choose_by_rules(plan::Problem::alltoall(kRanks, 64),
                                         {machine, tune::Direct::calls})
-                      .name;
+                      .name();
   };
   const auto body = [](int) { return chosen(64); };
   expect_all({{"WEFT_NODES", "1"}, {"WEFT_PROFILE", "qle7140"}}, body,

@@ -53,7 +53,7 @@ RC_GTEST_PROP(Candidates, OfDeterministicReductionsAreOneByTheProblemAlone, ()) 
   if (!is_reduction(problem.collective) || problem.associative) return;
   RC_ASSERT(list.size() == 1u);
   RC_ASSERT(list.front().groups_alike_everywhere());
-  RC_ASSERT(list.front().name == candidates(problem, {other, any_direct(), true}).front().name);
+  RC_ASSERT(list.front().name() == candidates(problem, {other, any_direct(), true}).front().name());
 }
 
 // A rank does not know the sizes of blocks that it would pass on.
