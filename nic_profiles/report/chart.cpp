@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/svg.hpp"
+
 namespace weft::nic_profiles {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr double kLegendRow = 20;
 constexpr std::size_t kMostLegendColumns = 4;
 constexpr double kLegendMark = 34, kLetter = 7;  // widths
 constexpr double kTickText = 68;
+constexpr std::string_view kMiddle = R"(text-anchor="middle")";
 
 /// An axis: from values to positions.
 struct Axis {
@@ -56,6 +59,10 @@ std::string number_text(double value) {
   return fmt::format("{:.4g}", value);
 }
 
+std::string x_text(const Chart& chart, double value) {
+  return chart.x_is_bytes ? bytes_text(value) : number_text(value);
+}
+
 template <class Use>
 void for_points(const Chart& chart, Use use) {
   for (const Series& series : chart.series) {
@@ -87,9 +94,8 @@ Axis y_axis(const Chart& chart) {
   return {std::log2(low / 1.2), std::log2(high * 1.2), true, kHeight - kBottom, kTop};
 }
 
-std::string grid_line(double x1, double y1, double x2, double y2) {
-  return fmt::format(R"(<line class="grid" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", x1,
-                     y1, x2, y2);
+void grid_line(Svg& svg, double x1, double y1, double x2, double y2) {
+  svg.line(x1, y1, x2, y2, R"(class="grid")");
 }
 
 /// No more powers of two than have room for their text; of counts, those that are there.
@@ -107,18 +113,13 @@ std::set<double> x_ticks(const Chart& chart, const Axis& axis) {
   return ticks;
 }
 
-std::string draw_x_axis(const Chart& chart, const Axis& axis) {
+void draw_x_axis(Svg& svg, const Chart& chart, const Axis& axis) {
   const double base = kHeight - kBottom;
-  std::string svg;
   for (const double value : x_ticks(chart, axis)) {
-    svg += grid_line(axis.at(value), kTop, axis.at(value), base);
-    svg +=
-        fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", axis.at(value),
-                    base + 16, chart.x_is_bytes ? bytes_text(value) : number_text(value));
+    grid_line(svg, axis.at(value), kTop, axis.at(value), base);
+    svg.text(axis.at(value), base + 16, x_text(chart, value), kMiddle);
   }
-  svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-                     (kLeft + kWidth - kRight) / 2, base + 38, escape_html(chart.x_label));
-  return svg + "\n";
+  svg.text((kLeft + kWidth - kRight) / 2, base + 38, chart.x_label, kMiddle);
 }
 
 /// Powers of ten on a logarithmic axis, and 2 and 5 times these where they are few.
@@ -140,34 +141,28 @@ std::vector<double> y_ticks(const Axis& axis) {
   return ticks;
 }
 
-std::string draw_y_axis(const Chart& chart, const Axis& axis) {
-  std::string svg;
+void draw_y_axis(Svg& svg, const Chart& chart, const Axis& axis) {
   for (const double value : y_ticks(axis)) {
     const double y = axis.at(value);
-    svg += grid_line(kLeft, y, kWidth - kRight, y);
-    svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6,
-                       y + 4, number_text(value));
+    grid_line(svg, kLeft, y, kWidth - kRight, y);
+    svg.text(kLeft - 6, y + 4, number_text(value), R"(text-anchor="end")");
   }
-  svg += fmt::format(
-      R"svg(<text transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)svg",
-      (kTop + kHeight - kBottom) / 2, escape_html(chart.y_label));
-  return svg + "\n";
+  svg.upward_text(14, (kTop + kHeight - kBottom) / 2, chart.y_label, kMiddle);
 }
 
-std::string draw_series(const Chart& chart, const Series& series, const char* colour, const Axis& x,
-                        const Axis& y) {
-  std::string line, dots;
+void draw_series(Svg& svg, const Chart& chart, const Series& series, const char* colour,
+                 const Axis& x, const Axis& y) {
+  std::vector<std::pair<double, double>> points;
   for (const auto& [value_x, value_y] : series.points) {
-    line += fmt::format("{:.1f},{:.1f} ", x.at(value_x), y.at(value_y));
-    dots += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" style="fill:{}">)"
-                        "<title>{}: {}, {}</title></circle>",
-                        x.at(value_x), y.at(value_y), colour, escape_html(series.name),
-                        chart.x_is_bytes ? bytes_text(value_x) : number_text(value_x),
-                        number_text(value_y));
+    points.emplace_back(x.at(value_x), y.at(value_y));
   }
-  return fmt::format(R"(<polyline points="{}" style="fill:none;stroke:{};stroke-width:2"/>)", line,
-                     colour) +
-         dots + "\n";
+  svg.polyline(points, fmt::format(R"(style="fill:none;stroke:{};stroke-width:2")", colour));
+  const std::string style = fmt::format(R"(style="fill:{}")", colour);
+  for (const auto& [value_x, value_y] : series.points) {
+    svg.circle(
+        x.at(value_x), y.at(value_y), 3, style,
+        fmt::format("{}: {}, {}", series.name, x_text(chart, value_x), number_text(value_y)));
+  }
 }
 
 /// As many columns as have room for the longest name.
@@ -179,68 +174,41 @@ std::size_t legend_columns(const Chart& chart) {
   return std::clamp<std::size_t>(room, 1, kMostLegendColumns);
 }
 
-std::string draw_legend(const Chart& chart) {
+void draw_legend(Svg& svg, const Chart& chart) {
   const std::size_t columns = legend_columns(chart);
-  std::string svg;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const double x =
         kLeft + static_cast<double>(i % columns) * (kWidth - kLeft) / static_cast<double>(columns);
     const double y = kHeight + 8 + static_cast<double>(i / columns) * kLegendRow;
-    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="12" height="4" style="fill:{}"/>)"
-                       R"(<text x="{:.1f}" y="{:.1f}">{}</text>)",
-                       x, y - 5, kColours[i % kColours.size()], x + 17, y,
-                       escape_html(chart.series[i].name));
+    svg.rectangle(x, y - 5, 12, 4,
+                  fmt::format(R"(style="fill:{}")", kColours[i % kColours.size()]));
+    svg.text(x + 17, y, chart.series[i].name);
   }
-  return svg + "\n";
 }
 
 }  // namespace
-
-std::string escape_html(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 std::string to_svg(const Chart& chart) {
   const std::size_t columns = legend_columns(chart);
   const std::size_t rows = (chart.series.size() + columns - 1) / columns;
   const double height = kHeight + 4 + static_cast<double>(rows) * kLegendRow;
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n<title>{}</title>\n", kWidth,
-      height, escape_html(chart.title), escape_html(chart.title));
+  Svg svg(fmt::format(R"(viewBox="0 0 {:g} {:g}" role="img" aria-label="{}")", kWidth, height,
+                      escape_html(chart.title)));
+  svg.title(chart.title);
   bool any = false;
   for_points(chart, [&](double, double) { any = true; });
   if (!any) {
-    return svg +
-           fmt::format("<text x=\"{}\" y=\"{}\">not measured</text>\n</svg>\n", kLeft, kHeight / 2);
+    svg.text(kLeft, kHeight / 2, "not measured");
+    return std::move(svg).finish();
   }
   const Axis x = x_axis(chart), y = y_axis(chart);
-  svg += draw_x_axis(chart, x) + draw_y_axis(chart, y);
+  draw_x_axis(svg, chart, x);
+  draw_y_axis(svg, chart, y);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    svg += draw_series(chart, chart.series[i], kColours[i % kColours.size()], x, y);
+    draw_series(svg, chart, chart.series[i], kColours[i % kColours.size()], x, y);
   }
-  return svg + draw_legend(chart) + "</svg>\n";
+  draw_legend(svg, chart);
+  return std::move(svg).finish();
 }
 
 }  // namespace weft::nic_profiles

@@ -23,7 +23,4 @@ struct Chart {
 /// One <svg> element with its legend. Text takes its colour from the page ("currentColor").
 std::string to_svg(const Chart& chart);
 
-/// With &, <, > and quotes as entities.
-std::string escape_html(const std::string& text);
-
 }  // namespace weft::nic_profiles

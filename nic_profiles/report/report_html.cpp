@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/svg.hpp"
 #include "base/version.hpp"
 #include "nic_profiles/report/curves.hpp"
 #include "nic_profiles/report/report.hpp"

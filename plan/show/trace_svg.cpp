@@ -1,10 +1,9 @@
-// Traces as a drawing.
+// Traces as SVG: a lane for each rank, bars for its ops, lines for messages.
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
-#include "base/error.hpp"
+#include "base/svg.hpp"
 #include "plan/show/trace.hpp"
 
 namespace weft::plan {
@@ -14,6 +13,7 @@ namespace {
 // In units of the drawing.
 constexpr double kLabelWidth = 80;
 constexpr double kTimeWidth = 1100;
+constexpr double kWidth = kLabelWidth + kTimeWidth + 20;
 constexpr double kLaneHeight = 16;
 constexpr double kBarHeight = 10;
 constexpr double kHeadHeight = 24;
@@ -37,49 +37,35 @@ std::string_view color_of(OpKind kind) {
   return "#000000";
 }
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
+double us(std::int64_t time_ps) {
+  return static_cast<double>(time_ps) / 1e6;
 }
 
+/// Draws on a time axis that ends at `end_ps`.
 class Drawing {
  public:
-  Drawing(std::int64_t end_ps, double height) : end_ps_(std::max<std::int64_t>(end_ps, 1)) {
-    fmt::format_to(out_,
-                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
-                   "font-family=\"sans-serif\" font-size=\"10\">\n"
-                   "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-                   kLabelWidth + kTimeWidth + 20, height);
+  Drawing(std::int64_t end_ps, double height)
+      : end_ps_(std::max<std::int64_t>(end_ps, 1)),
+        svg_(fmt::format(R"(xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" )"
+                         R"(font-family="sans-serif" font-size="10")",
+                         kWidth, height)) {
+    svg_.rectangle(0, 0, kWidth, height, R"(fill="white")");
   }
 
-  void text(double x, double y, std::string_view words) {
-    fmt::format_to(out_, "<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x, y, escaped(words));
-  }
+  void text(double x, double y, std::string_view words) { svg_.text(x, y, words); }
 
   void bar(const Span& span, double lane) {
-    fmt::format_to(out_,
-                   "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.0f}\" fill=\"{}\">"
-                   "<title>rank {} op {}: {}{}, {} bytes, {:.3f} to {:.3f} us</title></rect>\n",
-                   x(span.begin_ps), lane, std::max(0.3, x(span.end_ps) - x(span.begin_ps)),
-                   kBarHeight, color_of(span.kind), span.rank, span.op, to_string(span.kind),
-                   span.peer < 0 ? "" : fmt::format(" {}", span.peer), span.bytes,
-                   us(span.begin_ps), us(span.end_ps));
+    const std::string title =
+        fmt::format("rank {} op {}: {}{}, {} bytes, {:.3f} to {:.3f} us", span.rank, span.op,
+                    to_string(span.kind), span.peer < 0 ? "" : fmt::format(" {}", span.peer),
+                    span.bytes, us(span.begin_ps), us(span.end_ps));
+    svg_.rectangle(x(span.begin_ps), lane, std::max(0.3, x(span.end_ps) - x(span.begin_ps)),
+                   kBarHeight, fmt::format(R"(fill="{}")", color_of(span.kind)), title);
   }
 
   void message(const Span& span, double from, double to) {
-    fmt::format_to(out_,
-                   "<line x1=\"{:.2f}\" y1=\"{:.1f}\" x2=\"{:.2f}\" y2=\"{:.1f}\" stroke=\"#888\" "
-                   "stroke-width=\"0.5\"/>\n",
-                   x(span.begin_ps), from + kBarHeight / 2, x(span.end_ps), to + kBarHeight / 2);
+    svg_.line(x(span.begin_ps), from + kBarHeight / 2, x(span.end_ps), to + kBarHeight / 2,
+              R"(stroke="#888" stroke-width="0.5")");
   }
 
   void axis(double y) {
@@ -89,17 +75,15 @@ class Drawing {
     }
   }
 
-  std::string finish() && { return std::move(text_) + "</svg>\n"; }
+  std::string finish() && { return std::move(svg_).finish(); }
 
  private:
-  static double us(std::int64_t time_ps) { return static_cast<double>(time_ps) / 1e6; }
   double x(std::int64_t time_ps) const {
     return kLabelWidth + kTimeWidth * static_cast<double>(time_ps) / static_cast<double>(end_ps_);
   }
 
   std::int64_t end_ps_;
-  std::string text_;
-  std::back_insert_iterator<std::string> out_ = std::back_inserter(text_);
+  Svg svg_;
 };
 
 }  // namespace

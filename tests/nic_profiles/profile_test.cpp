@@ -42,7 +42,7 @@ TEST(Profile, ErrorsNameFilePathValueAndWhatIsAllowed) {
   EXPECT_EQ(error_after([](Json& json) { json["adapter"].erase("post_ns"); }),
             "file.json: adapter.post_ns: is missing");
   EXPECT_EQ(error_after([](Json& json) { json["fabric"]["hop_ns"]["source"] = ""; }),
-            "file.json: fabric.hop_ns.source = \"\": must be a text that says something");
+            "file.json: fabric.hop_ns.source = \"\": must be a text that is not empty");
   EXPECT_EQ(error_after([](Json& json) { json["class"] = "fast"; }),
             "file.json: class = \"fast\": must be one of onload, offload-degrading, "
             "offload-scaling, hybrid");

@@ -51,7 +51,7 @@ TEST(Svg, DrawsALaneForEachRankAndEscapes) {
   };
   EXPECT_EQ(count("<line "), 1);
   EXPECT_EQ(count("<title>"), 1);
-  EXPECT_EQ(count("&lt;of> two &amp; more"), 1);
+  EXPECT_EQ(count("&lt;of&gt; two &amp; more"), 1);
   EXPECT_EQ(count(">0 on 0<"), 1);
   EXPECT_EQ(count(">1 on 1<"), 1);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));

@@ -97,21 +97,23 @@ TEST(DecisionTable, ErrorsNameFilePathValueAndWhatIsAllowed) {
             "file.json: schema = 2: this weft reads 1 only");
   EXPECT_EQ(error_after([](Json& json) { json.erase("date"); }), "file.json: date: is missing");
   EXPECT_EQ(error_after([](Json& json) { json["adapter"] = 3; }),
-            "file.json: adapter = 3: must be a text that says something");
+            "file.json: adapter = 3: must be a text that is not empty");
   EXPECT_EQ(error_after([](Json& json) { json["nic"] = "x"; }),
             "file.json: nic: unknown; here are allowed: schema, machine, adapter, date, "
             "collectives");
   EXPECT_EQ(error_after([](Json& json) { json["collectives"]["alltoall"].erase(2); }),
-            "file.json: alltoall[1].up_to_bytes: the last rule has none, as it is for all that is "
-            "larger");
+            "file.json: collectives.alltoall[1].up_to_bytes: the last rule has none, as it is for "
+            "all that is larger");
   EXPECT_EQ(
       error_after([](Json& json) { json["collectives"]["alltoall"][0].erase("up_to_bytes"); }),
-      "file.json: alltoall[0].up_to_bytes: is missing");
-  EXPECT_EQ(error_after([](Json& json) { json["collectives"]["alltoall"][1]["up_to_bytes"] = 64; }),
-            "file.json: alltoall[1].up_to_bytes = 64: must be above that of the rule before");
-  EXPECT_TRUE(error_after([](Json& json) {
-                json["collectives"]["alltoall"][1]["algorithm"] = "magic";
-              }).starts_with("file.json: alltoall[1].algorithm: algorithm 'magic': not one of "));
+      "file.json: collectives.alltoall[0].up_to_bytes: is missing");
+  EXPECT_EQ(
+      error_after([](Json& json) { json["collectives"]["alltoall"][1]["up_to_bytes"] = 64; }),
+      "file.json: collectives.alltoall[1].up_to_bytes = 64: must be above that of the rule before");
+  EXPECT_TRUE(
+      error_after([](Json& json) { json["collectives"]["alltoall"][1]["algorithm"] = "magic"; })
+          .starts_with(
+              "file.json: collectives.alltoall[1].algorithm: algorithm 'magic': not one of "));
   EXPECT_TRUE(error_after([](Json& json) {
                 json["collectives"]["magic"] = 1;
               }).starts_with("file.json: collectives: "));
