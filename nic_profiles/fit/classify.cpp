@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "nic_profiles/fit/large.hpp"
-#include "nic_profiles/fit/pio.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 
 namespace weft::nic_profiles {
 

@@ -5,11 +5,9 @@
 #include <optional>
 
 #include "nic_profiles/fit/classify.hpp"
-#include "nic_profiles/fit/fit_node.hpp"
-#include "nic_profiles/fit/fit_rates.hpp"
-#include "nic_profiles/fit/large.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
+#include "nic_profiles/fit/fit_parts.hpp"
 #include "nic_profiles/fit/message_costs.hpp"
-#include "nic_profiles/fit/pio.hpp"
 #include "nic_profiles/numbers.hpp"
 
 namespace weft::nic_profiles {
@@ -54,7 +52,7 @@ class Fitter {
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
     place = value;
-    say_source(taken_, profile_, path, how);
+    set_source(taken_, profile_, path, how);
   }
 
   /// What the device and the protocol on it say of themselves.
@@ -81,7 +79,7 @@ class Fitter {
     }
     if (!pio_->all) set(adapter().post_ns, pio_->fetched_ns, "adapter.post_ns");
     // A core that has stored a message is done with it at once, and polls for that half as long.
-    if (!pio_->all && pio_->stored_ns > kTold * pio_->fetched_ns) {
+    if (!pio_->all && pio_->stored_ns > kDistinct * pio_->fetched_ns) {
       set(adapter().poll_ns, 2 * (pio_->stored_ns - pio_->fetched_ns), "adapter.poll_ns");
     }
   }
@@ -98,11 +96,11 @@ class Fitter {
     const double slope = (*large_ns - *small_ns) / bytes;
     const double theirs = (large.ns - small.ns) / bytes;
     double more_ns = small.ns - *small_ns;
-    if (pio_ && adapter().pio_bytes >= large.bytes && theirs > kTold * slope) {
+    if (pio_ && adapter().pio_bytes >= large.bytes && theirs > kDistinct * slope) {
       set(adapter().into_caller_bytes_per_ns, 1 / theirs, "adapter.into_caller_bytes_per_ns");
       more_ns -= (theirs - slope) * static_cast<double>(small.bytes);
     }
-    if (more_ns > (kTold - 1) * *small_ns) {
+    if (more_ns > (kDistinct - 1) * *small_ns) {
       set(adapter().into_caller_ns, more_ns, "adapter.into_caller_ns");
     }
   }
@@ -147,20 +145,20 @@ class Fitter {
       set(adapter().bytes_per_ns, most, "adapter.bytes_per_ns");
       const double alone = rate(one_way.front());
       const bool fetched = adapter().pio_bytes < kLargest_bytes;
-      if (fetched && alone * kTold < most) {
+      if (fetched && alone * kDistinct < most) {
         set(adapter().queue_bytes_per_ns, alone, "adapter.queue_bytes_per_ns");
       }
     }
     if (two_way.empty()) return;
     const auto best = std::ranges::max_element(two_way, {}, rate);
-    if (rate(*best) * kTold < 2 * adapter().bytes_per_ns) {
+    if (rate(*best) * kDistinct < 2 * adapter().bytes_per_ns) {
       set(adapter().both_ways_bytes_per_ns, rate(*best), "adapter.both_ways_bytes_per_ns");
     }
     // What more senders lose; what they gain is each one's own limit.
     sim::Scaling senders = adapter().senders;
     for (auto timing = std::next(best); timing != two_way.end(); ++timing) {
       const double total = rate(*timing) / rate(*best);
-      if (total * kTold >= 1) continue;
+      if (total * kDistinct >= 1) continue;
       if (senders.points.size() == 1 && best->stream.senders > 1) {
         senders.points.push_back({best->stream.senders, 1.0});
       }

@@ -1,11 +1,11 @@
-#include "nic_profiles/fit/fit_node.hpp"
+#include "nic_profiles/fit/fit_parts.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "nic_profiles/fit/cache.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 
 namespace weft::nic_profiles {
 
@@ -33,7 +33,7 @@ class NodeFitter {
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
     place = value;
-    say_source(taken_, profile_, path, how);
+    set_source(taken_, profile_, path, how);
   }
 
   /// On one core a signal is there at once, and its receiver as soon as it has its turn.
@@ -59,7 +59,7 @@ class NodeFitter {
     const double slope = (large.ns - small.ns) / static_cast<double>(large.bytes - small.bytes);
     const double call_ns =
         small.ns - slope * static_cast<double>(small.bytes) - node_.copy_start_ns;
-    if (slope <= 0 || call_ns < kTold * node_.copy_start_ns) return;
+    if (slope <= 0 || call_ns < kDistinct * node_.copy_start_ns) return;
     set(node_.call_ns, call_ns, "node.call_ns");
     set(node_.call_bytes_per_ns, 1 / slope, "node.call_bytes_per_ns");
   }
@@ -131,7 +131,7 @@ class NodeFitter {
       const double total =
           static_cast<double>(all->copy.bytes) * all->copy.cores / std::max(1e-3, all->ns);
       set(node_.total_bytes_per_ns, total, "node.total_bytes_per_ns",
-          total * kTold < *memory * all->copy.cores ? "" : "at least: more cores would tell");
+          total * kDistinct < *memory * all->copy.cores ? "" : "at least: more cores would tell");
     }
   }
 
@@ -143,7 +143,7 @@ class NodeFitter {
 
 }  // namespace
 
-void say_source(const Measurements& measurements, Profile& profile, const char* path,
+void set_source(const Measurements& measurements, Profile& profile, const char* path,
                 const char* how) {
   profile.sources[path] = measurements.source + (*how ? ": " : "") + how;
 }

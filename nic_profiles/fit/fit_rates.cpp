@@ -1,11 +1,10 @@
-#include "nic_profiles/fit/fit_rates.hpp"
+#include "nic_profiles/fit/fit_parts.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "nic_profiles/fit/fit_node.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 #include "nic_profiles/fit/message_costs.hpp"
-#include "nic_profiles/fit/pio.hpp"
 
 namespace weft::nic_profiles {
 
@@ -39,7 +38,7 @@ class RateFitter {
   template <class Value>
   void set(Value& place, Value value, const char* path, const char* how = "") {
     place = value;
-    say_source(taken_, profile_, path, how);
+    set_source(taken_, profile_, path, how);
   }
 
   /// Some streams were measured by ranks that shared cores.
@@ -74,7 +73,7 @@ class RateFitter {
     const auto some = gap(half, 1, bytes);
     const auto apart = gap(half, half, bytes);
     if (!all || !some || !apart || half == most) return 0;
-    if (*some < kTold * *apart || *all < kTold * *some) return 0;
+    if (*some < kDistinct * *apart || *all < kDistinct * *some) return 0;
     return (*all - *some) * 2 / (most - half);
   }
 
@@ -93,7 +92,7 @@ class RateFitter {
     }
     const double match_ns = match(most, bytes);
     if (match_ns > 0) set(adapter_.match_ns, match_ns, "adapter.match_ns");
-    if (adapter_.poll_ns == 0 && into_one && all && *into_one > kTold * *all) {
+    if (adapter_.poll_ns == 0 && into_one && all && *into_one > kDistinct * *all) {
       const double rest = *into_one - match_ns * (most - 1) / 2 - taking_ns(adapter_, bytes);
       set(adapter_.poll_ns, std::max(0.0, rest), "adapter.poll_ns", "many senders to one core");
     }
@@ -102,7 +101,7 @@ class RateFitter {
       set(adapter_.post_ns, std::max(0.0, pio_->stored_ns - adapter_.poll_ns / 2),
           "adapter.post_ns");
     } else if (adapter_.poll_ns == 0 && from_one && all &&
-               *from_one > kTold * std::max(*all * adapter_.senders.at(most), queues_ns)) {
+               *from_one > kDistinct * std::max(*all * adapter_.senders.at(most), queues_ns)) {
       const double rest = *from_one - core_ns(adapter_, bytes);
       if (rest > 0) set(adapter_.poll_ns, 2 * rest, "adapter.poll_ns", "what a sender polls");
     }
@@ -120,13 +119,13 @@ class RateFitter {
         std::max(core_ns(adapter_, bytes), adapter_.poll_ns + taking_ns(adapter_, bytes));
     const double rate = fetched && adapter_.queue_bytes_per_ns > 0 ? adapter_.queue_bytes_per_ns
                                                                    : adapter_.bytes_per_ns;
-    if (from_one && *one > kTold * std::max({*from_one, cores_ns, size / rate})) {
+    if (from_one && *one > kDistinct * std::max({*from_one, cores_ns, size / rate})) {
       set(adapter_.queue_gap_ns, *one, "adapter.queue_gap_ns");
     }
     const double others_ns = std::max({cores_ns, adapter_.queue_gap_ns, size / rate}) / most;
     const double crowd = adapter_.senders.at(most);
     const double wire_ns = size / (adapter_.bytes_per_ns * crowd);
-    if (adapter_.message_gap_ns == 0 && *all > kTold * std::max(others_ns, wire_ns)) {
+    if (adapter_.message_gap_ns == 0 && *all > kDistinct * std::max(others_ns, wire_ns)) {
       set(adapter_.message_gap_ns, *all * crowd, "adapter.message_gap_ns");
     }
   }

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "nic_profiles/fit/cache.hpp"
 #include "nic_profiles/fit/classify.hpp"
-#include "nic_profiles/fit/pio.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 
 namespace weft::nic_profiles {
 

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nic_profiles/fit/cache.hpp"
-#include "nic_profiles/fit/pio.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 
 namespace weft::nic_profiles {
 namespace {

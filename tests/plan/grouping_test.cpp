@@ -1,5 +1,5 @@
 // How results are grouped: on the ranks of one call, and in one placement and another.
-#include "plan/verify/grouping.hpp"
+#include "tests/plan/grouping_digest.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

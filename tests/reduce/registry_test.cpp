@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "plan/verify/grouping.hpp"
 #include "registry/tables.hpp"
+#include "tests/plan/grouping_digest.hpp"
 #include "tests/reduce/support.hpp"
 
 namespace weft::reduce {

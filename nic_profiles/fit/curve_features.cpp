@@ -1,6 +1,8 @@
-#include "nic_profiles/fit/pio.hpp"
+#include "nic_profiles/fit/curve_features.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace weft::nic_profiles {
 
@@ -29,6 +31,12 @@ double order_of(std::span<const Timing> times) {
   }
   return pairs == 0 ? 1 : std::max(0.0, 2.0 * in_order / pairs - 1);
 }
+
+// Caches that make less of a difference than this are not told from noise.
+constexpr double kLeastGain = 1.1;
+
+// Large messages: of this part of the largest size and more.
+constexpr std::uint64_t kLargePart = 16;
 
 }  // namespace
 
@@ -61,6 +69,41 @@ std::optional<Pio> find_pio(std::span<const Timing> send_busy) {
   }
   pio.slope_ratio = 1 - small.ns / large.ns;
   return pio;
+}
+
+std::optional<CacheSize> find_cache(std::span<const CopyTiming> copies) {
+  std::vector<const CopyTiming*> series;
+  for (const CopyTiming& timing : copies) {
+    if (timing.copy.since_bytes > 0) series.push_back(&timing);
+  }
+  if (series.size() < 2) return std::nullopt;
+  std::ranges::sort(series, {}, [](const auto* timing) { return timing->copy.since_bytes; });
+  const double near_ns = series.front()->ns;
+  const double far_ns = series.back()->ns;
+  if (far_ns < kLeastGain * near_ns) return std::nullopt;
+  const auto slow = std::ranges::find_if(
+      series, [&](const auto* timing) { return timing->ns > std::sqrt(near_ns * far_ns); });
+  return CacheSize{(*std::prev(slow))->copy.since_bytes, (*slow)->copy.since_bytes};
+}
+
+std::vector<StreamTiming> best_of_large(const Measurements& measurements, bool both_ways) {
+  const auto& all = measurements.bandwidths;
+  const auto is_wanted = [&](const StreamTiming& timing) {
+    return timing.stream.both_ways == both_ways && timing.ns > 0;
+  };
+  std::uint64_t largest = 0;
+  for (const auto& timing : all) {
+    if (is_wanted(timing)) largest = std::max(largest, timing.stream.bytes);
+  }
+  std::map<int, StreamTiming> best;
+  for (const auto& timing : all) {
+    if (!is_wanted(timing) || timing.stream.bytes < largest / kLargePart) continue;
+    StreamTiming& known = best.try_emplace(timing.stream.senders, timing).first->second;
+    if (timing.bytes_per_ns() > known.bytes_per_ns()) known = timing;
+  }
+  std::vector<StreamTiming> found;
+  for (const auto& [senders, timing] : best) found.push_back(timing);
+  return found;
 }
 
 }  // namespace weft::nic_profiles
