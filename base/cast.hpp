@@ -1,4 +1,4 @@
-// Conversions between integer types that say so when a value does not fit.
+// Checked casts between integer types, and rounding.
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,4 @@
-// The settings that come from the environment: read in one way, refused in one way.
+// Environment variables: parsed values, and one form of error for all.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ std::optional<std::uint64_t> bytes(const char* name, std::uint64_t low, std::uin
 /// 1, yes, on, true or 0, no, off, false.
 std::optional<bool> flag(const char* name);
 
-/// The same parsers for text that comes from elsewhere; `what` names it in the error.
+/// The same parsers for text from other sources; `what` names it in the error.
 std::int64_t parse_integer(std::string_view what, std::string_view value, std::int64_t low,
                            std::int64_t high);
 std::uint64_t parse_bytes(std::string_view what, std::string_view value, std::uint64_t low,

@@ -1,12 +1,12 @@
-// The errors that weft throws, and how the shared library shows what programs see of it. Free of
-// other headers of ours, as it is installed with the public API.
+// Error types that weft throws, and the macros for symbols that the shared library exports.
+// Includes no other header of weft, because it is installed with the public API.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-// What programs see is marked WEFT_API, but for its parts that are marked WEFT_HIDDEN.
+// The public API is marked WEFT_API, its hidden parts WEFT_HIDDEN.
 #if defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
 #define WEFT_HIDDEN __attribute__((visibility("hidden")))
@@ -24,8 +24,8 @@ class WEFT_API Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The caller or the user asked for something that does not exist or cannot be: a bad argument,
-/// environment variable, plan text. Tools end with exit code 2.
+/// Bad input from the caller or the user: an argument, an environment variable, a plan's text.
+/// Tools end with exit code 2.
 class WEFT_API UsageError : public Error {
  public:
   using Error::Error;
@@ -34,7 +34,7 @@ class WEFT_API UsageError : public Error {
 /// A system call or a library call failed: names the call, its object and errno.
 class WEFT_API SystemError : public Error {
  public:
-  /// `call` as one would write it ("open(/dev/xpmem)"); `error` is an errno value.
+  /// `call` as it stands in source code ("open(/dev/xpmem)"); `error` is an errno value.
   SystemError(std::string_view call, int error);
   int error() const noexcept { return error_; }
 
@@ -42,7 +42,7 @@ class WEFT_API SystemError : public Error {
   int error_;
 };
 
-/// The program asked ranks to do something together and another rank failed or died.
+/// Another rank failed or died during an operation of several ranks.
 class WEFT_API PeerError : public Error {
  public:
   using Error::Error;

@@ -1,6 +1,5 @@
-// The parts of fmt that are not templates, compiled once. Debian has them as a shared library only;
-// in here, an add-on to be preloaded brings no library of ours into a program, and the other files
-// need not compile them each for itself.
+// The parts of fmt that are not templates, compiled once for all other files. Debian has them only
+// as a shared library, which add-ons to be preloaded must not bring into a program.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -9,7 +9,7 @@ namespace weft::log {
 
 enum class Level { off, error, warn, info, debug };
 
-/// What WEFT_LOG asks for; read once.
+/// The level that WEFT_LOG sets; read once.
 Level level();
 
 /// One line, "weft[pid] level: message", in one write so that ranks do not interleave.

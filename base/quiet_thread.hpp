@@ -1,4 +1,4 @@
-// Threads of weft's own inside somebody's program.
+// Quiet threads: weft's own threads inside a user's program.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// A thread to which none of the program's signals come: those are for the program's own threads.
-/// std::system_error when there can be no more.
+/// Starts a thread that blocks all signals, so that they go to the program's own threads.
+/// std::system_error when no thread can be started.
 template <class Work>
 std::thread quiet_thread(Work work) {
   struct Mask {

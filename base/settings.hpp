@@ -1,4 +1,4 @@
-// Things that are chosen by name and may have settings: "name:key=value,key=value".
+// Named settings: the text form "name:key=value,key=value" of a choice and its parameters.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +22,18 @@ struct NamedSettings {
   }
 };
 
-/// Views of `text`. UsageError, which begins with `what` ("algorithm"), on a setting that has no
-/// value or is there twice.
+/// Parses `text`; the result consists of views of it. UsageError, which begins with `what`
+/// ("algorithm"), on a setting that has no value or is there twice.
 NamedSettings parse_named_settings(std::string_view what, std::string_view text);
 
-/// The entry of a table that has `name`; nullptr when none has.
+/// The entry of a table whose name is `name`; nullptr when there is none.
 template <class Table>
 auto find_by_name(const Table& table, std::string_view name) -> decltype(table.data()) {
   const auto found = std::ranges::find(table, name, [](const auto& entry) { return entry.name; });
   return found == table.end() ? nullptr : &*found;
 }
 
-/// "a", then "a, b".
+/// Appends `name` to a list with commas: "a", then "a, b".
 void append_to_list(std::string& list, std::string_view name);
 
 std::string names_of(const auto& table) {

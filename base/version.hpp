@@ -1,8 +1,9 @@
+// Version of weft.
 #pragma once
 
 namespace weft {
 
-/// As CMakeLists.txt says it.
+/// The version in CMakeLists.txt, as "1.2.3".
 inline constexpr const char* kVersion = WEFT_VERSION;
 
 }  // namespace weft

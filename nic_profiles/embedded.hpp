@@ -1,4 +1,4 @@
-// The catalogue's files as the build has put them into the library (cmake/EmbedFiles.cmake).
+// Embedded catalogue: its files, which the build puts into the library (cmake/EmbedFiles.cmake).
 #pragma once
 
 #include <span>

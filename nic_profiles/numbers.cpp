@@ -33,7 +33,7 @@ auto& host(Hardware& hardware) {
   return hardware.host.*Member;
 }
 
-// What no adapter passes, so that sums of simulated times stay exact.
+// Bounds beyond all adapters, so that sums of simulated times stay exact.
 constexpr double kMost_ns = 1e9;
 constexpr double kLeast_bytes_per_ns = 1e-6;
 constexpr double kMost_bytes_per_ns = 1e6;

@@ -1,4 +1,4 @@
-// The numbers of a profile, by the paths that they have in its JSON form.
+// Numbers of a profile: the paths in its JSON form, places in Hardware, and ranges.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft::nic_profiles {
 
-/// One number: where it is in Hardware and what it may be.
+/// One number of a profile.
 struct Number {
   using Place = std::variant<double& (*)(sim::Hardware&), std::uint64_t& (*)(sim::Hardware&),
                              int& (*)(sim::Hardware&), bool& (*)(sim::Hardware&),
@@ -26,7 +26,7 @@ struct Number {
   double low = 0;  ///< the least and the most allowed; for a Scaling, of its totals
   double high = 0;
   bool all_sizes = false;  ///< whether "all" may stand for it
-  /// What it means that a profile leaves it out, as Hardware has it then; empty: none may.
+  /// The source of the number in a profile that leaves it out; empty: no profile may.
   std::string_view absent = {};
 
   std::string path() const;

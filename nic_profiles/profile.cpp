@@ -90,7 +90,7 @@ void read_numbers(const JsonValue& root, Profile& profile) {
     }
     if (root.has(section) || !may_be_absent) root.at(section).require_keys(keys);
   }
-  // Where nothing in a section must be there, it is there as a whole or not at all.
+  // The section of the host is there as a whole or not at all.
   const auto says = [&](const Number& number) {
     const auto section = root.json().find(number.section);
     if (section == root.json().end()) return false;

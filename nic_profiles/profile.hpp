@@ -1,4 +1,4 @@
-// A NIC profile: how one adapter, and the node around it, behaves; each number with its source.
+// NIC profile: the numbers of one adapter and of the node around it, each with its source.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace weft::nic_profiles {
 
-/// How an adapter moves data, and what more local senders do to it (Kumar, Mamidala and Panda,
-/// sections 2 and 3).
+/// The class of an adapter: by how it moves data, and by the effect of more local senders (Kumar,
+/// Mamidala and Panda, sections 2 and 3).
 enum class Kind : std::uint8_t {
   onload,             ///< the sending core stores all messages into the adapter
   offload_degrading,  ///< the adapter fetches them; more senders at once get less in all
@@ -27,7 +27,7 @@ inline constexpr std::array kKinds = {Kind::onload, Kind::offload_degrading, Kin
 /// "onload", "offload-degrading", "offload-scaling", "hybrid".
 std::string_view to_string(Kind kind);
 
-/// What ibv_query_device says of the adapter: vendor_id and vendor_part_id.
+/// vendor_id and vendor_part_id that ibv_query_device gives for the adapter.
 struct DeviceId {
   std::uint32_t vendor = 0;  ///< 0: an adapter without verbs
   std::vector<std::uint32_t> parts;
@@ -43,13 +43,13 @@ struct Profile {
   DeviceId device;
   Kind kind = Kind::offload_scaling;
   sim::Hardware hardware;
-  /// Where each number is from: by its path, as "adapter.post_ns".
+  /// The source of each number, by its path, such as "adapter.post_ns".
   std::map<std::string, std::string> sources;
 };
 
-/// Reads the JSON form, or the one inside what a probe wrote; `where` begins errors. UsageError,
-/// one line of the form "WHERE: adapter.post_ns.value = -1: must be ...", on what is missing,
-/// unknown, twice there or out of range.
+/// Reads the JSON form, or the report of a probe, which contains it. `where` begins errors.
+/// UsageError, one line of the form "WHERE: adapter.post_ns.value = -1: must be ...", on keys that
+/// are missing, unknown or there twice, and on values out of range.
 Profile parse(std::string_view where, std::string_view json);
 
 /// The JSON form, which parse() reads back to the same profile.
@@ -63,7 +63,7 @@ std::vector<std::string> names();
 /// SystemError when a file cannot be read.
 Profile load(std::string_view name_or_path);
 
-/// The name in the catalogue of a device, by what ibv_query_device says of it.
+/// The name in the catalogue of the device with these IDs of ibv_query_device.
 std::optional<std::string> find(std::uint32_t vendor, std::uint32_t part);
 
 }  // namespace weft::nic_profiles

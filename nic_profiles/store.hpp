@@ -1,4 +1,4 @@
-// Probed profiles, kept on this machine for programs that come later.
+// Store of probed profiles: kept on this machine for later programs.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ std::string store_folder();
 /// directory and have different adapters have different files. Empty where store_folder() is.
 std::string store_path(const DeviceName& device);
 
-/// The profile that a probe has kept of the device; nullopt where there is none. UsageError as
+/// The stored profile of the device; nullopt when there is none. UsageError as
 /// parse() when the file is not a profile; SystemError when it cannot be read.
 std::optional<Profile> load_probed(const DeviceName& device);
 
-/// Keeps what a probe wrote (to_json() of its report) in the device's file, for load_probed().
-/// Readers see the old one or the new one, whole. Returns the path. SystemError names the file that
+/// Writes the report of a probe (its to_json()) to the device's file, for load_probed(). Readers
+/// see the whole old file or the whole new one. Returns the path. SystemError names the file that
 /// cannot be written; Error where there is no folder to keep it in.
 std::string keep_probed(const DeviceName& device, std::string_view json);
 

@@ -92,7 +92,7 @@ OpId Builder::add(const Op& op, After after) {
   const auto disorder = [](std::span<const OpId> ids) {
     return std::ranges::adjacent_find(ids, std::ranges::greater_equal()) != ids.end();
   };
-  // Mostly they come in order, and some plans have very many.
+  // Ids mostly come in order, and some plans have very many.
   if (!after.more().empty() || (!before.empty() && before.back() >= id) || disorder(before)) {
     unique_.clear();
     add_dependencies(id, after.ids());
@@ -156,7 +156,7 @@ void Builder::copy_lists(std::span<const Slice> targets, std::span<const Slice> 
                          After after, std::vector<OpId>& done) {
   std::size_t t = 0;
   std::size_t s = 0;
-  std::uint64_t t_done = 0;  // bytes of targets[t] that are spoken for
+  std::uint64_t t_done = 0;  // bytes of targets[t] that have a source
   std::uint64_t s_done = 0;
   while (t < targets.size() && s < sources.size()) {
     const std::uint64_t bytes = std::min(targets[t].bytes() - t_done, sources[s].bytes() - s_done);

@@ -1,4 +1,4 @@
-// The only way to make a plan.
+// Builder of plans. All plans are made by it.
 #pragma once
 
 #include <initializer_list>
@@ -9,7 +9,8 @@
 
 namespace weft::plan {
 
-/// A view of op ids that also takes a braced list, a single id, or two of its own kind.
+/// The ops that an op follows: a view of op ids, which may be made of a braced list, a single id,
+/// or two such views.
 class After {
  public:
   After() = default;
@@ -17,7 +18,7 @@ class After {
   After(std::initializer_list<OpId> ids) : ids_(ids.begin(), ids.size()) {}  // NOLINT
   After(const std::vector<OpId>& ids) : ids_(ids) {}                         // NOLINT
   After(std::span<const OpId> ids) : ids_(ids) {}                            // NOLINT
-  /// Both; neither may be of two already.
+  /// All ids of both views, neither of which may consist of two already.
   After(After one, After other) : ids_(one.ids_), more_(other.ids_) {}
   std::span<const OpId> ids() const { return ids_; }
   std::span<const OpId> more() const { return more_; }
@@ -28,8 +29,8 @@ class After {
 };
 
 /// Builds the plan of one rank. Every method that adds an op returns its id, or kNoOp when the op
-/// would move no byte (then nothing is added). UsageError on what no plan may say: peers out of
-/// range or oneself, sizes that differ, a dependency on an op that is not there yet.
+/// would move no byte (then nothing is added). UsageError on what no plan may contain: a peer
+/// that is out of range or the rank itself, sizes that differ, a dependency on an op not yet added.
 class Builder {
  public:
   Builder(int rank, int ranks, std::uint64_t input_bytes, std::uint64_t output_bytes);
@@ -65,7 +66,7 @@ class Builder {
  private:
   OpId add(const Op& op, After after);
   void add_dependencies(OpId id, std::span<const OpId> ids);
-  /// copy() of lists as they are.
+  /// copy() of lists that are not coalesced first.
   void copy_lists(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                   std::vector<OpId>& done);
   void check_peer(int peer) const;

@@ -1,4 +1,4 @@
-// Some of the collectives.
+// Set of collectives.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The plan: what one rank does in one collective, as a DAG of ops over slices of memory.
+// Plan: the work of one rank in one collective, as a DAG of ops over slices of memory.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ enum class OpKind : std::uint8_t {
   recv,    ///< Receives into `dst` from `peer`. Complete when the bytes are there.
   copy,    ///< dst = src, byte by byte in the order of the slices. Equal sizes, no overlap.
   reduce,  ///< dst = dst op src, or src op dst as `order` says. Equal sizes, no overlap.
-  signal,  ///< Tells local `peer` that all that this op follows is done. Never blocks.
+  signal,  ///< Tells local `peer` that all ops that this one follows are complete. Never blocks.
   wait,    ///< Complete when the matching signal of local `peer` has come.
 };
 
 std::string_view to_string(OpKind kind);
 
-/// send for recv, signal for wait, and the reverse; a copy or reduce has none but itself.
+/// send for recv, signal for wait, and the reverse; a copy or reduce is its own counterpart.
 OpKind counterpart(OpKind kind);
 
-/// On which side the destination stands, for operations that do not commute.
+/// The side of the destination among the operands, for operations that do not commute.
 enum class Operand : std::uint8_t { left, right };
 
 struct Op {
@@ -39,11 +39,11 @@ struct Op {
 };
 
 using OpId = std::uint32_t;
-/// Stands for "no op": ignored as a dependency, so that callers need no special case for steps
-/// that turned out empty.
+/// "No op": ignored as a dependency, so that callers need no special case for steps without bytes.
 inline constexpr OpId kNoOp = UINT32_MAX;
 
-/// What one rank does. A value; immutable once built (by Builder or parse()).
+/// The ops of one rank, and the bytes of memory that they need. A value; immutable once built (by
+/// Builder or parse()).
 ///
 /// Meaning:
 /// - An op starts when all ops in its `after` list are complete. Lists name earlier ops only.
@@ -51,9 +51,9 @@ inline constexpr OpId kNoOp = UINT32_MAX;
 ///   to a peer matches the k-th recv there, the k-th signal the k-th wait. Matching sends and recvs
 ///   have equal sizes. Nothing else orders ops; those with no path between them may overlap.
 /// - An op touches spaces of its own rank, and stage, input and output of ranks on the same node.
-/// - At entry the stage and scratch hold anything. A stage is not used again by a later execution
-///   before every rank of the node has completed this one; buffers of the caller are the
-///   caller's again as soon as its own rank has completed, so peers that touch them must be done.
+/// - At entry the contents of stage and scratch are undefined. A later execution does not use a
+///   stage before every rank of the node has completed this one. The caller may use its buffers as
+///   soon as its own rank has completed, so peers must have finished with them by then.
 class Plan {
  public:
   Plan() = default;

@@ -1,4 +1,4 @@
-// The problem: which collective, on what.
+// Problem: one call of a collective, with the sizes and places of its blocks.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ enum class Collective : std::uint8_t {
 
 std::span<const Collective> all_collectives();
 std::string_view to_string(Collective collective);
-/// UsageError lists what there is.
+/// UsageError lists the names of all collectives.
 Collective parse_collective(std::string_view text);
 
-/// Whether inputs are combined by an operation.
+/// True when an operation combines the inputs.
 bool is_reduction(Collective collective);
-/// Whether one rank is apart from the others.
+/// True when one rank, the root, has a part of its own.
 bool is_rooted(Collective collective);
-/// Whether each rank has a block for each.
+/// True when each rank has a block for each rank.
 bool is_alltoall(Collective collective);
-/// Whether the input or the output of some rank has a block of each rank.
+/// True when the input or the output of some rank has a block of each rank.
 bool has_blocks_of_all(Collective collective);
 
 /// A block of a buffer of blocks, in bytes.
@@ -45,7 +45,7 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
-/// What a collective is asked to do, the same on every rank.
+/// The arguments of a collective, the same on every rank.
 ///
 ///                   input                          output
 ///   alltoall        blocks of all: all             blocks of all: all
@@ -63,18 +63,17 @@ struct Block {
 /// "Blocks of all" lie where block(rank) says: `block_bytes` at rank * `stride`, or as `layout`
 /// says where that is not empty (the irregular forms: v, w and reduce_scatter with counts). A
 /// stride above block_bytes lets a large call run in slices of its blocks; bytes between the blocks
-/// are never touched. A lone block begins at 0 of its buffer. A barrier has no data: no rank leaves
-/// before all have come, and where that takes messages they carry a byte of scratch that means
-/// nothing.
+/// are never touched. A single block begins at 0 of its buffer. A barrier has no data: no rank
+/// leaves before all have entered; its messages carry a byte of scratch without meaning.
 ///
 /// An alltoallv has a block for each pair of ranks, where `sends` and `receives` say; an alltoallw
-/// is one too, as its types are packed or are blocks of bytes. What a rank sends may overlap, what
-/// it receives may not. Both ends name the size of a pair's block and must agree. Rows that a rank
-/// has no use for may be empty where plans are made (see hierarchy::LocalBlocks); the verifier
-/// wants all of them.
+/// becomes one too, as its types are packed or are blocks of bytes. Blocks to send may overlap,
+/// blocks to receive may not. Both ends give the size of a pair's block and must agree. While plans
+/// are made, rows that a rank does not need may be empty (see hierarchy::LocalBlocks); the verifier
+/// needs all of them.
 ///
-/// In place (alltoall, alltoallv) there is no input: what a rank sends to another lies where it
-/// receives from that one, so both have one size, and `sends` is empty.
+/// In place (alltoall, alltoallv) there is no input: the block for a peer lies where the block from
+/// that peer is received, so both have the same size, and `sends` is empty.
 struct Problem {
   Collective collective = Collective::alltoall;
   int ranks = 1;
@@ -106,7 +105,7 @@ struct Problem {
     const auto& rows = in_place ? receives : sends;
     return rows[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
   }
-  /// Where it must end in the output of `to`.
+  /// The place of that block in the output of `to`.
   Block received(int to, int from) const {
     if (collective != Collective::alltoallv) return block(from);
     return receives[static_cast<std::size_t>(to)][static_cast<std::size_t>(from)];

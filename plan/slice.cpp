@@ -61,7 +61,7 @@ std::string_view to_string(Space space) {
 }
 
 Slice Slice::contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes) {
-  // Plans have thousands of these.
+  // The common case: plans have thousands of contiguous slices.
   if (bytes == 0 || offset >= kLimit || bytes > kLimit - offset) {
     return strided(space, owner, offset, bytes, 1, bytes);
   }

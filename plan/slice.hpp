@@ -1,4 +1,4 @@
-// A slice: the bytes that one side of an op touches.
+// Slice: strided bytes of one memory space, which one side of an op touches.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ std::string_view to_string(Space space);
 
 /// `count` blocks of `block_bytes`, the i-th at `offset + i * stride` of a space of rank `owner`.
 ///
-/// Kept canonical, so that equal bytes compare equal: an empty slice is {space, owner, 0, 0, 0, 0};
-/// a contiguous one has count 1 and stride equal to block_bytes. The factories see to that.
+/// Canonical, so that slices of the same bytes compare equal: an empty slice is {space, owner, 0,
+/// 0, 0, 0}; a contiguous one has count 1 and stride equal to block_bytes. The factories make no
+/// others.
 struct Slice {
   Space space = Space::input;
   int owner = 0;
@@ -48,14 +49,14 @@ struct Slice {
 };
 
 /// The same bytes in the same order in as few slices as strides allow: neighbours join into one
-/// block, blocks of one size at equal distances into one strided slice. Empty slices vanish.
-/// Greedy from the left: minimal for arithmetic progressions, which is what placements give.
+/// block, blocks of one size at equal distances into one strided slice. Empty slices are dropped.
+/// Greedy from the left: minimal for arithmetic progressions, as placements of ranks give them.
 std::vector<Slice> coalesce(std::span<const Slice> slices);
 
 /// `bytes` bytes from position `from` on, in the slice's own order; as few slices as strides allow.
 std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64_t bytes);
 
-/// The first bytes that both touch, as long as they are in one block of each. Linear in the counts.
+/// The first run of bytes that both touch, within one block of each. Linear in the counts.
 std::optional<Slice> overlap(const Slice& a, const Slice& b);
 
 /// "input@3:128+64" (64 bytes at 128), "stage@0:0+64x8/512" (8 blocks of 64, 512 apart).

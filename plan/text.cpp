@@ -25,7 +25,7 @@ class Line {
   [[noreturn]] void fail(std::string_view why) const {
     std::string quoted(text_.substr(0, kQuotedBytes));
     if (quoted.size() < text_.size()) quoted += "...";
-    // What is no text must not cut the message short, nor disturb a terminal.
+    // Control characters must not cut the message short, nor disturb a terminal.
     const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
     std::ranges::replace_if(quoted, is_control, '?');
     std::string reason(why);
@@ -106,7 +106,7 @@ class Line {
   std::string_view rest_;
 };
 
-/// Hands out the lines that say something.
+/// Hands out the lines that are neither empty nor comments.
 class Lines {
  public:
   Lines(std::string_view text, std::size_t first_line) : rest_(text), number_(first_line - 1) {}

@@ -1,4 +1,4 @@
-// The text form of a plan: one op a line, for people, diffs and golden files.
+// Text form of a plan: one op a line, for people, diffs and golden files.
 //
 //   weft-plan 1
 //   rank 1 of 4
@@ -10,8 +10,8 @@
 //   4 recv 3 output@1:192+64
 //   5 reduce output@1:0+64 <- left stage@0:64+64 after 2,4
 //
-// The word after the arrow of a reduce says on which side the destination stands. Empty lines and
-// what follows a '#' are ignored when read.
+// The word after the arrow of a reduce is the side of the destination among the operands. Empty
+// lines, and text from a '#' to the end of a line, are ignored.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ namespace weft::plan {
 
 std::string to_text(const Plan& plan);
 
-/// One op as its line says it, without its number and what it follows.
+/// One op as in its line, without its number and the ops that it follows.
 std::string to_string(const Op& op);
 
 /// parse(to_text(p)) == p. UsageError gives the line's number, its text and what is wrong;

@@ -61,7 +61,7 @@ Classification classify(const Measurements& measurements) {
   } else if (pio->all) {
     result.kind = Kind::onload;
     result.reason = "a core stores all its messages into the adapter";
-    // Where the times of sends go up and down with their size, other things have moved them.
+    // Times of sends that go up and down with the size were disturbed.
     certain *= certainty(pio->slope_ratio, 0, 0.25) * (1 + pio->order) / 2;
   } else {
     const double size = std::log2(std::max<double>(1, static_cast<double>(pio->bytes)));

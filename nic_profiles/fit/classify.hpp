@@ -1,4 +1,4 @@
-// The class of an adapter: by its numbers, and by what was measured on it.
+// Classification of adapters, by the numbers of a profile and by measurements.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace weft::nic_profiles {
 
-/// Cores of hybrid adapters store messages of at least this size; what smaller ones of other
-/// adapters gain by it (inline data, write combining) does not change how they are best used.
+/// Cores of hybrid adapters store messages of at least this size. Cores of other adapters may store
+/// smaller ones (inline data, write combining), which does not change how they are best used.
 inline constexpr std::uint64_t kHybridFrom_bytes = 2048;
 
 /// The largest messages that are probed; an adapter whose cores store these stores all.
@@ -26,9 +26,9 @@ struct Classification {
   std::string reason;     ///< one line for people
 };
 
-/// The class that measurements show: whether cores store messages by how long sends keep them,
-/// degrading by the two-way bandwidth of large messages, from its best to that of most pairs.
-/// What was not measured lowers the confidence; with neither it is 0.
+/// The class that measurements show. The times that sends keep their cores show whether cores store
+/// messages; the two-way bandwidth of large messages, from its best to that of most pairs, shows
+/// degradation. A missing measurement lowers the confidence; without both it is 0.
 Classification classify(const Measurements& measurements);
 
 }  // namespace weft::nic_profiles

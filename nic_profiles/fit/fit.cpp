@@ -14,7 +14,7 @@ namespace weft::nic_profiles {
 
 namespace {
 
-// Less of a way cannot be told from what else grows with the size.
+// A smaller part of a one-way time cannot be told from other costs that grow with the size.
 constexpr double kLeastTaking = 0.1;
 
 std::optional<double> time_of(const std::vector<Timing>& list, std::uint64_t bytes) {
@@ -35,7 +35,7 @@ class Fitter {
       profile_.sources[number.path()] = "not seen by the probe: neutral";
     }
     profile_.kind = classify(taken_).kind;
-    promised();
+    declared();
     sends();
     into_caller();
     bandwidths();
@@ -55,14 +55,15 @@ class Fitter {
     set_source(taken_, profile_, path, how);
   }
 
-  /// What the device and the protocol on it say of themselves.
-  void promised() {
+  /// Numbers that the device and the protocol on it declare.
+  void declared() {
     const sim::Adapter& said = taken_.identity.hardware.adapter;
     set(adapter().eager_bytes, said.eager_bytes, "adapter.eager_bytes", "of the protocol");
     set(adapter().receiver_first, said.receiver_first, "adapter.receiver_first", "of the protocol");
-    set(adapter().inline_bytes, said.inline_bytes, "adapter.inline_bytes", "what it allows");
+    set(adapter().inline_bytes, said.inline_bytes, "adapter.inline_bytes",
+        "declared by the device");
     set(adapter().in_order_placement, said.in_order_placement, "adapter.in_order_placement",
-        "what it promises");
+        "declared by the device");
     set(profile_.hardware.rails, 1, "rails", "one was probed");
     const sim::Host& host = taken_.identity.hardware.host;
     set(profile_.hardware.host.cores, host.cores, "host.cores");
@@ -84,7 +85,7 @@ class Fitter {
     }
   }
 
-  /// What a message into a program's memory costs more than one into the library's.
+  /// The extra cost of a message into a program's memory, beside one into the library's.
   void into_caller() {
     if (taken_.into_caller.size() < 2) return;
     const Timing& small = taken_.into_caller.front();
@@ -105,12 +106,12 @@ class Fitter {
     }
   }
 
-  /// What bytes of a message take its receiver, where it does not go straight: the part of half a
-  /// round trip that grows with them, without the sender's.
+  /// The receiver's time for the bytes of a message that it must copy: the part of half a round
+  /// trip that grows with the size, without the sender's part.
   void taking() {
-    // There what both ends do takes turns, and grows with the size in ways of its own.
+    // On one core both ends take turns, and that time grows with the size in other ways.
     if (is_one_core(profile_.hardware.host)) return;
-    // Of those that go one way: stored or fetched.
+    // Compares only messages that are all stored or all fetched.
     const std::uint64_t eager = adapter().eager_bytes, stored = adapter().pio_bytes;
     const bool fetched = eager > 2 * stored;
     const Timing* small = nullptr;
@@ -134,12 +135,12 @@ class Fitter {
     const auto two_way = best_of_large(taken_, true);
     if (!one_way.empty()) {
       const double most = rate(*std::ranges::max_element(one_way, {}, rate));
-      // Streams go into programs' memory: where that is what holds them, the adapter gives no less
-      // than a core stores elsewhere and than small messages need, and nobody has seen its end.
+      // Streams go into programs' memory. When that limits them, the adapter's own limit is not
+      // seen: it is no lower than what a core stores elsewhere and what small messages need.
       if (adapter().into_caller_bytes_per_ns > 0) {
         double least = std::max(most, adapter().pio_bytes_per_ns);
         for (const StreamTiming& timing : taken_.rates) least = std::max(least, rate(timing));
-        set(adapter().bytes_per_ns, least, "adapter.bytes_per_ns", "what cores store");
+        set(adapter().bytes_per_ns, least, "adapter.bytes_per_ns", "the rate of stores");
         return;
       }
       set(adapter().bytes_per_ns, most, "adapter.bytes_per_ns");
@@ -154,7 +155,7 @@ class Fitter {
     if (rate(*best) * kDistinct < 2 * adapter().bytes_per_ns) {
       set(adapter().both_ways_bytes_per_ns, rate(*best), "adapter.both_ways_bytes_per_ns");
     }
-    // What more senders lose; what they gain is each one's own limit.
+    // Only losses by more senders: gains come from each sender's own limit.
     sim::Scaling senders = adapter().senders;
     for (auto timing = std::next(best); timing != two_way.end(); ++timing) {
       const double total = rate(*timing) / rate(*best);
@@ -170,7 +171,7 @@ class Fitter {
   void latency() {
     const auto one = time_of(taken_.latency, 1);
     if (!one) return;
-    // The start of a transfer is in it where the adapter fetches even this one.
+    // The latency includes the start of a transfer when the adapter fetches even this message.
     if (is_one_core(profile_.hardware.host) && pio_) return latency_on_one_core(*one);
     double wait_ns = std::max(0.0, *one - way_ns(adapter(), 1));
     double start_ns = 0;
@@ -181,7 +182,7 @@ class Fitter {
     if (adapter().pio_bytes > 0) {
       start_ns = start_by_size(wait_ns);
     } else if (told && asked && !told_is_stored && !adapter().receiver_first) {
-      // The question and its answer are two ways without data.
+      // The request and the answer of a rendezvous are two messages without data.
       const double more_ns = *asked - *told + taking_ns(adapter(), eager);
       const double way = (more_ns - adapter().post_ns - adapter().poll_ns) / 2;
       start_ns = std::max(0.0, wait_ns - way);
@@ -191,12 +192,13 @@ class Fitter {
     if (start_ns > 0) set(adapter().dma_start_ns, start_ns, "adapter.dma_start_ns");
   }
 
-  /// The sender is done before the receiver is let in, so nothing is waited for.
+  /// The sender is done before the receiver gets the core, so no latency is seen.
   void latency_on_one_core(double one_ns) {
     const double send_ns =
         pio_->all ? pio_->stored_ns + 1 / pio_->bytes_per_ns : core_ns(adapter(), 1);
     const double rest_ns = one_ns - send_ns - profile_.hardware.host.switch_ns;
-    set(adapter().poll_ns, std::max(0.0, rest_ns), "adapter.poll_ns", "what a send leaves to do");
+    set(adapter().poll_ns, std::max(0.0, rest_ns), "adapter.poll_ns",
+        "the rest of half a round trip");
     if (pio_->all) {
       set(adapter().post_ns, std::max(0.0, pio_->stored_ns - adapter().poll_ns / 2),
           "adapter.post_ns");

@@ -1,13 +1,13 @@
-// From measurements to a profile.
+// Fit of a profile to measurements.
 #pragma once
 
 #include "nic_profiles/fit/measurements.hpp"
 
 namespace weft::nic_profiles {
 
-/// The profile that best explains the measurements, of the class that they show. A number that was
-/// not measured, or that no measurement shows, has a neutral value, and its source says so: a gap
-/// that is hidden behind slower parts counts as none, and so on.
+/// The profile that best explains the measurements, of the class that they show. A number that no
+/// measurement shows has a neutral value, and its source says so: for example, a gap that is hidden
+/// behind slower parts is 0.
 Profile fit(const Measurements& measurements);
 
 }  // namespace weft::nic_profiles

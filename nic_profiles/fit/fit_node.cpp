@@ -36,7 +36,7 @@ class NodeFitter {
     set_source(taken_, profile_, path, how);
   }
 
-  /// On one core a signal is there at once, and its receiver as soon as it has its turn.
+  /// On one core a signal arrives at once, and its receiver runs as soon as it gets the core.
   void signals() {
     if (!taken_.signal_ns) return;
     sim::Host& host = profile_.hardware.host;
@@ -51,7 +51,7 @@ class NodeFitter {
     }
   }
 
-  /// A system call shows beside what starting a copy costs otherwise.
+  /// The cost of a system call, when it is larger than that of starting a copy.
   void calls() {
     if (taken_.calls.size() < 2) return;
     const Timing& small = taken_.calls.front();

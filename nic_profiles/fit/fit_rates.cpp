@@ -19,7 +19,7 @@ class RateFitter {
         pio_(find_pio(measurements.send_busy)) {}
 
   void run() {
-    // How ranks share a core shows in streams, and hides what a message costs.
+    // On one core, streams show how ranks share the core, which hides the cost of a message.
     if (taken_.rates.empty() || is_one_core(profile_.hardware.host)) return;
     int most = 1;
     std::uint64_t small = UINT64_MAX, large = 0;
@@ -46,7 +46,7 @@ class RateFitter {
     return !std::ranges::all_of(taken_.rates,
                                 [&](const auto& timing) { return had_cores(timing.stream); });
   }
-  /// Each rank of it one of its own.
+  /// True when each rank of the stream had a core of its own.
   bool had_cores(const Stream& stream) const {
     const sim::Host& host = profile_.hardware.host;
     const int both = stream.senders + stream.receivers;
@@ -66,7 +66,7 @@ class RateFitter {
     return std::nullopt;
   }
 
-  /// What more senders to one core cost it a message, where it is slower than they are.
+  /// The cost a message of each further sender to one core, when that core is slower than they are.
   double match(int most, std::uint64_t bytes) const {
     const int half = (most + 1) / 2;
     const auto all = gap(most, 1, bytes);
@@ -77,15 +77,14 @@ class RateFitter {
     return (*all - *some) * 2 / (most - half);
   }
 
-  /// What a core spends on a message that it receives.
+  /// The time that a core spends on a message that it receives.
   void poll(int most, std::uint64_t bytes) {
     const auto all = gap(most, most, bytes);
     const auto into_one = gap(most, 1, bytes);
     const auto from_one = gap(1, most, bytes);
-    // What the queue pairs of a sender need, if they are what holds it.
+    // The time that the queue pairs of a sender need, when they limit it.
     const double queues_ns = gap(1, 1, bytes).value_or(0) / most;
-    // Nobody has seen more than one pair: where cores are shared it is the receiver that counts,
-    // and it may be what holds the stream.
+    // Only one pair was measured: with shared cores the receiver may limit the stream.
     if (most == 1 && on_shared_cores() && all) {
       set(adapter_.poll_ns, std::max(0.0, *all - taking_ns(adapter_, bytes)), "adapter.poll_ns",
           "no more than a stream takes");
@@ -103,11 +102,11 @@ class RateFitter {
     } else if (adapter_.poll_ns == 0 && from_one && all &&
                *from_one > kDistinct * std::max(*all * adapter_.senders.at(most), queues_ns)) {
       const double rest = *from_one - core_ns(adapter_, bytes);
-      if (rest > 0) set(adapter_.poll_ns, 2 * rest, "adapter.poll_ns", "what a sender polls");
+      if (rest > 0) set(adapter_.poll_ns, 2 * rest, "adapter.poll_ns", "polling of a sender");
     }
   }
 
-  /// What the adapter needs between messages, where it needs more than the cores.
+  /// The time that the adapter needs between messages, when it needs more than the cores.
   void gaps(int most, std::uint64_t bytes) {
     const auto one = gap(1, 1, bytes);
     const auto all = gap(most, most, bytes);

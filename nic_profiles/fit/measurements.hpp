@@ -1,4 +1,4 @@
-// What a probe has measured: times, as they were taken.
+// Measurements of a probe: times, as they were taken.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ struct Measurements {
   std::vector<CopyTiming> copies;
   std::vector<Timing> reductions;
   std::vector<Timing> registrations;
-  std::vector<Timing> calls;  ///< copies of what a neighbour has
+  std::vector<Timing> calls;  ///< copies from a neighbour's memory
   std::optional<double> signal_ns;
   std::optional<double> turn_ns;  ///< a signal to a rank on the same core
 };

@@ -1,4 +1,4 @@
-// What a message alone costs by a profile's numbers.
+// Costs of a single message, by a profile's numbers.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 namespace weft::nic_profiles {
 
-/// How long its receiver takes a message to its place.
+/// The time in which the receiver copies a message to its place.
 inline double taking_ns(const sim::Adapter& adapter, std::uint64_t bytes) {
   const double rate = adapter.take_bytes_per_ns;
   return rate > 0 && bytes <= adapter.eager_bytes ? static_cast<double>(bytes) / rate : 0;
 }
 
-/// How long a message keeps its sending core, all in all.
+/// The time that a message keeps its sending core.
 inline double core_ns(const sim::Adapter& adapter, std::uint64_t bytes) {
   const bool stored = bytes <= adapter.pio_bytes;
   return adapter.post_ns + adapter.poll_ns / 2 +
@@ -32,7 +32,7 @@ inline double way_ns(const sim::Adapter& adapter, std::uint64_t bytes) {
          taking_ns(adapter, bytes);
 }
 
-/// Both ends of every message take turns on one core: their times add up.
+/// True when both ends of every message share one core: their times add up.
 inline bool is_one_core(const sim::Host& host) {
   return host.cores == 1 && host.nodes > 1;
 }

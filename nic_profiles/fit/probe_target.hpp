@@ -1,4 +1,4 @@
-// What a probe can ask of an adapter, simulated or real.
+// Probe target: the interface to an adapter that is measured, simulated or real.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace weft::nic_profiles {
 
 /// Messages between two nodes. Sender i of one node sends to receiver i modulo `receivers` of the
-/// other, over a connection of the two; where there are more receivers than senders, to each in
-/// turn. Both ways: and the reverse at the same time.
+/// other, over a connection of the two; when there are more receivers than senders, to each in
+/// turn. `both_ways` adds the reverse at the same time.
 struct Stream {
   int senders = 1;
   int receivers = 1;
@@ -21,11 +21,11 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
-/// Where the bytes come from that a core copies.
+/// The origin of the bytes that a core copies.
 enum class Origin : std::uint8_t {
   written,  ///< a core of the node has written them lately: aggregation
   fresh,    ///< the adapter has written them lately: distribution
-  memory,   ///< nobody has: they are in memory alone
+  memory,   ///< neither has: they are in no cache
 };
 
 /// Copies by `cores` at the same time, each of `bytes` that lie in `blocks` apart.
@@ -34,18 +34,18 @@ struct Copy {
   std::uint64_t bytes = 0;  ///< a core
   std::uint64_t blocks = 1;
   int cores = 1;
-  std::uint64_t since_bytes = 0;  ///< what the core has touched since: it pushes out the caches
+  std::uint64_t since_bytes = 0;  ///< the core has touched since: they push the bytes out of caches
 
   bool operator==(const Copy&) const = default;
 };
 
-/// Whose memory a message goes into.
+/// The owner of the memory that a message goes into.
 enum class Memory : std::uint8_t {
-  librarys,  ///< what the library sets up for messages
-  callers,   ///< what a program has of its own
+  librarys,  ///< buffers of the library for messages
+  callers,   ///< a program's own buffers
 };
 
-/// Two nodes with ranks on both, that take times. Each answer is one steady-state time in
+/// Two nodes with ranks on both, on which times are taken. Each result is a steady-state time in
 /// nanoseconds: a target on real hardware repeats and takes a median. All methods throw Error when
 /// the adapter fails.
 class ProbeTarget {
@@ -55,36 +55,36 @@ class ProbeTarget {
   ProbeTarget& operator=(const ProbeTarget&) = delete;
   virtual ~ProbeTarget() = default;
 
-  /// The profile's name, description, device and what the device promises of itself: inline_bytes,
-  /// in_order_placement, eager_bytes and receiver_first of the protocol on it; and its hosts'
-  /// cores, and whether both nodes stand on one. The rest of `hardware` is not looked at.
+  /// The profile's name, description and device, and numbers that are declared, not measured:
+  /// inline_bytes, in_order_placement, eager_bytes and receiver_first of the protocol, the cores of
+  /// a host and the number of nodes on it. The rest of `hardware` is ignored.
   virtual Profile identity() const = 0;
   /// For the `source` of numbers: "probed on mlx5_0", "probed on the simulated qle7140".
   virtual std::string source() const = 0;
   /// Ranks on each of the two nodes.
   virtual int most_pairs() const = 0;
-  /// How much memory one core may touch: Copy::since_bytes is no more.
+  /// Bytes of memory that one core may touch: the limit of Copy::since_bytes.
   virtual std::uint64_t most_touched_bytes() const = 0;
 
   /// Half a round trip of a message, sent and answered by one rank on each node.
   virtual double latency_ns(std::uint64_t bytes) = 0;
-  /// How long the messages of a stream take in a steady state, when others have gone before them.
+  /// The time of the messages of a stream in a steady state, after others have gone before them.
   virtual double steady_ns(const Stream& stream) = 0;
-  /// How long a send keeps its core, while the adapter is idle. Of a write to where the receiver
-  /// has said before: no rendezvous.
+  /// The time that a send keeps its core while the adapter is idle. The send is a write to a known
+  /// address, without rendezvous.
   virtual double send_busy_ns(std::uint64_t bytes, Memory into) = 0;
   /// From the start to the end of the last core's copy.
   virtual double copy_ns(const Copy& copy) = 0;
   /// From a signal to the end of the wait of another rank of the node. With two pairs or more.
   virtual double signal_ns() = 0;
-  /// The same where both share a core; 0: they cannot be made to.
+  /// The same when both share a core; 0: the target cannot make them share one.
   virtual double turn_ns() = 0;
-  /// A copy of what a neighbour has in memory of its own, written lately; 0: no rank may. With two
+  /// A copy from a neighbour's private memory, written lately; 0: ranks may not read it. With two
   /// pairs or more.
   virtual double call_ns(std::uint64_t bytes) = 0;
   /// One core, both operands written lately.
   virtual double reduce_ns(std::uint64_t bytes) = 0;
-  /// Registers memory of `bytes` that never was.
+  /// Registers `bytes` of memory that was never registered before.
   virtual double register_ns(std::uint64_t bytes) = 0;
 };
 

@@ -51,7 +51,7 @@ class Prober {
       const std::vector<void (Prober::*)()> parts = {
           &Prober::measure_sends, &Prober::measure_latency,     &Prober::measure_bandwidth,
           &Prober::measure_rates, &Prober::measure_inside_node, &Prober::measure_copies};
-      // Once without a target counts what there is to do.
+      // A first run without the target counts the measurements.
       counting_ = true;
       for (const auto part : parts) (this->*part)();
       counting_ = false;
@@ -109,14 +109,14 @@ class Prober {
   void measure_latency() {
     for (const auto bytes : powers(1, kLargest_bytes, quick_ ? 4 : 2)) latency(bytes);
     if (counting_) return;
-    // On both sides of where cores stop storing, which tells what a transfer by the adapter costs
-    // to start.
+    // On both sides of the size at which cores stop storing, which shows the cost of starting a
+    // transfer by the adapter.
     const auto pio = find_pio(result_.send_busy);
     if (pio && !pio->all && pio->bytes > 0) {
       latency(pio->bytes);
       latency(pio->bytes + std::max<std::uint64_t>(1, pio->bytes / 32));
     }
-    // And of where a message asks its receiver first, which tells what a way alone costs.
+    // And on both sides of the rendezvous, which shows the cost of one way without data.
     const std::uint64_t eager = result_.identity.hardware.adapter.eager_bytes;
     if (eager == 0 || eager >= kLargest_bytes) return;
     latency(eager);
@@ -154,7 +154,7 @@ class Prober {
       rate(1, 1, sizes.back());
     }
     if (most == 1) return;
-    rate((most + 1) / 2, 1, kSmall_bytes);  // what a core compares a message with
+    rate((most + 1) / 2, 1, kSmall_bytes);  // to see the cost of matching
     for (const auto bytes : sizes) {
       rate(most, 1, bytes);  // one core sees all
       rate(1, most, bytes);  // one core over many connections
@@ -204,7 +204,7 @@ class Prober {
     measure_cache();
   }
 
-  /// What can be touched until what was written before is in memory alone.
+  /// The bytes to touch after writing, so that what was written is in no cache.
   void measure_cache() {
     const auto after = [&](std::uint64_t since_bytes) {
       copy({Origin::written, kCopyBytes, 1, 1, since_bytes});

@@ -1,4 +1,4 @@
-// The probe: which measurements are taken of an adapter, in which order.
+// Probe: takes the measurements of an adapter, in a fixed order.
 #pragma once
 
 #include <functional>
@@ -7,18 +7,18 @@
 
 namespace weft::nic_profiles {
 
-/// Called before each measurement with how many are done, and how many there will be (which may
-/// grow a little). The probe stops when it returns false.
+/// Called before each measurement with the number done and the total (which may grow a little). The
+/// probe stops when it returns false.
 using Progress = std::function<bool(int done, int total)>;
 
-/// How many measurements are taken.
+/// The number of measurements.
 enum class Effort : std::uint8_t {
   full,
-  quick,  ///< fewer sizes; the class and all numbers come out, less exactly
+  quick,  ///< fewer sizes; gives the class and all numbers, less exactly
 };
 
-/// Takes all measurements, the cheapest and most telling first; what is there when `progress` stops
-/// it is given back as not complete. Throws what the target throws.
+/// Takes all measurements, the cheapest and most informative first. When `progress` stops it, the
+/// result has those taken so far and is not complete. Throws what the target throws.
 Measurements probe(ProbeTarget& target, const Progress& progress = {},
                    Effort effort = Effort::full);
 

@@ -46,7 +46,7 @@ void receive_all(Builder& builder, const Stream& stream, int first_peer, int pla
   }
 }
 
-/// All ranks of the node wait for one another: `done` is what each has to have done.
+/// A barrier of the ranks of a node: `done` are the ops that each must have completed.
 OpId meet(Builder& builder, int cores, std::span<const OpId> done) {
   const int rank = builder.rank();
   std::vector<OpId> after(done.begin(), done.end());

@@ -1,4 +1,4 @@
-// The measurements of a probe as plans, for whatever runs plans.
+// Probe plans: the measurements of a probe as plans, for the simulator and for real ranks.
 #pragma once
 
 #include <functional>
@@ -9,20 +9,20 @@
 
 namespace weft::nic_profiles {
 
-/// The plans of all ranks of a machine, and whose end is looked at.
+/// The plans of all ranks of a machine, and the rank whose end is timed.
 struct Exercise {
   hierarchy::Machine machine;
   std::function<plan::Plan(int rank)> plan_of_rank;
   int watched = -1;  ///< a rank; -1: the last of all to end
 };
 
-// Where a time is that of one part of an exercise, it is given with that part and without it
-// (`timed`): the difference is the time.
+// The time of one part of an exercise is the difference of two runs: with that part (`timed`) and
+// without it.
 
 /// `rounds` round trips.
 Exercise ping_pong(std::uint64_t bytes, int rounds);
 Exercise stream(const Stream& stream);
-/// A core that sends, then tells another one of its node that it is free.
+/// A core that sends, then signals to another core of its node that it is free.
 Exercise send_and_tell(std::uint64_t bytes, bool timed);
 Exercise copy(const Copy& copy, bool timed);
 /// `rounds` signals there and back.

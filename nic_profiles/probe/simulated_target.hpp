@@ -1,4 +1,4 @@
-// The probe's target that is a profile: the simulator runs the measurements as plans.
+// Simulated target: runs the measurements as plans in the simulator, on a profile's hardware.
 #pragma once
 
 #include "nic_profiles/probe/probe_plans.hpp"

@@ -1,4 +1,4 @@
-// A plot as SVG: lines over logarithmic sizes or small counts.
+// Chart: a plot as SVG, lines over logarithmic sizes or small counts.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The curves of a report, as tables and plots both need them.
+// Curves of a report, for its tables and its plots.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// What a probe has found, for programs and for people.
+// Report of a probe, for programs and for people.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace weft::nic_profiles {
 
-/// Measurements and what follows from them.
+/// Measurements, and the class and profile that follow from them.
 struct Report {
   explicit Report(Measurements taken);
 
@@ -31,8 +31,8 @@ std::string to_html(const Report& report);
 std::string time_text(double ns);
 /// "8", "32 KiB", "4 MiB".
 std::string size_text(std::uint64_t bytes);
-/// A number of a profile with its unit; "none", "all sizes", "yes". What was measured has the
-/// source "measured": the report's own is said once.
+/// A number of a profile with its unit; "none", "all sizes", "yes". A measured number
+/// has the source "measured"; the report gives its own source once.
 struct NumberText {
   std::string path, value, source;
 };

@@ -1,4 +1,4 @@
-// The cost sheet: what a set of plans costs, counted and not timed.
+// Cost sheet: messages, bytes, copies, memory and rounds of a set of plans, counted and not timed.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct CostSheet {
   Cost total;
   /// Messages between nodes on the longest chain of ops, each of which must wait for the one before
   /// it: by its dependencies, by the start order towards one peer, or for its message or signal.
-  /// Sends that need not wait for one another are one round. Signals do not count.
+  /// Sends that do not wait for one another are one round. Signals do not count.
   std::uint64_t rounds = 0;
-  /// The same for what goes between the ranks of a node: messages and signals.
+  /// The same for messages and signals between the ranks of a node.
   std::uint64_t local_rounds = 0;
 };
 

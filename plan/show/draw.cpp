@@ -10,7 +10,7 @@ namespace weft::plan {
 
 namespace {
 
-/// What one rank does in one round.
+/// The ops of one rank in one round.
 struct Cell {
   std::uint64_t copied_bytes = 0;
   std::uint64_t reduced_bytes = 0;

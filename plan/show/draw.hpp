@@ -1,4 +1,4 @@
-// A picture of plans for the terminal.
+// Drawing of plans for the terminal.
 //
 //           round 0         round 1
 //   node 0

@@ -1,4 +1,4 @@
-// A trace: what ranks did when, simulated or measured, in the same form.
+// Trace: the times at which ranks did their ops, simulated or measured.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weft::plan {
 
-/// Where the time of an op went.
+/// The part of an op that a span of time belongs to.
 enum class Activity : std::uint8_t {
   busy,     ///< the rank's core works at it
   message,  ///< a message, from the send's leaving the core to its arrival at the recv

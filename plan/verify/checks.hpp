@@ -1,5 +1,5 @@
-// The verifier's checks, one file each. verify() runs them in this order and stops behind the
-// first that finds something it cannot build on.
+// Checks of the verifier, one file each. verify() runs them in this order and stops after the first
+// whose findings make the next ones meaningless.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ void check_matching(const OpTable& ops, const Matching& matching, Findings& find
 void check_deadlock(const OpTable& ops, const Matching& matching,
                     std::span<const Buffering> bufferings, Findings& findings);
 
-/// "start of op 1 of rank 0 (...) <- ..." for as long as a line may be.
+/// "start of op 1 of rank 0 (...) <- ...", cut at the length of a line.
 std::string describe_cycle(const OpTable& ops, std::span<const Event> cycle);
 
 /// Races, and peers in a caller's buffer outside its call. Needs bounds and an acyclic `graph` of
@@ -53,12 +53,12 @@ std::string describe_cycle(const OpTable& ops, std::span<const Event> cycle);
 void check_races(const OpTable& ops, const EventGraph& graph, Findings& findings);
 
 /// Delivery, undefined reads, cut elements and groupings, by running the ops in one order on
-/// symbolic memory: any order does where nothing races. Needs the same.
+/// symbolic memory: without races all orders give the same. Needs the same.
 void check_delivery(const Problem& problem, const OpTable& ops, const Matching& matching,
                     const EventGraph& graph, Findings& findings);
 
-/// Barriers, in place of delivery: no rank leaves before all have come. Messages of a barrier say
-/// that they came and nothing else, so what their bytes are does not matter. Needs the same.
+/// Synchronization, for barriers in place of delivery: no rank leaves before all have entered. The
+/// bytes of a barrier's messages do not matter. Needs the same.
 void check_synchronization(const OpTable& ops, const EventGraph& graph, Findings& findings);
 
 }  // namespace weft::plan

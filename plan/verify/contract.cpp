@@ -28,7 +28,7 @@ Expectations blocks_of_all(const Problem& problem) {
   return expected;
 }
 
-/// What each origin sends, where it must end.
+/// The block that each origin sends, at its place in the output.
 Expectations exchanged(const Problem& problem, int rank) {
   Expectations expected;
   expected.reserve(static_cast<std::size_t>(problem.ranks));

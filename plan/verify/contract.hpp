@@ -1,4 +1,5 @@
-// What each collective means (MPI's meaning), written once and apart from the algorithms.
+// Contract of each collective: its output as MPI defines it, written once and apart from the
+// algorithms.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace weft::plan {
 
 /// `bytes` bytes of a rank's output at `offset` must hold the bytes at `origin_offset` of the
-/// inputs of `origins`, reduced in that order (a single origin: just its bytes). In place it is
-/// what their outputs held at first.
+/// inputs of `origins`, reduced in that order (a single origin: just its bytes). In place, of
+/// their outputs at entry.
 struct Expectation {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;

@@ -11,7 +11,7 @@ std::string describe_cycle(const OpTable& ops, std::span<const Event> cycle) {
   constexpr std::size_t kShown = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
-    // One mention for an op of which both events follow each other.
+    // An op whose two events follow each other is mentioned once.
     const OpId op = op_of(cycle[i]);
     if (i > 0 && op_of(cycle[i - 1]) == op) continue;
     if (i > 0) text += ", before ";

@@ -1,5 +1,5 @@
-// The events of an execution and what must come before what. Shared by the verifier, the cost
-// sheet and the drawing.
+// Event graph: the events of an execution and their order. Shared by the verifier, the cost sheet
+// and the drawing.
 //
 // Each op has a start and a completion. The edges that always hold (the weakest order):
 //   start of an op           -> its completion
@@ -8,7 +8,7 @@
 //   start of a send, signal  -> completion of its recv, wait
 // Channels that hold `eager_messages` of each ordered pair of ranks add
 //   start of the k-th recv   -> completion of the send that is eager_messages after the k-th.
-// None at all is rendezvous: then a send completes only once its own recv has started.
+// With eager_messages = 0, rendezvous, a send completes only once its own recv has started.
 #pragma once
 
 #include <algorithm>

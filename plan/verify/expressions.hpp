@@ -1,4 +1,4 @@
-// How bytes were reduced: which inputs, in which order, grouped how.
+// Expressions over inputs: the inputs that reduced bytes combine, their order and their grouping.
 #pragma once
 
 #include <compare>
@@ -18,10 +18,10 @@ inline constexpr ExpressionId kUndefined = UINT32_MAX;
 /// A number for each list of contributing ranks.
 using OperandsId = std::uint32_t;
 
-/// Every expression that came up so far, each once. Where the operation commutes, a op b is b op a.
+/// All expressions so far, each once. When the operation commutes, a op b is b op a.
 ///
-/// Lists are kept as runs of consecutive ranks: what algorithms combine is mostly neighbours, so a
-/// list of hundreds of ranks is mostly one run.
+/// Lists are kept as runs of consecutive ranks: algorithms mostly combine neighbours, so a list of
+/// hundreds of ranks is mostly one run.
 class Expressions {
  public:
   /// Expression r is the input of rank r; its operands are number r too.

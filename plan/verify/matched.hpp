@@ -1,4 +1,4 @@
-// A set of plans that belong together, and the weakest order of their events.
+// Matched plans: the plans of all ranks, their matching, and the weakest order of their events.
 #pragma once
 
 #include <span>

@@ -1,4 +1,5 @@
-// Which send meets which recv, which signal which wait. Shared by the verifier and the cost sheet.
+// Matching of sends with recvs and of signals with waits. Shared by the verifier and the cost
+// sheet.
 #pragma once
 
 #include <span>
@@ -35,7 +36,7 @@ class OpTable {
 
 struct Matching {
   std::vector<OpId> partner;    // by op: the other end; kNoOp for copies, reduces, the unmatched
-  std::vector<OpId> previous;   // by op: the one to the same peer that starts before it, or kNoOp
+  std::vector<OpId> previous;   // by op: the op to the same peer that starts before it, or kNoOp
   std::vector<OpId> sends;      // channel by channel, each channel's in order
   std::vector<OpId> unmatched;  // ops without another end
   std::vector<OpId> unequal;    // recvs of another size than their send

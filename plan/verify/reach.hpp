@@ -1,4 +1,4 @@
-// Questions of order between ops: is there a path in the event graph?
+// Reachability in the event graph: tests whether ops are ordered.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace weft::plan {
 
-/// Collects pairs of ops of which the first must be complete before the second starts, and answers
-/// them together: one search backward from each second, no further up than its firsts.
+/// Collects pairs of ops of which the first must be complete before the second starts, and tests
+/// all of them together: one search backward from each second op, no further than its first ops.
 class OrderQueries {
  public:
   OrderQueries(const OpTable& ops, const EventGraph& graph) : ops_(ops), graph_(graph) {}
@@ -33,12 +33,12 @@ class OrderQueries {
   const EventGraph& graph_;
   std::vector<Pair> pairs_;
   std::vector<std::uint32_t> seen_;    // by event: the last search that came by
-  std::vector<std::uint32_t> wanted_;  // by op: the last search that looked for it
+  std::vector<std::uint32_t> wanted_;  // by op: the last search for it
   std::vector<Event> stack_;
   std::uint32_t search_ = 0;
 };
 
-/// Whether ops lie between events of other ranks.
+/// Tests whether ops lie between events of other ranks.
 class Visits {
  public:
   Visits(const OpTable& ops, const EventGraph& graph) : ops_(ops), graph_(graph) {}

@@ -1,4 +1,4 @@
-// Memory that holds where its bytes came from in place of bytes.
+// Symbolic memory: holds the origins of bytes in place of the bytes.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class SymbolicMemory {
 
   const std::vector<Segment>& segments() const { return segments_; }
 
-  /// Appends what the slice's bytes hold, in the slice's order.
+  /// Appends the pieces in the slice's bytes, in the slice's order.
   void read(const Slice& slice, std::vector<Piece>& pieces) const;
   /// `pieces` must be as long as the slice.
   void write(const Slice& slice, std::span<const Piece> pieces);

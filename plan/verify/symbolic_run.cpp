@@ -38,7 +38,7 @@ void SymbolicRun::run(const EventGraph& graph) {
   }
 }
 
-/// Appends what the slice holds to pieces_.
+/// Appends the slice's pieces to pieces_.
 SymbolicRun::Range SymbolicRun::read(OpId op, const Slice& slice) {
   const std::size_t begin = pieces_.size();
   memory(slice.space, slice.owner).read(slice, pieces_);
@@ -57,7 +57,7 @@ void SymbolicRun::write(const Slice& slice, Range range) {
       slice, std::span(pieces_).subspan(range.begin, range.end - range.begin));
 }
 
-/// Whoever reduces as messages come in must find whole elements in each.
+/// Elements must not be cut, because the executor reduces messages as they come in.
 void SymbolicRun::check_elements(OpId op, const Slice& slice, Range range) {
   if (element_bytes_ == 1) return;
   bool whole = slice.block_bytes % element_bytes_ == 0;

@@ -1,4 +1,4 @@
-// The ops of a set of plans, run on symbolic memory.
+// Symbolic run: executes the ops of a set of plans on symbolic memory.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace weft::plan {
 
-/// Runs in one order: any does where nothing races.
+/// Runs in one order; without races all orders give the same.
 class SymbolicRun {
  public:
   SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
@@ -48,7 +48,7 @@ class SymbolicRun {
   Expressions expressions_;
   std::vector<SymbolicMemory> memories_;
   std::vector<Piece> pieces_;    // only payloads outlive their op
-  std::vector<Range> payloads_;  // by send: what it carries
+  std::vector<Range> payloads_;  // by send: its bytes
 };
 
 }  // namespace weft::plan

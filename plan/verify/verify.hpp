@@ -1,4 +1,4 @@
-// Proof that a set of plans, one a rank, does what its problem asks: no process started.
+// Verifier: proves, without running anything, that a set of plans, one a rank, solves its problem.
 #pragma once
 
 #include <span>
@@ -17,12 +17,12 @@ enum class Flaw : std::uint8_t {
   deadlock,   ///< A cycle of ops that wait for one another.
   race,       ///< Two accesses to the same bytes, one a write, in no defined order; or a peer that
               ///< touches a caller's buffer outside the time in which the caller is in the call.
-  undefined,  ///< Bytes read that nothing has written.
-  delivery,   ///< Output that is not what the contract says, or written where it must not be.
+  undefined,  ///< Bytes read that were never written.
+  delivery,   ///< Output that differs from the contract, or is written where it must not be.
   element,    ///< A message or reduce op of a reduction that cuts an element in two.
-  unequal,    ///< Results of an allreduce that are not grouped alike on two ranks: where the
+  unequal,    ///< Results of an allreduce that are grouped differently on two ranks: when the
               ///< operation is not associative to the bit, their bits may differ.
-  synchronization,  ///< A rank that may leave a barrier before another has come.
+  synchronization,  ///< A rank that may leave a barrier before another has entered.
 };
 
 std::string_view to_string(Flaw flaw);
@@ -36,7 +36,7 @@ struct Finding {
 
 std::string to_string(const Finding& finding);
 
-/// How messages are buffered when deadlock is judged. Plans must be free of deadlock under
+/// Buffering of messages that the check of deadlock assumes. Plans must be free of deadlock under
 /// rendezvous, which is the strictest: no send completes before its recv has started. A bounded
 /// eager channel holds `eager_messages` of each ordered pair of ranks before it blocks.
 struct Buffering {
@@ -50,8 +50,8 @@ struct VerifyOptions {
   std::size_t limit = 8;
 };
 
-/// Empty when all holds. `node_of_rank[r]` says where rank r runs: only ranks of one node share
-/// stages and signals. Costs O(total block count x log) in time and memory.
+/// Empty when the plans are correct. `node_of_rank[r]` is the node of rank r: only ranks of one
+/// node share stages and signals. Costs O(total block count x log) in time and memory.
 std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of_rank,
                             std::span<const Plan> plans, const VerifyOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Random adapters such as there could be, of any class.
+// Random adapters of any class, with realistic numbers.
 #pragma once
 
 #include <algorithm>

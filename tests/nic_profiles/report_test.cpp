@@ -83,7 +83,7 @@ TEST(Probe, OfOnePairIsWhole) {
   EXPECT_THROW(SimulatedTarget(load("qle7140"), 0), UsageError);
 }
 
-/// Where the text of a plot that says `name` begins: x and y.
+/// The position (x, y) of the text `name` in a plot.
 std::pair<double, double> place_of(const std::string& svg, const std::string& name) {
   const auto end = svg.find(">" + name + "</text>");
   const auto begin = svg.rfind("<text x=\"", end);

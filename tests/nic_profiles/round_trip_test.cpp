@@ -1,4 +1,4 @@
-// The probe of a simulated adapter gives back the profile that the simulator was fed.
+// Round trip: the probe of a simulated adapter gives back the profile that was simulated.
 #include <cmath>
 
 #include <fmt/format.h>

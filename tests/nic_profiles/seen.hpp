@@ -1,4 +1,5 @@
-// Which numbers of a profile a probe of two nodes can see, and how they show.
+// Visibility of a profile's numbers: those that a probe of two nodes can see, and their measured
+// values.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Probed profiles are found again by the device that they are of.
+// Store of probed profiles: they are found by their device.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

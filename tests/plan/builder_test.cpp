@@ -81,7 +81,7 @@ TEST(Builder, HandsOutAlignedMemoryThatDoesNotOverlap) {
   EXPECT_EQ(plan.space_bytes(Space::scratch), 64u);
 }
 
-/// What the copies of a plan move, byte by byte: (target, source).
+/// The bytes that the copies of a plan move: (target, source).
 std::vector<std::pair<Byte, Byte>> moves_of(const Plan& plan) {
   std::vector<std::pair<Byte, Byte>> moves;
   for (const Op& op : plan.ops()) {

@@ -80,8 +80,8 @@ TEST(Deadlock, LargerBuffersDeadlockNoSooner) {
 }
 
 TEST(Deadlock, IsWhereAnExecutionStandsStill) {
-  // What can happen stays possible until it does, so a deadlock is one in every schedule: a single
-  // one, which the oracle runs under rendezvous, tells.
+  // An event that can happen stays possible until it does, so a deadlock shows in every schedule: a
+  // single one, which the oracle runs under rendezvous, tells.
   std::mt19937 random(7);
   for (int i = 0; i < 1500; ++i) {
     const Case plans = random_traffic(random);

@@ -1,4 +1,4 @@
-// How results are grouped: on the ranks of one call, and in one placement and another.
+// Grouping of results: the same on all ranks of a call, and for one placement and another.
 #include "tests/plan/grouping_digest.hpp"
 
 #include <gtest/gtest.h>

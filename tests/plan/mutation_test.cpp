@@ -208,8 +208,8 @@ TEST_P(Mutations, TheVerifierRejectsEveryMutantThatFailsAndNoOther) {
       } else if (failure) {
         ++count.confirmed;
       } else {
-        // Undefined bytes may end where nobody looks, and the oracle's operations are associative;
-        // any other finding must be seen to matter.
+        // Undefined bytes may end in memory that is not checked, and the oracle's operations are
+        // associative; any other finding must be seen to matter.
         for (const Finding& finding : findings) {
           ASSERT_TRUE(finding.flaw == Flaw::undefined || finding.flaw == Flaw::unequal)
               << to_string(finding) << "\n"

@@ -142,7 +142,7 @@ class Execution {
     --unfinished_[static_cast<std::size_t>(task.rank)];
   }
 
-  /// What an op does by itself, once: at its start, at its completion, or when its receiver asks.
+  /// The effect of an op, once: at its start, at its completion, or when its receiver asks.
   void act(std::size_t id) {
     const Task& task = tasks_[id];
     if (!payload_[id].empty() || task.op.src.empty()) return;

@@ -10,7 +10,7 @@
 
 namespace weft::plan::testing {
 
-/// What went wrong in one of `schedules` random schedules: a wrong output, two ops at the same
+/// The error in one of `schedules` random schedules: a wrong output, two ops at the same
 /// bytes at the same time, a peer in a buffer whose owner is not in the call, an execution that
 /// stands still. nullopt when nothing did.
 std::optional<std::string> find_failure(const Case& plans, std::mt19937& random, int schedules);

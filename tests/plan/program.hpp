@@ -22,7 +22,7 @@ struct Address {
   int owner;
 };
 
-/// Where the spaces of all ranks lie in one memory.
+/// The places of all ranks' spaces in one memory.
 class Layout {
  public:
   explicit Layout(const Case& plans);

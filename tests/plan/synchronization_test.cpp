@@ -96,7 +96,7 @@ class Run {
     }
   }
 
-  /// Whether some rank has left.
+  /// True when some rank has left.
   bool anybody_leaves() const {
     return std::ranges::any_of(plans_, [this](const Plan& plan) {
       const auto& states = states_[static_cast<std::size_t>(plan.rank())];

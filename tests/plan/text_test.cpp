@@ -95,7 +95,7 @@ TEST(Text, IgnoresCommentsEmptyLinesAndBlanks) {
   EXPECT_EQ(to_text(parse(text)), kSample);
 }
 
-/// What parse() says of `text`; "" when it reads it.
+/// The error of parse() for `text`; "" when it reads it.
 std::string error_of(std::string_view text) {
   try {
     parse(text);

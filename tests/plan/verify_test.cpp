@@ -1,4 +1,4 @@
-// What the verifier accepts, and each flaw in the smallest plans that have it.
+// The verifier: correct plans that it accepts, and each flaw in the smallest plans that have it.
 #include "plan/verify/verify.hpp"
 
 #include <gtest/gtest.h>
