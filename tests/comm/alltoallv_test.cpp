@@ -7,6 +7,7 @@
 
 #include "hierarchy/machine.hpp"
 #include "registry/variants.hpp"
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -189,6 +190,7 @@ TEST_P(Alltoallv, OfAnySizesArrivesByEveryAlgorithm) {
     const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
       Communicator comm(std::move(bootstrap), on(machine, algorithm.name()));
       for (unsigned call = 0; call < 4; ++call) exchange_and_compare(comm, call, call % 2 == 1);
+      EXPECT_EQ(test::other_than(algorithm.name(), "alltoallv", comm), "");
     });
     ASSERT_EQ(errors, none(ranks)) << algorithm.name() << " on " << machine;
   }
@@ -212,6 +214,9 @@ TEST_P(Alltoallv, OfSizesThatChangeAtSomeRanksArrives) {
         Communicator comm(std::move(bootstrap), on(machine, algorithm));
         for (unsigned call = 0; call < sequence.size(); ++call) {
           exchange_and_compare(comm, call, sequence[call]);
+        }
+        if (*algorithm != '\0') {
+          EXPECT_EQ(test::other_than(algorithm, "alltoallv", comm), "");
         }
       });
       ASSERT_EQ(errors, none(ranks)) << algorithm << " on " << machine << ", seed " << seed;

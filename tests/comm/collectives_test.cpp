@@ -1,6 +1,9 @@
 // Every collective but alltoall through the public API, ranks as threads: every algorithm on every
-// kind of placement gives what the contract says, and touches nothing else.
+// kind of placement runs where it is asked for, gives what the contract says, and touches nothing
+// else.
 #include <gtest/gtest.h>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +11,11 @@
 
 #include "hierarchy/machine.hpp"
 #include "plan/verify/contract.hpp"
+#include "registry/algorithm.hpp"
 #include "registry/variants.hpp"
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/run_ranks.hpp"
+#include "tune/algorithm.hpp"
 
 namespace weft {
 namespace {
@@ -202,25 +208,50 @@ Options on(const char* machine, Collective collective, const std::string& algori
   return options;
 }
 
+bool is_noted(const Communicator& comm, const std::string& text) {
+  return std::ranges::any_of(comm.statistics().notes,
+                             [&](const std::string& note) { return note.find(text) != note.npos; });
+}
+
+/// Calls by the algorithm that was asked for where it may solve the problem; elsewhere another one
+/// has to, and a note says so.
+void run_as_asked(Communicator& comm, const hierarchy::Machine& machine,
+                  const registry::Algorithm& asked, const Problem& problem,
+                  const Operation& operation, int& number) {
+  const bool may = tune::may_run(asked, problem, {machine});
+  // Algorithms for one node, and those that reorder operands: else the test would show nothing.
+  EXPECT_TRUE(may || machine.nodes() > 1 || !problem.commutative) << asked.name();
+  const std::string_view collective = to_string(problem.collective);
+  const std::uint64_t before = test::calls_by(comm, collective, asked.name());
+  run_and_compare(comm, problem, operation, ++number, false);
+  run_and_compare(comm, problem, operation, ++number, true);
+  EXPECT_EQ(test::calls_by(comm, collective, asked.name()) - before, may ? 2u : 0u) << asked.name();
+  if (!may) {
+    EXPECT_TRUE(is_noted(comm, fmt::format("={}: not taken for {}", asked.name(), collective)));
+  }
+}
+
 using Where = std::tuple<const char*, Collective>;
 
 class Collectives : public testing::TestWithParam<Where> {};
 
 TEST_P(Collectives, GiveTheRightAnswerByEveryAlgorithm) {
   const auto [machine, collective] = GetParam();
-  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  const auto parsed = hierarchy::Machine::parse(machine);
+  const int ranks = parsed.ranks();
   for (const std::string& algorithm : variants(collective, ranks)) {
+    const auto asked = registry::Algorithm::parse(collective, algorithm);
     const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
       Communicator comm(std::move(bootstrap), on(machine, collective, algorithm));
       const Operation operations[] = {operation_on<Matrix>(false),
                                       operation_on<std::uint8_t>(true)};
       int number = 0;
-      for (const std::size_t bytes : {16u, 48u, 2560u}) {
-        const Operation& operation = operations[number % 2];
-        Problem problem = problem_of(collective, ranks, bytes, (number + 1) % ranks);
-        set(problem, operation);
-        run_and_compare(comm, problem, operation, ++number, false);
-        run_and_compare(comm, problem, operation, ++number, true);
+      for (const Operation& operation : operations) {
+        for (const std::size_t bytes : {16u, 48u, 2560u}) {
+          Problem problem = problem_of(collective, ranks, bytes, (number + 1) % ranks);
+          set(problem, operation);
+          run_as_asked(comm, parsed, asked, problem, operation, number);
+        }
       }
     });
     ASSERT_EQ(errors, none(ranks)) << algorithm << " on " << machine;
@@ -300,6 +331,42 @@ TEST_P(Irregular, BlocksOfAnySizeArrive) {
     }
   });
   ASSERT_EQ(errors, none(ranks));
+}
+
+TEST(Irregular, LeavesANoteWhereAnAlgorithmWasAskedForThatItCannotTake) {
+  const auto errors = run_ranks(3, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1x3", Collective::gather, "binomial"));
+    const std::vector<Part> parts = {{0, 8}, {8, 16}, {24, 8}};
+    const Bytes input(parts[rank].bytes);
+    Bytes output(32);
+    for (int root = 0; root < 2; ++root) {
+      comm.gather(input.data(), input.size(), output.data(),
+                  rank == root ? parts : std::vector<Part>(), root);
+    }
+    EXPECT_EQ(comm.statistics().notes,
+              std::vector<std::string>{"WEFT_GATHER=binomial: not taken for gather of blocks of "
+                                       "different sizes: only the root knows all sizes, so it "
+                                       "exchanges with each rank directly"});
+  });
+  EXPECT_EQ(errors, none(3));
+}
+
+TEST(Refused, AlgorithmsLeaveOneNoteForEachReason) {
+  const auto errors = run_ranks(4, [](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Options options = on("2x2", Collective::allreduce, "everyone");
+    Communicator comm(std::move(bootstrap), options);
+    const Operation operation = operation_on<std::uint8_t>(true);
+    for (const std::size_t bytes : {16u, 48u}) {
+      Problem problem = problem_of(Collective::allreduce, 4, bytes, 0);
+      set(problem, operation);
+      run_and_compare(comm, problem, operation, 1, false);
+    }
+    EXPECT_EQ(comm.statistics().notes,
+              std::vector<std::string>{"WEFT_ALLREDUCE=everyone: not taken for allreduce of 16 "
+                                       "bytes in elements of 1: allreduce everyone is for ranks "
+                                       "of one node, not for 2x2"});
+  });
+  EXPECT_EQ(errors, none(4));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/processes.hpp"
 #include "tests/comm/run_ranks.hpp"
 
@@ -78,6 +79,7 @@ TEST(Folds, AreOnePassForEachPart) {
         std::vector<std::uint32_t> out(kElements);
         comm.allreduce(in.data(), out.data(), kElements, chained());
         ASSERT_EQ(out, expected) << algorithm;
+        EXPECT_EQ(test::other_than(algorithm, "allreduce", comm), "");
       };
       EXPECT_EQ(test::run_ranks(ranks, body), test::none(ranks));
       // Each rank reduces its part, or everything.
@@ -94,7 +96,8 @@ TEST(Folds, FetchPiecesOfOtherProcesses) {
   for (const int ranks : {2, 3, 11}) {
     const auto body = [&](int rank) -> std::string {
       Options options;
-      options.algorithms["allreduce"] = "leader:leaders=all,direct=1";
+      constexpr const char* kAlgorithm = "leader:leaders=all,direct=1";
+      options.algorithms["allreduce"] = kAlgorithm;
       Communicator comm(tcp_bootstrap(), options);
       if (comm.statistics().view != "cma") return "right (no cma here)";
       const auto in = input_of(rank, kElements);
@@ -102,6 +105,8 @@ TEST(Folds, FetchPiecesOfOtherProcesses) {
       comm.allreduce(in.data(), out.data(), kElements, chained());
       if (out != reduced(ranks, kElements)) return "wrong";
       if (combines != 0) return "more than one pass";
+      if (auto other = test::other_than(kAlgorithm, "allreduce", comm); !other.empty())
+        return other;
       const std::size_t part = kElements * sizeof(std::uint32_t) / static_cast<std::size_t>(ranks);
       return static_cast<std::size_t>(folds) >= part / (32 << 10) ? "right" : "all at once";
     };

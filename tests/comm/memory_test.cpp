@@ -17,6 +17,7 @@
 #include "engine/node/letters.hpp"
 #include "plan/show/cost.hpp"
 #include "registry/variants.hpp"
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/processes.hpp"
 #include "verbs/connection/rc_wire.hpp"
 #include "weft/weft.hpp"
@@ -148,7 +149,9 @@ std::string take(const Draw& draw) {
   // that there are new counts, and which.
   const std::size_t half = stage.size() / 2;
   const bool is_staged = !stage.empty();
-  return json{{"algorithm", statistics.entries.front().algorithm},
+  return json{{"other",
+               test::other_than(draw.algorithm, draw.is_vector() ? "alltoallv" : "alltoall", comm)},
+              {"algorithm", statistics.entries.front().algorithm},
               {"stage", stage.size()},
               {"stage_said", statistics.stage_bytes},
               {"stage_used", is_staged ? used(std::span(stage).subspan(half)) : 0},
@@ -179,6 +182,7 @@ std::vector<json> run(const Draw& draw) {
     auto said = json::parse(ended.said, nullptr, false);
     EXPECT_FALSE(said.is_discarded()) << describe(draw) << ": " << ended.said;
     if (said.is_discarded()) return {};
+    EXPECT_EQ(said["other"], "") << describe(draw);
     ranks.push_back(std::move(said));
   }
   return ranks;

@@ -1,4 +1,4 @@
-#include "processes.hpp"
+#include "tests/comm/processes.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "processes.hpp"
+#include "tests/comm/algorithms_that_ran.hpp"
+#include "tests/comm/processes.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
@@ -35,6 +36,7 @@ std::string registrations(std::size_t block, std::size_t other_block = 0) {
     }
     said += fmt::format(" {}", comm.statistics().registrations);
   }
+  if (auto other = test::other_than("isend", "alltoall", comm); !other.empty()) return other;
   return said;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "hierarchy/machine.hpp"
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -101,6 +102,7 @@ TEST_P(SchemesBySocket, ExchangeAllBlocks) {
             options.algorithms["alltoall"] = GetParam();
             Communicator comm(std::move(bootstrap), options);
             for (const std::size_t block : {1u, 8u, 200u, 5000u}) alltoalls(comm, block, 4);
+            EXPECT_EQ(test::other_than(GetParam(), "alltoall", comm), "");
           });
       ASSERT_EQ(errors, none(machine.ranks())) << GetParam() << " on " << nodes << "/" << sockets;
     }
@@ -115,9 +117,9 @@ TEST(LeadersBySocket, ReduceAndBroadcast) {
   const WithSockets setting("2");
   const auto errors = run_ranks(7, [](int, std::unique_ptr<Bootstrap> bootstrap) {
     Options options = on(hierarchy::Machine::parse("4+3"));
-    for (const char* name : {"allreduce", "reduce", "broadcast", "allgather"}) {
-      options.algorithms[name] = "leader:leaders=sockets";
-    }
+    constexpr const char* kCollectives[] = {"allreduce", "reduce", "broadcast", "allgather"};
+    constexpr const char* kAlgorithm = "leader:leaders=sockets";
+    for (const char* name : kCollectives) options.algorithms[name] = kAlgorithm;
     Communicator comm(std::move(bootstrap), options);
     for (const std::size_t count : {1u, 10u, 3000u}) {
       std::vector<double> mine(count), sum(count, -1);
@@ -141,6 +143,7 @@ TEST(LeadersBySocket, ReduceAndBroadcast) {
         ASSERT_EQ(gathered[i], static_cast<double>(i / count) + static_cast<double>(i % count));
       }
     }
+    for (const char* name : kCollectives) EXPECT_EQ(test::other_than(kAlgorithm, name, comm), "");
   });
   EXPECT_EQ(errors, none(7));
 }

@@ -1,4 +1,4 @@
-#include "trouble.hpp"
+#include "tests/comm/trouble.hpp"
 
 #include <dlfcn.h>
 

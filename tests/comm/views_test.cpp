@@ -12,6 +12,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/processes.hpp"
 
 namespace weft {
@@ -74,10 +75,12 @@ struct Case {
 class RefusedInMidRun : public testing::TestWithParam<Case> {};
 
 TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
-  const auto body = [](int rank) -> std::string {
+  const auto [name, wait, alltoall] = GetParam();
+  const auto body = [asked = alltoall](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     if (comm.statistics().view != "cma") return "right (no cma here)";
     if (const std::string wrong = exchange(comm, 1); !wrong.empty()) return wrong;
+    if (auto other = test::other_than(asked, "alltoall", comm); !other.empty()) return other;
     if (has_note(comm.statistics())) return "refused from the beginning";
     // Two of three, so that those who ask meet those who need not.
     if (rank != 1 && !refuse_process_vm()) return "no filter";
@@ -86,7 +89,6 @@ TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
     }
     return has_note(comm.statistics()) == (rank != 1) ? "right" : "a note is wrong";
   };
-  const auto [name, wait, alltoall] = GetParam();
   for (const auto& end : test::run_processes(
            kRanks, {{"WEFT_VIEW", "cma"}, {"WEFT_WAIT", wait}, {"WEFT_ALLTOALL", alltoall}},
            body)) {
