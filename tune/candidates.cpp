@@ -117,7 +117,7 @@ std::span<const Extra> extras_of(Collective collective) {
   return {};
 }
 
-/// What has a scheme read neighbours' buffers in place; nothing where it cannot.
+/// The parameter by which a scheme reads neighbours' buffers in place; empty where it cannot.
 std::string_view direct_setting(Collective collective, std::string_view scheme) {
   const auto algorithm = Algorithm::parse(collective, scheme);
   if (algorithm.reads(Parameter::direct)) return "direct=1";

@@ -17,7 +17,7 @@ class GivenUp : public PeerError {
   using PeerError::PeerError;
 };
 
-/// How a step went on all ranks: the same on each of them.
+/// The outcome of a step on all ranks: the same on each of them.
 struct StepOutcome {
   std::vector<std::string> results;  // of the step, by rank
   std::string error;                 // empty: none
@@ -48,8 +48,8 @@ Step as_step(Work& work) {
   };
 }
 
-/// What `work` returned on every rank, in rank order; where it threw on one, every rank throws the
-/// same. Collective.
+/// Runs `work`; returns its results on all ranks, in rank order. Where it threw on one, every rank
+/// throws the same. Collective.
 template <class Work>
 std::vector<std::string> agree(Bootstrap& bootstrap, Work work) {
   StepOutcome outcome = run_step(

@@ -1,5 +1,5 @@
-// Bootstrap over TCP: a star around rank 0 for what all ranks share, and a connection between two
-// ranks from the first time they exchange something.
+// Bootstrap over TCP: a star around rank 0 for allgathers, and a connection between two ranks from
+// their first exchange on.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -37,7 +37,7 @@ struct Hello {
   std::uint16_t reserved = 0;
 };
 
-/// What rank 0 tells everybody of a rank.
+/// Address of a rank, which rank 0 tells all others.
 struct Where {
   std::uint32_t address = 0;  // IPv4, network byte order
   std::uint16_t port = 0;
@@ -113,8 +113,8 @@ class TcpBootstrap final : public Bootstrap {
     return mine;
   }
 
-  /// Waits for a connection until the deadline. Returns it with what it says of itself.
-  std::pair<TcpSocket, Hello> accept_one(const char* whom, sockaddr_in& from) {
+  /// Waits for a connection until the deadline. Returns it with its hello.
+  std::pair<TcpSocket, Hello> accept_one(const char* expected, sockaddr_in& from) {
     while (true) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
@@ -123,14 +123,14 @@ class TcpBootstrap final : public Bootstrap {
       if (ready < 0 && errno == EINTR) continue;
       if (ready <= 0) {
         throw PeerError(
-            fmt::format("rank {}: {} did not appear within WEFT_CONNECT_TIMEOUT", rank_, whom));
+            fmt::format("rank {}: {} did not appear within WEFT_CONNECT_TIMEOUT", rank_, expected));
       }
       socklen_t length = sizeof from;
       TcpSocket socket(
           ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC),
           -1);
       if (!socket) continue;
-      // A stranger may connect and say nothing: it must not hold us.
+      // Another program may connect and say nothing: it must not stop this rank.
       const timeval patience{5, 0};
       ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
       Hello theirs;

@@ -17,9 +17,9 @@ namespace weft::comm {
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = 64 << 20;  // of one message; more is not ours
+constexpr std::uint64_t kMostBytes = 64 << 20;  // of one message; a larger one is not weft's
 
-/// One that may be bound where another of this kind is bound that does not listen.
+/// A socket that may be bound to the port of another such socket, as long as that does not listen.
 File reusable_socket() {
   File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!file) throw_errno("socket");

@@ -1,4 +1,4 @@
-// Connections over TCP, and whole messages on them.
+// TCP socket: a connection between two ranks, and whole messages on it.
 #pragma once
 
 #include <netinet/in.h>
@@ -36,13 +36,13 @@ class TcpSocket {
 
 /// The IPv4 address of HOST:PORT; UsageError names WEFT_ROOT.
 sockaddr_in resolve_root(const std::string& root);
-/// A port of the loopback for ranks that this process starts; `root` is given what their WEFT_ROOT
-/// is to be. While the file is held rank 0 may listen there, and nobody is given the port by
-/// chance.
+/// A port of the loopback for ranks that this process starts; sets `root` to the WEFT_ROOT that
+/// they need. While the file is open rank 0 may listen there, and no other program is given the
+/// port.
 File reserve_root(std::string& root);
-/// SystemError says that it is to be `what`.
+/// `what` names the address in errors. SystemError.
 File listen_at(sockaddr_in address, const std::string& what);
-/// -1 when nobody listens there.
+/// A descriptor; -1 when nothing listens there.
 int connect_once(const sockaddr_in& address);
 
 }  // namespace weft::comm

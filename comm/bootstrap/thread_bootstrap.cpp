@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-/// What the threads share: one mailbox for each ordered pair.
+/// The memory that the threads share: one mailbox for each ordered pair.
 class Post {
  public:
   void put(int from, int to, std::string text) {

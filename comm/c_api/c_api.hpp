@@ -1,4 +1,4 @@
-// What the files of the C API share.
+// C API, shared by its files: the communicator handle, and exceptions as error codes.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,7 @@ struct weft_comm {
 
 namespace weft::comm {
 
-/// What went wrong in this thread's last call that failed.
+/// The error of this thread's last call that failed.
 std::string& last_error();
 
 /// Runs `work`; what it throws becomes a code, its line is kept for weft_error().

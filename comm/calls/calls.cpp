@@ -39,7 +39,7 @@ Problem slice_of(const Problem& problem, std::uint64_t bytes) {
   return slice;
 }
 
-/// What part of a need may be had at once.
+/// The part of `need` that fits into `limit`, at most 1.
 double share(std::uint64_t limit, std::uint64_t need) {
   return need <= limit ? 1.0 : static_cast<double>(limit) / static_cast<double>(need);
 }

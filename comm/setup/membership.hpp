@@ -31,13 +31,13 @@ class Membership {
   /// Requests under way move on while this rank waits in the bootstrap.
   void attach(const RequestProgress& requests) noexcept { requests_ = &requests; }
 
-  /// What every rank's `work` returned, in rank order. Where it threw on one, every rank is
-  /// poisoned and throws the same error. Collective.
+  /// Runs `work`; returns its results on all ranks, in rank order. Where it threw on one, every
+  /// rank is poisoned and throws the same error. Collective.
   template <class Work>
   std::vector<std::string> agree(Work work) {
     return agree_on(as_step(work));
   }
-  /// `described`: what each rank says of its call. UsageError and poison where two differ.
+  /// `described`: the calls of all ranks in words. UsageError and poison where two differ.
   void require_alike(std::span<const std::string_view> described);
   /// The bootstrap's.
   std::vector<std::string> allgather(std::string_view mine);

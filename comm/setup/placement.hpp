@@ -12,7 +12,7 @@
 
 namespace weft::comm {
 
-/// How a rank waits: asleep where the ranks of its host outnumber the cores.
+/// The way a rank waits: asleep where the ranks of its host outnumber the cores.
 struct Waiting {
   bool crowded = false;
   int cores = 0;    // of this host, where its ranks share them; 0: each has its own

@@ -1,4 +1,4 @@
-// Everything that the environment says to a communicator, read in one place.
+// Settings of a communicator from the environment, read in one place.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 using test::none;
 using test::run_ranks;
 
-/// What rank `rank` has for rank `other` in the call-th call, as its element `i`.
+/// Element `i` that rank `rank` sends to rank `other` in call number `call`.
 std::uint32_t value(int call, int rank, int other, std::size_t i) {
   return static_cast<std::uint32_t>(call) * 1'000'003u + static_cast<std::uint32_t>(rank) * 8191u +
          static_cast<std::uint32_t>(other) * 127u + static_cast<std::uint32_t>(i);

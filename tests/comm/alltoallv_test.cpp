@@ -26,7 +26,7 @@ std::byte value(int from, int to, std::size_t at, unsigned call) {
 /// The bytes from each rank to each.
 using Sizes = std::vector<std::vector<std::size_t>>;
 
-/// What all ranks know of one call, so that each can tell what must arrive.
+/// One call, known to all ranks, so that each can tell the bytes that must arrive.
 struct Exchange {
   Sizes sizes;
   std::vector<unsigned> input_seeds;   // by rank: how its blocks lie

@@ -76,7 +76,7 @@ std::string with_own_mounts(const std::function<void()>& prepare,
   return said;
 }
 
-/// What all ranks said, each once.
+/// The results of all ranks, each once.
 std::string said_by_all(const std::vector<test::Ended>& ended) {
   std::set<std::string> all;
   for (const auto& end : ended) all.insert(end.in_time ? end.said : "hung");

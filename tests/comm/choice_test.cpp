@@ -1,4 +1,4 @@
-// Which algorithms communicators take, and by what.
+// The algorithms that communicators choose, and the profile or table that they follow.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 constexpr int kRanks = 4;
 
-/// What a communicator says of itself: by what it chooses, then what it takes for `bytes`.
+/// The profile by which a communicator chooses, then its algorithm for `bytes`.
 std::string chosen(std::size_t bytes, const std::string& collective = "alltoall") {
   Communicator comm(tcp_bootstrap());
   if (const std::string wrong = test::exchange(comm, 0); !wrong.empty()) return wrong;

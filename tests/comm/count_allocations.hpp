@@ -2,7 +2,7 @@
 
 namespace weft::test {
 
-/// How often this process has called operator new so far.
+/// Calls of operator new by this process so far.
 long allocations() noexcept;
 
 }  // namespace weft::test

@@ -34,7 +34,7 @@ Operation sum(bool commutative) {
   return operation;
 }
 
-/// What one rank gets from every reduction, of every size, one after the other.
+/// The results of one rank from every reduction, of every size, one after the other.
 std::vector<double> all_results(Communicator& comm) {
   std::vector<double> results;
   const auto rank = static_cast<unsigned>(comm.rank());

@@ -1,4 +1,4 @@
-// What a bootstrap moves on beside weft, such as the messages of an MPI, moves on under calls that
+// The work of a bootstrap outside weft, such as the messages of an MPI, moves on under calls that
 // never wait, too.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What calls take beside the caller's buffers: as much as the cost sheet says, within the bounds
-// that settings give. Ranks are processes, so that each can look at the memory that it made.
+// Memory that calls take beside the caller's buffers: as much as the cost sheet says, within the
+// bounds that settings give. Ranks are processes, so that each can look at the memory that it made.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -138,7 +138,7 @@ void call(Communicator& comm, const Draw& draw) {
   comm.alltoallv(input.data(), parts_of(problem.sends[comm.rank()]), output.data(), receives);
 }
 
-/// What a rank has taken for one call, as it says itself and as its memory says.
+/// The memory that a rank has taken for one call, by its statistics and as it is mapped.
 std::string take(const Draw& draw) {
   Communicator comm(tcp_bootstrap());
   call(comm, draw);

@@ -1,4 +1,4 @@
-// What tests of faults have in common.
+// Faults of the software device, and a checked exchange, for tests.
 #pragma once
 
 #include <string>

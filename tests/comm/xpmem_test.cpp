@@ -23,7 +23,7 @@ using test::XpmemBuffer;
 constexpr int kRanks = 3;
 constexpr std::size_t kWords = 30'000;  // of a block: far above what is staged
 
-/// What a rank of the exchange works on: memory that the stand-in can map, or not.
+/// Memory that a rank exchanges: the stand-in can map it, or not.
 struct Words {
   explicit Words(std::span<int> all)
       : in(all.subspan(0, kRanks * kWords)),

@@ -25,7 +25,7 @@
 
 namespace weft {
 
-/// How ranks reach one another before there is a channel. Used when a communicator is made and
+/// The way ranks reach one another before there is a channel. Used when a communicator is made and
 /// when a new plan needs new connections, never after. Implemented for MPI (weft/mpi.hpp), TCP and
 /// threads (below); bring your own by deriving from it.
 class WEFT_API Bootstrap {
@@ -39,9 +39,9 @@ class WEFT_API Bootstrap {
   /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
   virtual std::vector<std::string> exchange(std::span<const int> peers,
                                             std::span<const std::string> mine) = 0;
-  /// Called often while a rank waits for more than a millisecond, and ten thousand times a second
-  /// while it runs collectives. What the ranks have in hand beside weft and moves only when called,
-  /// such as the messages of an MPI, is moved on a little here.
+  /// Moves on a little the work of the ranks outside weft that moves only when called, such as the
+  /// messages of an MPI. Called often while a rank waits for more than a millisecond, and ten
+  /// thousand times a second while it runs collectives.
   virtual void progress() {}
   /// Called every second or so while a rank waits. Throws PeerError when a rank is known to be
   /// gone.
@@ -88,10 +88,10 @@ struct Part {
 /// under WEFT_SHARED_HEAP. Where there is no such heap, or it is full, other memory.
 /// std::bad_alloc when there is none. Threads may call it.
 WEFT_API void* allocate(std::size_t bytes);
-/// What allocate() gave, or null.
+/// Gives back memory of allocate(), or null.
 WEFT_API void deallocate(void* memory) noexcept;
 
-/// What a communicator has done so far, on this rank.
+/// The calls of a communicator so far, on this rank, and the ways that they took.
 struct Statistics {
   struct Entry {
     std::string collective;  // "alltoall", as `weft plan` names it
