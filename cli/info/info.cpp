@@ -178,7 +178,7 @@ std::string settings_text(const std::vector<Setting>& list) {
   width = std::min<std::size_t>(width, 40);
   const auto row = [width](std::string_view name, std::string_view value, std::string_view fallback,
                            std::string_view meaning) {
-    return fmt::format("  {:<22}{:<{}}  {:<18}{}\n", name, value, width, fallback, meaning);
+    return fmt::format("  {:<26}{:<{}}  {:<19}{}\n", name, value, width, fallback, meaning);
   };
   std::string text = row("", "value", "default", "");
   for (const Setting& setting : list) {
