@@ -32,6 +32,8 @@ def parse_arguments():
                         help="weft must have taken calls of every collective")
     parser.add_argument("--not-taken", metavar="NAMES",
                         help="weft must have taken no calls of these collectives, and some others")
+    parser.add_argument("--none-passed", action="store_true",
+                        help="weft must have taken every call")
     parser.add_argument("--like-plain", action="store_true",
                         help="run it plain, too: both must print the same")
     parser.add_argument("--refused", metavar="TEXT",
@@ -150,6 +152,8 @@ def judge_report(arguments, settings, path):
     for text in arguments.no_note:
         if any(text in note for note in report["notes"]):
             yield f"a note says: {text}"
+    if arguments.none_passed and report["passed"]:
+        yield "calls were passed through"
     for why in arguments.passed:
         if not any(why in entry["why"] for entry in report["passed"]):
             yield f"no call was passed through for: {why}"
