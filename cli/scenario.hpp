@@ -1,4 +1,4 @@
-// What is run on which simulated cluster: the options that `sim` and `explain` share.
+// Scenario of a simulation: a collective, its sizes and a cluster, as sim and explain read them.
 #pragma once
 
 #include <cstdint>

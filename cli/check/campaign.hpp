@@ -1,4 +1,4 @@
-// Many proofs on several threads.
+// Proofs of many cases, on several threads.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `weft check` is asked to prove.
+// Options of `weft check`: the algorithms, machines and problems to prove.
 #pragma once
 
 #include <optional>

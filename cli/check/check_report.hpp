@@ -1,4 +1,4 @@
-// What `weft check` proved, and what it says of it.
+// Result of `weft check`, as text and as JSON.
 #pragma once
 
 #include <cstdint>

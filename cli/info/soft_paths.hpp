@@ -1,4 +1,4 @@
-// How the software device would move bytes between processes here, for `weft info`.
+// Paths by which the software device would move bytes between processes here, for `weft info`.
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@ class Alltoall final : public Call {
   Blocks send_, receive_;
 };
 
-/// What no rank knows of others' sizes does not decide anything: it is weft's whatever they are.
+/// Taken by weft whatever the sizes are: a rank does not know those of others, so they must not
+/// decide it.
 class Alltoallv final : public Call {
  public:
   Alltoallv(const Blocks& send, const Blocks& receive, MPI_Comm comm)

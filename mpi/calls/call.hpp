@@ -1,4 +1,4 @@
-// One blocking collective that the program called: whose it is, and how it ends.
+// Blocking collective of the program: taken by weft or passed to the host MPI, and its error code.
 #pragma once
 
 #include <mpi.h>

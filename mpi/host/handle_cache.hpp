@@ -1,4 +1,4 @@
-// What a thread's last few handles stand for.
+// Cache of the values that a thread's last few MPI handles stand for.
 #pragma once
 
 #include <array>

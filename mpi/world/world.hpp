@@ -1,4 +1,4 @@
-// What the add-on knows from MPI_Init to MPI_Finalize.
+// State of the add-on from MPI_Init to MPI_Finalize.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* What the C tests share: counted failures, random numbers, and an alltoall to compare with. */
+/* Helpers of the C tests: counted failures, random numbers, and an alltoall to compare with. */
 #ifndef WEFT_TESTS_MPI_CHECK_H
 #define WEFT_TESTS_MPI_CHECK_H
 

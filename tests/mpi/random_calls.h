@@ -1,4 +1,4 @@
-/* What the tests of random calls share: datatypes, guarded memory, communicators. */
+/* Helpers of the tests of random calls: datatypes, guarded memory, communicators. */
 #ifndef WEFT_TESTS_MPI_RANDOM_CALLS_H
 #define WEFT_TESTS_MPI_RANDOM_CALLS_H
 
