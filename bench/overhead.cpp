@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "engine/run/program.hpp"
+#include "engine/program/program.hpp"
 #include "nic_profiles/profile.hpp"
 #include "registry/algorithm.hpp"
 #include "tune/choice_cache.hpp"

@@ -44,7 +44,7 @@ endfunction()
 
 # weft_room(NAME [DATAPATH] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
 #           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
-# it, but for FOLDERS): weft_base, or weft_engine_memory of engine/memory. Static, and position
+# it, but for FOLDERS): weft_base, or weft_engine_node of engine/node. Static, and position
 # independent, so that an add-on to be preloaded is one self-contained shared object. DEPENDS are
 # rooms by their names, or libraries. A room of the DATAPATH, where programs spend their time, is
 # optimized more than the rest.

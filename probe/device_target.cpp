@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "engine/node/waiting.hpp"
+#include "engine/node/doorbell.hpp"
 #include "probe/measurements.hpp"
 #include "probe/pinning.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/node/waiting.hpp"
+#include "engine/node/doorbell.hpp"
 #include "probe/measurements.hpp"
 
 namespace weft::probe {

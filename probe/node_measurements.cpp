@@ -7,9 +7,9 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/memory/copy.hpp"
-#include "engine/memory/reduce.hpp"
-#include "engine/node/waiting.hpp"
+#include "engine/copying/copy.hpp"
+#include "engine/copying/reduce.hpp"
+#include "engine/node/doorbell.hpp"
 #include "probe/measurements.hpp"
 #include "probe/pinning.hpp"
 

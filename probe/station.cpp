@@ -8,7 +8,8 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
-#include "engine/node/waiting.hpp"
+#include "engine/node/doorbell.hpp"
+#include "engine/views/cma.hpp"
 
 namespace weft::probe {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/bootstrap/agreement.hpp"
-#include "engine/node/node.hpp"
+#include "engine/node/node_control.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/fit/classify.hpp"
 #include "nic_profiles/store.hpp"
@@ -145,12 +145,12 @@ class Station {
   std::uint64_t cold_bytes_ = 0;
   verbs::PortSettings settings_;
 
-  std::unique_ptr<engine::Node> node_;  // null: alone on its node
-  std::vector<std::uint64_t> awaited_;  // signals, by place
+  std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node
+  std::vector<std::uint64_t> awaited_;         // signals, by place
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::vector<std::byte> memory_;
   verbs::Registration registration_;
-  engine::Segment shared_;
+  engine::SharedMemory shared_;
   verbs::Registration shared_registration_;
   std::vector<std::unique_ptr<Connection>> connections_;  // by place on the other node
   Mapping cold_memory_;

@@ -121,7 +121,7 @@ void Station::open_device() {
   const auto neighbours = machine_.ranks_on(node_number_);
   const auto handles = comm::agree(bootstrap_, [&]() -> std::string {
     if (neighbours.size() == 1) return "";
-    node_ = std::make_unique<engine::Node>(place_, neighbours, crowded());
+    node_ = std::make_unique<engine::NodeControl>(place_, neighbours, crowded());
     return node_->handle();
   });
   comm::agree(bootstrap_, [&]() -> std::string {
@@ -142,7 +142,7 @@ void Station::open_device() {
     // than in shared memory.
     memory_.assign(3 * nic_profiles::kLargest_bytes, std::byte{1});
     registration_ = endpoint_->register_memory(memory_.data(), memory_.size());
-    shared_ = engine::Segment::create("weft-probe", nic_profiles::kLargest_bytes);
+    shared_ = engine::SharedMemory::create("weft-probe", nic_profiles::kLargest_bytes);
     shared_registration_ = endpoint_->register_memory(shared_.data(), shared_.size());
     return "";
   });

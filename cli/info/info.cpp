@@ -11,7 +11,7 @@
 #include "cli/info/settings_table.hpp"
 #include "cli/info/soft_paths.hpp"
 #include "cli/terminal/output.hpp"
-#include "engine/memory/view.hpp"
+#include "engine/views/view.hpp"
 #include "hierarchy/detect.hpp"
 #include "tune/profile_lookup.hpp"
 #include "verbs/connection/endpoint.hpp"

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/setup/settings.hpp"
-#include "engine/memory/view.hpp"
+#include "engine/views/view.hpp"
 #include "plan/collective_set.hpp"
 #include "tune/decision_table.hpp"
 #include "tune/profile_lookup.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/memory/view.hpp"
+#include "engine/views/view.hpp"
 
 namespace weft::cli {
 

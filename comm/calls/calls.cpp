@@ -59,17 +59,17 @@ bool reads_peers(const plan::Plan& plan) {
 
 /// The bytes of a small problem that go along with signals inside the node. From the plans of all
 /// ranks of the node, so that they find the same.
-std::vector<engine::LetterOp> inline_messages_of(const tune::Algorithm& algorithm,
+std::vector<engine::InlineOp> inline_messages_of(const tune::Algorithm& algorithm,
                                                  const Problem& problem,
                                                  const comm::Resources& resources) {
-  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kLetterBytes;
+  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kInlineBytes;
   if (resources.places() == 1 || none || problem.in_place) return {};
   const hierarchy::Machine& machine = resources.machine();
   std::vector<plan::Plan> plans;
   for (const int neighbour : machine.ranks_on(machine.node_of(resources.rank()))) {
     plans.push_back(algorithm.plan(problem, machine, neighbour));
   }
-  return engine::find_letters(plans, resources.place());
+  return engine::find_inline_messages(plans, resources.place());
 }
 
 }  // namespace

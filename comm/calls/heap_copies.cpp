@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/copy_bytes.hpp"
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 
 namespace weft::comm {
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {

@@ -85,9 +85,9 @@ engine::Prepared VectorExchange::prepare_node_allgather(std::uint64_t bytes) {
     identity.push_back(place);
     plans.push_back(algorithm.plan(problem, machine, place));
   }
-  const auto letters = bytes <= engine::kLetterBytes ? engine::find_letters(plans, own)
-                                                     : std::vector<engine::LetterOp>();
-  return resources_.prepare(plans[static_cast<std::size_t>(own)], letters, identity);
+  const auto inline_ops = bytes <= engine::kInlineBytes ? engine::find_inline_messages(plans, own)
+                                                        : std::vector<engine::InlineOp>();
+  return resources_.prepare(plans[static_cast<std::size_t>(own)], inline_ops, identity);
 }
 
 /// Whether `task` brings another row than the last call.
@@ -148,9 +148,9 @@ engine::Prepared VectorExchange::prepare_call() {
     const plan::Plan plan = algorithm_.plan(known_blocks(), machine, resources_.rank());
     resources_.connect_pairs(plan);
     const bool in_slots = !share_rows_ && !algorithm_.is_flat() && machine.nodes() == 1;
-    return resources_.prepare(plan, in_slots
-                                        ? engine::letters_of_slots(plan, resources_.place_of_rank())
-                                        : std::vector<engine::LetterOp>());
+    return resources_.prepare(
+        plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
+                       : std::vector<engine::InlineOp>());
   } catch (const PeerError&) {
     throw;
   } catch (const std::exception& error) {

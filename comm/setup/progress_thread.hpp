@@ -11,7 +11,7 @@
 #include <optional>
 #include <thread>
 
-#include "engine/node/waiting.hpp"
+#include "engine/node/doorbell.hpp"
 #include "engine/run/executor.hpp"
 
 namespace weft::comm {

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "comm/setup/placement.hpp"
-#include "engine/memory/heap.hpp"
-#include "engine/memory/view.hpp"
+#include "engine/heap/heap.hpp"
+#include "engine/views/view.hpp"
 #include "hierarchy/detect.hpp"
 
 namespace weft::comm {
@@ -88,7 +88,7 @@ void Resources::make_node(const Options& options) {
     place_of_rank_ = places_on_node_of(machine_, rank());
     const auto neighbours = machine_.ranks_on(machine_.node_of(rank()));
     if (neighbours.size() > 1) {
-      node_ = std::make_unique<engine::Node>(place(), neighbours, crowded_);
+      node_ = std::make_unique<engine::NodeControl>(place(), neighbours, crowded_);
     }
     return node_ ? node_->handle() : std::string();
   });
@@ -104,7 +104,7 @@ void Resources::agree_on_view(std::span<const std::string> hosts, const std::str
                               int cores) {
   constexpr char kStaged = static_cast<char>(engine::View::staged);
   std::string worst(1, static_cast<char>(node_ ? best_view() : engine::View::same_process));
-  const bool sees_heaps = node_ && node_->sees_heaps();
+  const bool sees_heaps = node_ && node_->peers().sees_heaps();
   const auto all =
       members_.allgather(fmt::format("{}{:d}{:d}{}", worst, sees_heaps, crowded_, cores));
   std::vector<int> cores_of_rank;
@@ -118,7 +118,7 @@ void Resources::agree_on_view(std::span<const std::string> hosts, const std::str
   only_heaps_ = worst[0] == kStaged && std::ranges::all_of(all, [](const std::string& one) {
                   return one[0] != kStaged || one[1] == '1';
                 });
-  if (node_) node_->set_view(view_);
+  if (node_) node_->peers().set_view(view_);
   note_view(heap_missing);
 }
 
@@ -138,23 +138,23 @@ std::string Resources::why_no_heap() const {
   if (!settings_.heap_bytes || !node_) return {};
   const std::string why = engine::heap::start(*settings_.heap_bytes);
   if (!why.empty()) return fmt::format("no shared heap: {}", why);
-  if (node_->why_no_heaps().empty()) return {};
-  return fmt::format("peers' shared heaps are not all seen: {}", node_->why_no_heaps());
+  if (node_->peers().why_no_heaps().empty()) return {};
+  return fmt::format("peers' shared heaps are not all seen: {}", node_->peers().why_no_heaps());
 }
 
 /// The best view by which this rank reaches the buffers of all neighbours.
 engine::View Resources::best_view() {
   using engine::View;
-  const View view = node_->probe_view();
+  const View view = node_->peers().probe();
   const bool has_rest = view == View::xpmem || view == View::cma;
-  return has_rest && node_->sees_heaps() ? View::shared_heap : view;
+  return has_rest && node_->peers().sees_heaps() ? View::shared_heap : view;
 }
 
 /// Of xpmem, where it was asked for by name.
 std::string Resources::why_no_xpmem() const {
   using engine::View;
   if (!node_ || engine::best_allowed_view() != View::xpmem || view_ == View::xpmem) return {};
-  const std::string& why = node_->why_no_xpmem();
+  const std::string& why = node_->peers().why_no_xpmem();
   return fmt::format("WEFT_VIEW=xpmem: {}: peers' buffers take the next view",
                      why.empty() ? "refused by some rank" : why);
 }
@@ -264,11 +264,11 @@ void Resources::note_connections() {
 }
 
 engine::Prepared Resources::prepare(const plan::Plan& plan,
-                                    std::span<const engine::LetterOp> letters,
+                                    std::span<const engine::InlineOp> inline_ops,
                                     std::span<const int> place_of_rank) {
   if (place_of_rank.empty()) place_of_rank = place_of_rank_;
   try {
-    return executor_->prepare(engine::Program(plan, place_of_rank, places(), letters));
+    return executor_->prepare(engine::Program(plan, place_of_rank, places(), inline_ops));
   } catch (const std::exception& error) {
     poison_all(error.what());
   }
@@ -276,7 +276,7 @@ engine::Prepared Resources::prepare(const plan::Plan& plan,
 
 void Resources::poison_all(std::string_view why) {
   std::string text = fmt::format("rank {}: {}", rank(), why);
-  executor_->give_up(text);
+  executor_->poison(text);
   members_.poison(std::move(text));
   members_.throw_poison();
 }

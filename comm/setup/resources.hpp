@@ -63,7 +63,8 @@ class Resources {
   void make_stages(std::size_t half_bytes);
   /// A program of this rank; an error poisons the communicator on all ranks. `place_of_rank`: of
   /// the ranks that the plan names, where these are not the communicator's.
-  engine::Prepared prepare(const plan::Plan& plan, std::span<const engine::LetterOp> letters = {},
+  engine::Prepared prepare(const plan::Plan& plan,
+                           std::span<const engine::InlineOp> inline_ops = {},
                            std::span<const int> place_of_rank = {});
 
   /// Something that only this rank knows of is wrong: the others are told. PeerError.
@@ -91,12 +92,12 @@ class Resources {
   Settings settings_;
   hierarchy::Machine machine_;
   std::vector<int> place_of_rank_;
-  std::unique_ptr<engine::Node> node_;        // null: alone on its node
-  engine::View view_ = engine::View::staged;  // the same on all ranks
-  bool only_heaps_ = false;                   // the same on all ranks
-  bool crowded_ = false;                      // this host: see Waiting
-  bool any_crowded_ = false;                  // some host, as all ranks know alike
-  sim::Host busiest_host_;                    // the same on all ranks
+  std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node
+  engine::View view_ = engine::View::staged;   // the same on all ranks
+  bool only_heaps_ = false;                    // the same on all ranks
+  bool crowded_ = false;                       // this host: see Waiting
+  bool any_crowded_ = false;                   // some host, as all ranks know alike
+  sim::Host busiest_host_;                     // the same on all ranks
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way

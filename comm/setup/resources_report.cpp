@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 
 #include "comm/setup/resources.hpp"
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 
 namespace weft::comm {
 
 namespace {
 
-void report_node(const engine::Node& node, Statistics& statistics) {
-  statistics.heap_bytes = node.moved_bytes(engine::View::shared_heap);
-  statistics.xpmem_bytes = node.moved_bytes(engine::View::xpmem);
-  statistics.cma_bytes = node.moved_bytes(engine::View::cma);
-  if (node.moved_bytes(engine::View::staged) != 0) {
+void report_node(const engine::NodeControl& node, Statistics& statistics) {
+  statistics.heap_bytes = node.peers().moved_bytes(engine::View::shared_heap);
+  statistics.xpmem_bytes = node.peers().moved_bytes(engine::View::xpmem);
+  statistics.cma_bytes = node.peers().moved_bytes(engine::View::cma);
+  if (node.peers().moved_bytes(engine::View::staged) != 0) {
     statistics.notes.emplace_back(
         "process_vm_readv was refused for some buffers of peers: their owners copied them");
   }

@@ -4,7 +4,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "tune/algorithm.hpp"
 
 namespace weft::comm {

@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "base/copy_bytes.hpp"
+#include "engine/views/cma.hpp"
+
 namespace weft::engine {
 
 using verbs::Layout;
 using verbs::Status;
 
-ShmWire::ShmWire(Node& node, int place, Segment mine, std::size_t my_offset, Segment theirs,
-                 std::size_t their_offset) noexcept
+ShmWire::ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
+                 SharedMemory theirs, std::size_t their_offset) noexcept
     : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
   use_polled_inbox(mine_.data() + my_offset);
   outbox_ = theirs_.data() + their_offset;
@@ -33,11 +35,11 @@ Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, con
                     std::uint32_t /*local_key*/, std::size_t bytes) noexcept {
   const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
   const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
-  if (!put_by_hand(theirs, local)) {
+  if (!put_in_place(theirs, local)) {
     const bool by_kernel = write_to(node_.process_of(place_), ours, theirs);
     if (by_kernel) {
-      node_.count_moved(View::cma, bytes);
-    } else if (errno == ESRCH || !node_.move_by_owner(place_, ours, theirs, true)) {
+      node_.peers().count_moved(View::cma, bytes);
+    } else if (errno == ESRCH || !node_.copy_by_owner(place_, ours, theirs, true)) {
       failure_ = "process_vm_writev to a rank of this node failed";
       return Status::failed;
     }
@@ -46,16 +48,16 @@ Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, con
   return Status::ok;
 }
 
-bool ShmWire::put_by_hand(const Layout& theirs, const std::byte* local) noexcept {
-  const Node::Found found = node_.find(place_, theirs);
+bool ShmWire::put_in_place(const Layout& theirs, const std::byte* local) noexcept {
+  const PeerMemory::Found found = node_.peers().find(place_, theirs);
   if (found.memory == nullptr) return false;
   const auto copy = [&] { copy_bytes(found.memory, local, theirs.block_bytes); };
   if (found.by != View::xpmem) {
     copy();
-  } else if (!node_.attachments().reach(copy)) {
+  } else if (!node_.peers().attachments().reach(copy)) {
     return false;
   }
-  node_.count_moved(found.by, theirs.block_bytes);
+  node_.peers().count_moved(found.by, theirs.block_bytes);
   return true;
 }
 

@@ -9,12 +9,12 @@ Stages::Stages(int place, int places, std::size_t half_bytes)
       half_bytes_(round_up(half_bytes, std::size_t{4096})),
       segments_(places),
       registrations_(places) {
-  segments_[place] = Segment::create("weft-stage", 2 * half_bytes_);
+  segments_[place] = SharedMemory::create("weft-stage", 2 * half_bytes_);
 }
 
 void Stages::attach(std::span<const std::string> handles) {
   for (std::size_t place = 0; place < segments_.size(); ++place) {
-    if (static_cast<int>(place) != place_) segments_[place] = Segment::attach(handles[place]);
+    if (static_cast<int>(place) != place_) segments_[place] = SharedMemory::attach(handles[place]);
   }
 }
 

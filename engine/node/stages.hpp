@@ -1,11 +1,11 @@
-// The stages of a node: shared memory for data on its way, two halves for each rank.
+// Stages: shared memory of a node's ranks for data on its way, two halves for each rank.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "engine/memory/segment.hpp"
+#include "engine/node/shared_memory.hpp"
 #include "verbs/connection/endpoint.hpp"
 
 namespace weft::engine {
@@ -24,7 +24,7 @@ class Stages {
     return segments_[place].data() + (execution & 1) * half_bytes_;
   }
 
-  /// So that the device may read and write them. Again is nothing.
+  /// Lets the device read and write them. Does nothing the second time.
   void register_with(verbs::Endpoint& endpoint);
   std::uint32_t lkey(int place) const { return registrations_[place].lkey(); }
   std::uint32_t rkey(int place) const { return registrations_[place].rkey(); }
@@ -32,7 +32,7 @@ class Stages {
  private:
   int place_;
   std::size_t half_bytes_;
-  std::vector<Segment> segments_;                   // by place
+  std::vector<SharedMemory> segments_;              // by place
   std::vector<verbs::Registration> registrations_;  // by place; after what they register
 };
 

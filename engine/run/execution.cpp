@@ -4,15 +4,14 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "engine/memory/stream.hpp"
+#include "engine/copying/copy.hpp"
 #include "engine/run/executor.hpp"
 
 namespace weft::engine {
 
 using plan::OpKind;
-using verbs::Status;
 
-void Room::grow_for(const Program& program) {
+void Capacity::grow_for(const Program& program) {
   steps = std::max(steps, program.steps().size());
   transfers = std::max<std::size_t>(transfers, program.transfers());
   peers = std::max(peers, program.peers().size());
@@ -22,20 +21,20 @@ void Room::grow_for(const Program& program) {
   reduces |= program.reduces();
 }
 
-void Execution::make(const Room& room, std::uint64_t version) {
-  bases_.resize(room.bases);
-  lkeys_.resize(room.bases);
-  rkeys_.resize(room.bases);
-  pending_.resize(room.steps);
-  ready_.resize(room.steps);
-  waiting_.resize(room.steps);
-  moving_.resize(room.transfers);
-  transfers_.resize(room.transfers);
-  active_.resize(room.peers);
-  activity_.resize(room.peers);
-  own_counts_.resize(room.places);
-  fold_sources_.resize(room.fold_sources);
-  if (room.reduces) pieces_.reserve_for(room.fold_sources);
+void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
+  bases_.resize(capacity.bases);
+  lkeys_.resize(capacity.bases);
+  rkeys_.resize(capacity.bases);
+  pending_.resize(capacity.steps);
+  ready_.resize(capacity.steps);
+  waiting_.resize(capacity.steps);
+  moving_.resize(capacity.transfers);
+  transfers_.resize(capacity.transfers);
+  active_.resize(capacity.peers);
+  activity_.resize(capacity.peers);
+  own_counts_.resize(capacity.places);
+  fold_sources_.resize(capacity.fold_sources);
+  if (capacity.reduces) pieces_.reserve_for(capacity.fold_sources);
   version_ = version;
 }
 
@@ -79,22 +78,22 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
     bases_[base] = stages->half(place, number_);
     set_keys(base, stages->lkey(place), stages->rkey(place));
   }
-  for (const IncomingLetter& letter : program.letters()) {
-    bases_[letter.base] =
-        home_.node_->letter(letter.place, counts_[letter.place].letters_in + letter.ordinal);
+  for (const IncomingInline& message : program.incoming()) {
+    bases_[message.base] = executor_.node_->inline_bytes(
+        message.place, counts_[message.place].inline_in + message.ordinal);
   }
 }
 
 void Execution::release_initial() noexcept {
   for (const std::uint32_t id : prepared_->program.initial()) {
-    // What follows a step of an earlier execution is let go by that one.
+    // A step that waits for an earlier execution is made ready by that one.
     if (pending_[id] == 0) ready_[ready_end_++] = id;
   }
 }
 
 void Execution::run_through(std::uint32_t looks) noexcept {
-  // List order is an order that the plan allows; whoever waits too long in it is queued, as others
-  // may wait for what comes later in the list.
+  // List order is an order that the plan allows. When a step waits too long the rest is queued, as
+  // other ranks may wait for steps that come later in the list.
   const auto steps = prepared_->program.steps();
   std::uint32_t id = 0;
   while (id < steps.size() && run_now(steps[id], looks)) ++id;
@@ -193,60 +192,27 @@ void Execution::start(std::uint32_t id) noexcept {
 
 void Execution::signal(const Step& step) noexcept {
   const auto place = static_cast<int>(step.peer);
-  if (step.letter) {
+  if (step.is_inline) {
     const Operand& src = step.src;
-    home_.node_->send_letter(
-        place, counts_[step.peer].letters_out + step.ordinal,
+    executor_.node_->send_inline(
+        place, counts_[step.peer].inline_out + step.ordinal,
         {bases_[src.base] + src.offset, src.block_bytes, src.count, src.stride, 0});
   } else {
-    home_.node_->signal(place);
+    executor_.node_->signal(place);
   }
 }
 
 bool Execution::has_come(const Step& step) const noexcept {
   const auto place = static_cast<int>(step.peer);
-  if (step.letter) {
-    return home_.node_->has_letter(place, counts_[step.peer].letters_in + step.ordinal);
+  if (step.is_inline) {
+    return executor_.node_->has_inline(place, counts_[step.peer].inline_in + step.ordinal);
   }
-  return home_.node_->signals_from(place) >= counts_[step.peer].waits + step.ordinal;
-}
-
-void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
-  verbs::Transfer& transfer = transfers_[step.ordinal];
-  verbs::Channel& channel = *prepared_->channels[step.peer];
-  const bool sends = step.kind == OpKind::send;
-  const Operand& operand = sends ? step.src : step.dst;
-  transfer.layout = layout(operand, !sends);
-  const bool registers =
-      operand.base < 2 && prepared_->registering[operand.base] == Registering::pieces &&
-      channel.is_rendezvous(operand.bytes()) && !home_.links_.is_local(prepared_->ranks[step.peer]);
-  if (registers) {
-    const auto keys = home_.register_memory(transfer.layout.base, operand.bytes());
-    transfer.layout.key = sends ? keys.lkey : keys.rkey;
-  }
-  sends ? channel.send(transfer) : channel.recv(transfer);
-  // Small messages leave at once; this also looks for what the peer has sent. And what has been
-  // registered is used before the next is.
-  if (sends || registers) {
-    if (channel.progress() == Status::failed) {
-      home_.fail(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
-      return;
-    }
-    if (transfer.done) {
-      finish(id);
-      return;
-    }
-  }
-  moving_[moving_count_++] = id;
-  if (activity_[step.peer]++ == 0) {
-    active_[active_count_++] = step.peer;
-    if (!home_.links_.is_local(prepared_->ranks[step.peer])) ++remote_active_;
-  }
+  return executor_.node_->signals_from(place) >= counts_[step.peer].waits + step.ordinal;
 }
 
 bool Execution::progress() noexcept {
   const bool waits = progress_waits();
-  return progress_channels() || waits;
+  return (moving_count_ != 0 && progress_channels()) || waits;
 }
 
 bool Execution::progress_waits() noexcept {
@@ -265,58 +231,18 @@ bool Execution::progress_waits() noexcept {
   return moved;
 }
 
-bool Execution::progress_channels() noexcept {
-  if (moving_count_ == 0) return false;
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    verbs::Channel& channel = *prepared_->channels[active_[i]];
-    if (channel.progress() == Status::failed) {
-      const char* said = channel.peer_abort();
-      home_.fail(said != nullptr
-                     ? std::string(said)
-                     : fmt::format("rank {}: {}", prepared_->ranks[active_[i]], channel.failure()));
-      return true;
-    }
-  }
-  const auto& steps = prepared_->program.steps();
-  bool moved = false;
-  for (std::size_t i = 0; i < moving_count_;) {
-    const std::uint32_t id = moving_[i];
-    if (!transfers_[steps[id].ordinal].done) {
-      ++i;
-      continue;
-    }
-    moving_[i] = moving_[--moving_count_];
-    end_activity(steps[id].peer);
-    finish(id);
-    moved = true;
-  }
-  return moved;
-}
-
-void Execution::end_activity(std::uint32_t peer) noexcept {
-  if (--activity_[peer] != 0) return;
-  const auto end = active_.begin() + static_cast<std::ptrdiff_t>(active_count_);
-  *std::find(active_.begin(), end, peer) = active_[active_count_ - 1];
-  --active_count_;
-  if (!home_.links_.is_local(prepared_->ranks[peer])) --remote_active_;
-}
-
-void Execution::probe_peers() noexcept {
-  for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
-}
-
 int Execution::awaited_place() const noexcept {
   if (moving_count_ != 0 || waiting_count_ == 0) return -1;
   return static_cast<int>(prepared_->program.steps()[waiting_[0]].peer);
 }
 
-std::string Execution::where() const {
+std::string Execution::describe_waits() const {
   std::string text;
   const auto& steps = prepared_->program.steps();
   constexpr std::size_t kShown = 4;
   for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
     text += fmt::format(", op {} waits for rank {}", waiting_[i],
-                        home_.node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
+                        executor_.node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
   }
   for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
     const Step& step = steps[moving_[i]];

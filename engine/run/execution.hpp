@@ -1,4 +1,4 @@
-// One execution of a program: which of its steps are done, under way, and still to come.
+// Execution: one run of a program, with the state of its steps.
 #pragma once
 
 #include <cstring>
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/node/node.hpp"
+#include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
-#include "engine/run/program.hpp"
+#include "engine/program/program.hpp"
 #include "kernels/operation.hpp"
 #include "verbs/channel/channel.hpp"
 
@@ -18,15 +18,15 @@ namespace weft::engine {
 class Executor;
 struct Prepared;
 
-/// What a call gives to its execution.
+/// The arguments of a call.
 struct Buffers {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   const Operation* operation = nullptr;  // of its reductions, if it has any
 };
 
-/// The most that any program needs of an execution.
-struct Room {
+/// Sizes of what an execution needs: of each the most that any program has needed.
+struct Capacity {
   std::size_t steps = 0;
   std::size_t transfers = 0;
   std::size_t peers = 0;
@@ -38,16 +38,16 @@ struct Room {
   void grow_for(const Program& program);
 };
 
-/// What a reduction has fetched of sources that no load reaches, a piece at a time.
+/// Memory for sources of a reduction that this process cannot load from: fetched a piece at a time.
 class Pieces {
  public:
   struct Fetched {
-    std::size_t source = 0;  // of the fold, by number
+    std::size_t source = 0;  // number among the sources of the fold
     int place = 0;
     std::byte* there = nullptr;
   };
 
-  /// For folds of up to so many sources. Memory that no reduction uses is never touched.
+  /// For folds of up to so many sources. Pages that no reduction uses are never touched.
   void reserve_for(std::size_t sources);
   void reserve(std::size_t bytes);
 
@@ -60,43 +60,46 @@ class Pieces {
   std::vector<Fetched> fetched_;
 };
 
-/// Owned by the executor, which calls all of this, and used again for later calls. Single threaded.
+/// Belongs to the executor, which makes all calls and reuses the object for later executions.
+/// Single threaded.
 ///
-/// Several may be under way. Towards one peer their sends, recvs and signals start in the order of
-/// the calls, as those of one program start in list order: both ends match them in that order. So
-/// the first of a later execution follows the last of an earlier one (a *crossing*).
+/// Several may be under way. Their sends, recvs and signals to one peer start in the order of the
+/// calls, as those of one program start in list order: both ends match them in that order. So the
+/// first of a later execution waits until the last of an earlier one has started (a *crossing*).
 class Execution {
  public:
-  explicit Execution(Executor& home) : home_(home) {}
+  explicit Execution(Executor& executor) : executor_(executor) {}
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// So that the rest allocates nothing. `version`: of this room, which has() asks for.
-  void make(const Room& room, std::uint64_t version);
+  /// Allocates memory, so that nothing else here does. has() compares the `version` of the
+  /// capacity.
+  void reserve(const Capacity& capacity, std::uint64_t version);
   bool has(std::uint64_t version) const noexcept { return version_ == version; }
 
-  /// Takes up a program: the `number`-th execution of this rank. `counts`, by place, are those of
-  /// all earlier ones, and stay so until this one is over or has queued. `is_run`: its caller waits
-  /// for its end. Then queue(), or, once it has entered, run_through().
+  /// Assigns a program to this object: execution number `number` of this rank. `counts`, by place,
+  /// are those of all earlier executions, and stay so until this one is done or has queued.
+  /// `is_run`: the caller waits for its end. To be followed by queue(), or, once it has entered,
+  /// run_through().
   void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
               std::span<const Counts> counts) noexcept;
-  /// Gets ready to start steps in any order that they allow.
+  /// Prepares to start steps in any order that their dependencies allow.
   void queue() noexcept;
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
-  /// Begins: what it may touch is free for it. `stages` may be null where it uses none.
+  /// Begins, once may_enter() allows it. `stages` may be null where the program uses none.
   void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
              const verbs::Registration& registration) noexcept;
-  /// Lets those go that wait for nothing: once it has queued and entered.
+  /// Makes steps that wait for nothing ready: once it has queued and entered.
   void release_initial() noexcept;
-  /// Runs steps in list order as long as each can be done at once, looking up to `looks` times for
-  /// what it waits for, and queues the others. Most small collectives are over then, without a
-  /// queue. Nothing else is under way.
+  /// Runs steps in list order as long as each can be done at once, checking up to `looks` times for
+  /// signals, and queues the remaining steps. Most small collectives end here, without a queue.
+  /// Nothing else is under way.
   void run_through(std::uint32_t looks) noexcept;
-  /// Starts what is ready, until nothing is.
+  /// Starts steps that are ready, until none is.
   void advance() noexcept;
-  /// Takes note of what has come. Whether anything has.
+  /// Finishes steps for which signals or messages have come. True when there were some.
   bool progress() noexcept;
 
   bool is_done() const noexcept { return left_ == 0; }
@@ -111,13 +114,13 @@ class Execution {
     rkeys_[base] = rkey;
   }
 
-  /// Transfers with ranks of other nodes under way.
+  /// Number of transfers under way with ranks of other nodes.
   std::size_t remote_active() const noexcept { return remote_active_; }
-  /// The place whose signal alone is waited for; -1: there is more than that.
+  /// The place of a rank whose signal this execution waits for; -1 when it waits for messages too.
   int awaited_place() const noexcept;
   void probe_peers() noexcept;
-  /// ", op 3 waits for rank 2, ..": what it stands at.
-  std::string where() const;
+  /// ", op 3 waits for rank 2, ..": the steps under way, for messages about timeouts.
+  std::string describe_waits() const;
 
  private:
   struct Crossing {
@@ -134,10 +137,13 @@ class Execution {
   void release(std::uint32_t id) noexcept;
   bool has_come(const Step& step) const noexcept;
   bool progress_waits() noexcept;
+
+  // transfer_steps.cpp
+  void transfer(const Step& step, std::uint32_t id) noexcept;
   bool progress_channels() noexcept;
   void end_activity(std::uint32_t peer) noexcept;
 
-  // execution_move.cpp
+  // copy_steps.cpp
   bool copy(const Step& step) noexcept {
     if (!step.small) return copy_any(step);
     std::byte* to = bases_[step.dst.base] + step.dst.offset;
@@ -151,37 +157,36 @@ class Execution {
     return true;
   }
   bool copy_any(const Step& step) noexcept;
-  bool move(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
-            bool writes) noexcept;
-  Node::Found reach(const Operand& operand) noexcept;
-  void transfer(const Step& step, std::uint32_t id) noexcept;
+  bool move_by_kernel(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                      bool writes) noexcept;
+  PeerMemory::Found reach(const Operand& operand) noexcept;
   verbs::Layout layout(const Operand& operand, bool remote_key) const noexcept;
   void find_peer_buffer(const Operand& operand) noexcept;
   bool is_peer_buffer(const Operand& operand) const noexcept;
   int owner_of(const Operand& operand) const noexcept;
 
-  // execution_reduce.cpp
+  // reduce_steps.cpp
   bool reduce(const Step& step) noexcept;
   bool fold(const Step& step) noexcept;
   bool fetch(std::size_t count, std::uint64_t at, std::uint64_t bytes) noexcept;
-  Node::Found reach_all(const Operand& source) noexcept;
+  PeerMemory::Found reach_all(const Operand& source) noexcept;
   template <class Use>
   bool combine(bool maps, Use use) noexcept;
 
-  Executor& home_;
+  Executor& executor_;
   std::uint64_t version_ = 0;
   const Prepared* prepared_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;
   std::size_t scratch_slot_ = 0;
   bool is_run_ = true;
-  bool past_caches_ = false;  // what the ranks of the node read and write does not fit into caches
+  bool past_caches_ = false;  // the buffers of the node's ranks do not fit into the caches
   bool entered_ = false;
 
   std::vector<std::byte*> bases_;
   std::vector<std::uint32_t> lkeys_;
   std::vector<std::uint32_t> rkeys_;
-  std::vector<std::uint32_t> pending_;  // by step: what it waits for; kNone once it has started
+  std::vector<std::uint32_t> pending_;  // by step: how many it waits for; kNone once started
   std::vector<std::uint32_t> ready_;    // every step enters once
   std::vector<std::uint32_t> waiting_;  // waits whose signal has not come
   std::vector<std::uint32_t> moving_;   // sends and recvs under way

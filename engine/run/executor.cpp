@@ -6,19 +6,14 @@
 
 namespace weft::engine {
 
-using plan::OpKind;
-
 namespace {
 
-// A neighbour that comes at about the same time is seen within so many looks.
+// A neighbour that calls at about the same time is there within so many looks.
 constexpr std::uint32_t kLooks = 256;
-// A message that takes as long as this is worth a registration of its own. Of smaller ones there
-// may be many, and one registration of the buffer serves them all.
-constexpr std::uint64_t kRegisteredPiece = 4 << 20;
 
 }  // namespace
 
-Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
+Executor::Executor(int rank, NodeControl* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
     : rank_(rank),
       node_(node),
@@ -33,84 +28,26 @@ Executor::Executor(int rank, Node* node, bool crowded, Links& links, WhileWaitin
   under_way_.reserve(2);
   done_.reserve(2);
   if (node_ == nullptr) return;
-  node_->set_by_owner([this](int place, const verbs::Layout& ours, const verbs::Layout& theirs,
-                             bool writes) { return move_by_owner(place, ours, theirs, writes); });
+  node_->set_copy_by_owner(
+      [this](int place, const verbs::Layout& ours, const verbs::Layout& theirs, bool writes) {
+        return copy_by_owner(place, ours, theirs, writes);
+      });
 }
 
 Executor::~Executor() {
-  if (node_ != nullptr) node_->set_by_owner({});
+  if (node_ != nullptr) node_->set_copy_by_owner({});
 }
 
-void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
-  if (scratch.memory.size() < bytes) {
-    // Whoever is under way goes on in the memory that it has.
-    if (!under_way_.empty()) outgrown_.push_back(std::move(scratch));
-    scratch = {};
-    scratch.memory = Segment::create("weft-scratch", bytes);
-  }
-  verbs::Endpoint* endpoint = links_.endpoint();
-  if (endpoint != nullptr && !scratch.registration && scratch.memory.size() != 0) {
-    scratch.registration = endpoint->register_memory(scratch.memory.data(), scratch.memory.size());
-  }
-}
-
-std::uint64_t Executor::scratch_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const Scratch& scratch : scratch_) bytes += scratch.memory.size();
-  for (const Scratch& scratch : outgrown_) bytes += scratch.memory.size();
-  return bytes;
-}
-
-Prepared Executor::prepare(Program program) {
-  Prepared prepared{std::move(program), {}, {}, {}, false, 0, 0};
-  const Program& made = prepared.program;
-  prepared.ranks.reserve(made.peers().size());
-  prepared.channels.reserve(made.peers().size());
-  for (const int peer : made.peers()) {
-    prepared.ranks.push_back(peer);
-    prepared.channels.push_back(links_.channel(peer));
-  }
-  for (const Step& step : made.steps()) {
-    if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
-    const bool local = links_.is_local(prepared.ranks[step.peer]);
-    const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
-    if (step.kind == OpKind::send && !local) {
-      ++prepared.messages;
-      prepared.wire_bytes += operand.bytes();
-    }
-    if (!local && operand.base < 2 &&
-        prepared.channels[step.peer]->is_rendezvous(operand.bytes())) {
-      Registering& known = prepared.registering[operand.base];
-      const bool piece = operand.count == 1 && operand.bytes() >= kRegisteredPiece;
-      if (!piece || known == Registering::whole) {
-        known = Registering::whole;
-      } else {
-        known = Registering::pieces;
-      }
-    }
-  }
-  prepared.registers =
-      std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
-  room_.grow_for(made);
-  ++room_version_;
-  for (const auto& execution : spare_) execution->make(room_, room_version_);
-  make_scratch(scratch_[0], made.scratch_bytes());
-  if (stages_ != nullptr && links_.endpoint() != nullptr) {
-    stages_->register_with(*links_.endpoint());
-  }
-  return prepared;
-}
-
-/// The newest execution, neither queued nor entered yet: the last of spare_. Allocates nothing
-/// where there is one.
+/// Assigns a new execution, neither queued nor entered yet: the last of spare_. Allocates nothing
+/// where there is a spare one.
 Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (links_.is_troubled()) links_.tend();
+  if (links_.is_troubled()) links_.poll_device();
   if (spare_.empty()) {
     spare_.push_back(std::make_unique<Execution>(*this));
     done_.reserve(done_.size() + under_way_.size() + 1);
   }
   Execution& execution = *spare_.back();
-  if (!execution.has(room_version_)) execution.make(room_, room_version_);
+  if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
   execution.assign(prepared, buffers, ++started_, is_run, counts_);
   return execution;
 }
@@ -120,14 +57,15 @@ void Executor::count(const Program& program) noexcept {
   for (std::size_t place = 0; place < counts_.size(); ++place) counts_[place].add(counts[place]);
 }
 
-/// The last of spare_, which needs no more of the counts so far.
-void Executor::line_up() {
+/// Puts the execution assigned last, which has copied the counts so far, under way.
+void Executor::enqueue() {
   count(spare_.back()->prepared().program);
   under_way_.push_back(std::move(spare_.back()));
   spare_.pop_back();
 }
 
-/// Both ends match what they send and signal in the order of the calls.
+/// Makes the new execution send and signal to each peer after the earlier ones: both ends match
+/// these in the order of the calls.
 void Executor::order_behind_earlier(Execution& later) {
   const Program& program = later.prepared().program;
   const auto follow = [&](std::uint32_t first, auto last_in) {
@@ -136,7 +74,7 @@ void Executor::order_behind_earlier(Execution& later) {
       const std::uint32_t last = last_in(earlier.prepared().program);
       if (last == kNone) continue;
       earlier.let_follow(last, later, first);
-      return;  // that one follows those before it
+      return;  // the earlier one follows those before it
     }
   };
   for (std::size_t peer = 0; peer < program.peers().size(); ++peer) {
@@ -184,7 +122,7 @@ bool Executor::enter(Execution& execution) noexcept {
   if (node_ != nullptr) {
     node_->enter(execution.number(), execution.buffers().input, execution.buffers().output);
   }
-  // Of two that have entered, the later one takes what the other leaves.
+  // Of two executions that have entered, the later one gets the slot that the other does not use.
   const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
   const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
   const Scratch& scratch = scratch_[slot];
@@ -192,7 +130,8 @@ bool Executor::enter(Execution& execution) noexcept {
   return true;
 }
 
-/// A buffer that the adapter refuses keeps keys of 0: its bytes go through bounce memory.
+/// Registers buffers as a whole. One that the adapter refuses keeps keys of 0: its bytes go through
+/// bounce memory.
 bool Executor::register_buffers(Execution& execution) noexcept {
   const Prepared& prepared = execution.prepared();
   if (!prepared.registers) return true;
@@ -214,13 +153,13 @@ verbs::RegistrationCache::Keys Executor::register_memory(const std::byte* memory
   try {
     links_.registrations()->acquire(memory, bytes, keys);
   } catch (const std::exception& error) {
-    fail(error.what());
+    poison(error.what());
   }
   return keys;
 }
 
 bool Executor::progress() noexcept {
-  if (node_ != nullptr) node_->errand(node_->place()).serve();
+  if (node_ != nullptr) node_->helper_copy(node_->place()).serve();
   bool moved = false;
   bool some_done = false;
   for (const auto& execution : under_way_) {
@@ -254,7 +193,7 @@ void Executor::retire_done() noexcept {
   end_turn();
 }
 
-/// Something is done and no longer under way.
+/// After an execution is done and no longer under way.
 void Executor::end_turn() noexcept {
   if (node_ != nullptr) {
     node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
@@ -269,12 +208,13 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
   if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
   Execution& execution = assign(prepared, buffers, is_run);
   execution.queue();
-  line_up();
+  enqueue();
   if (under_way_.size() > 1) order_behind_earlier(execution);
   return execution;
 }
 
-/// Alone, as far as that goes without queues; null when it is done.
+/// Runs an execution with no other under way, without queues as far as that goes. Null when it is
+/// done.
 Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffers) {
   Execution& execution = assign(prepared, buffers, true);
   if (!may_enter(execution)) {
@@ -283,7 +223,7 @@ Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffer
     execution.run_through(crowded_ ? 0 : kLooks);
   }
   if (!execution.has_entered() || !execution.is_done() || !failure_.empty()) {
-    line_up();
+    enqueue();
     return &execution;
   }
   count(prepared.program);
@@ -298,7 +238,7 @@ bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
     Execution* rest = run_through(prepared, buffers);
     return rest == nullptr || wait(*rest);
   } catch (const std::exception& error) {
-    fail(error.what());
+    poison(error.what());
     return false;
   }
 }

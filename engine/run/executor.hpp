@@ -4,14 +4,15 @@
 // may be under way on a rank, and the ranks of a node are not at the same one. An execution
 // *enters* when it begins to touch what the node shares; `Executor::may_enter()` says when it may.
 // A rank has *completed* number k when k and all before it are done there; it writes this down,
-// release, where its neighbours read it, acquire (Node::complete(), Node::completed_by()).
+// release, where its neighbours read it, acquire (NodeControl::complete(),
+// NodeControl::completed_by()).
 //
 // What is used again and again:
 // - The stages of each rank, and the words that say where its callers' buffers lie, have two
 //   halves. Execution n uses half n mod 2 of all of them, after execution n - 2.
 // - Bytes that ride on signals lie in a ring at the receiver. It holds what a rank may send in
-//   `Node::ahead()` executions, so those of n overwrite at most those of n - ahead(), which is 2 or
-//   more.
+//   `NodeControl::ahead()` executions, so those of n overwrite at most those of n - ahead(), which
+//   is 2 or more.
 // - Scratch memory is the rank's own: two slots, for the two executions that may have entered.
 // - Signals and the counts of completed executions only grow: nothing of them is used twice.
 //
@@ -48,19 +49,19 @@
 #include <string>
 #include <vector>
 
-#include "engine/node/node.hpp"
+#include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
+#include "engine/program/program.hpp"
 #include "engine/run/execution.hpp"
 #include "engine/run/links.hpp"
-#include "engine/run/program.hpp"
 
 namespace weft::engine {
 
-/// When what messages take from a buffer of the caller, or bring to it, is registered.
+/// When a caller's buffer is registered with the device for messages.
 enum class Registering : std::uint8_t {
-  nothing,  // no message goes straight from or to it
+  nothing,  // never: no message goes straight from or to it
   whole,    // all of it, when the execution begins
-  pieces,   // what a message takes when that one starts, while those before it are under way
+  pieces,   // the part of each message when that starts, while earlier ones are under way
 };
 
 /// A program with the channels that it uses, ready to run again and again.
@@ -68,41 +69,40 @@ struct Prepared {
   Program program;
   std::vector<int> ranks;                       // by index of the program's peers
   std::vector<verbs::Channel*> channels;        // likewise
-  std::array<Registering, 2> registering = {};  // of input and output, as bases are numbered
-  bool registers = false;                       // the whole of one of them
+  std::array<Registering, 2> registering = {};  // of input and output
+  bool registers = false;                       // one of them as a whole
   std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
 };
 
-/// What else a rank does while it waits. Each may be empty.
+/// Functions of the caller that a rank calls while it waits. Each may be empty.
 struct WhileWaiting {
-  /// Where ranks share cores, instead of giving the core away once: whether it did anything.
+  /// Where ranks share cores, before the rank gives its core away. True when it did anything.
   std::function<bool()> turn;
-  std::function<void()> progress;  // after a millisecond, and often: moves on what others wait for
+  std::function<void()> progress;  // after a millisecond, and often: work that others wait for
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
 };
 
-/// Everything that a rank's executions share. One thread at a time. The parts that it is given
-/// outlive it.
+/// Single threaded. The objects that it is given outlive it.
 ///
-/// Any number of executions may be started; two are under way at a time, as there are two halves of
-/// stages and two of scratch memory, and the others wait for their turn, in order.
+/// Any number of executions may be started. Two of them make progress at a time, as there are two
+/// halves of stages and two pieces of scratch memory; the others wait for their turn, in order.
 class Executor {
  public:
   /// `node` may be null where this rank is alone on its node. `crowded`: ranks outnumber the cores
-  /// of this host, so waiting must not burn them. `timeout_ns` bounds the wait for progress; 0: no
-  /// bound.
-  Executor(int rank, Node* node, bool crowded, Links& links, WhileWaiting meanwhile,
+  /// of this host, so that waiting ranks must give cores away. `timeout_ns` bounds the wait for
+  /// progress; 0: no bound.
+  Executor(int rank, NodeControl* node, bool crowded, Links& links, WhileWaiting meanwhile,
            std::int64_t timeout_ns);
   ~Executor();
 
-  /// The stages that programs may use; from the next execution on. Nothing is under way.
+  /// Sets the stages that programs use from the next execution on. Nothing is under way.
   void set_stages(Stages* stages) { stages_ = stages; }
 
-  /// Memory that executions have as scratch, of both that may be under way.
+  /// Size of all scratch memory.
   std::uint64_t scratch_bytes() const noexcept;
 
-  /// Makes a program ready: channels to all of its peers must exist. Grows what executions need.
+  /// Makes a program ready to run. Channels to all of its peers must exist.
   Prepared prepare(Program program);
 
   /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
@@ -110,25 +110,26 @@ class Executor {
   /// peers have been told, and nothing can be run any more.
   bool run(const Prepared& prepared, const Buffers& buffers) noexcept;
 
-  /// Begins it; `prepared` and the buffers stay as they are until it is done. What all ranks start,
-  /// and not run, is the same. Null when there was a failure.
+  /// Begins an execution; `prepared` and the buffers stay as they are until it is done. Either all
+  /// ranks start it or all run it. Null when this executor has failed.
   Execution* start(const Prepared& prepared, const Buffers& buffers);
-  /// Moves on what is under way, without waiting. Whether anything moved.
+  /// Makes what progress is possible without waiting. True when there was some.
   bool progress() noexcept;
-  /// The same by a thread beside the caller's, while that one uses nothing of this: a turn that now
-  /// and then looks after the peers, too, but calls none of WhileWaiting.
+  /// progress() by another thread than the caller's, which uses nothing of this object meanwhile.
+  /// Now and then it also checks the peers. It calls none of WhileWaiting.
   enum class Help { moved, nothing_moved, nothing_under_way };
   Help help() noexcept;
-  /// Whether it is done; then it is not to be used any more. Moves nothing.
+  /// True when the execution is done; its object must not be used any more then. Makes no progress.
   bool take(Execution& execution) noexcept;
   /// Waits until it is done, and takes it. False as run().
   bool wait(Execution& execution) noexcept;
-  /// Nothing is under way.
+  /// True when nothing is under way.
   bool is_idle() const noexcept { return under_way_.empty(); }
 
+  /// Makes this executor fail for good, and tells the peers the reason, so that they fail too. Only
+  /// the first reason counts.
+  void poison(std::string why) noexcept;
   const std::string& failure() const { return failure_; }
-  /// This rank cannot go on, for a reason of its own: the peers are told.
-  void give_up(std::string why) noexcept { fail(std::move(why)); }
 
  private:
   friend class Execution;
@@ -136,7 +137,7 @@ class Executor {
   Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
   Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
-  void line_up();
+  void enqueue();
   /// The number of the first execution that is not done, where there is one.
   std::uint64_t oldest() const noexcept {
     return under_way_.empty() ? started_ : under_way_.front()->number();
@@ -146,34 +147,33 @@ class Executor {
   bool may_enter(const Execution& execution) noexcept;
   bool enter(Execution& execution) noexcept;
   bool register_buffers(Execution& execution) noexcept;
-  /// What a message from or to a caller's buffer is to use.
+  /// Keys for a message from or to a caller's buffer.
   verbs::RegistrationCache::Keys register_memory(const std::byte* memory,
                                                  std::uint64_t bytes) noexcept;
   void retire_done() noexcept;
   void end_turn() noexcept;
 
-  // executor_errand.cpp
-  /// ours = theirs, or the reverse, of a rank of this node that is not reached otherwise.
-  bool move_by_owner(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+  // helper_copies.cpp
+  /// ours = theirs, or the reverse, by helper copies of the rank at `place`.
+  bool copy_by_owner(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
                      bool writes) noexcept;
   template <class Ready>
   bool serve_until(Ready ready) noexcept;
 
-  // executor_wait.cpp
+  // waiting.cpp
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;
   void sleep() noexcept;
-  bool look_around() noexcept;
-  bool look_after_peers(std::int64_t now) noexcept;
+  bool do_timed_work() noexcept;
+  bool check_peers(std::int64_t now) noexcept;
   bool time_out(std::int64_t now) noexcept;
-  bool outside(const std::function<void()>& call) noexcept;
+  bool call_caller(const std::function<void()>& call) noexcept;
   std::size_t remote_active() const noexcept;
-  std::string where() const;
-  void fail(std::string text) noexcept;
+  std::string describe_waits() const;
   void tell_peers() noexcept;
 
   int rank_;
-  Node* node_;
+  NodeControl* node_;
   bool crowded_;
   Links& links_;
   Stages* stages_ = nullptr;
@@ -182,15 +182,15 @@ class Executor {
 
   /// Memory that plans call scratch.
   struct Scratch {
-    Segment memory;
+    SharedMemory memory;
     verbs::Registration registration;
   };
   void make_scratch(Scratch& scratch, std::size_t bytes);
-  std::array<Scratch, 2> scratch_;  // the second for what is not alone under way
+  std::array<Scratch, 2> scratch_;  // the second for an execution that enters beside another
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
-  Room room_;  // for every program that was prepared
-  std::uint64_t room_version_ = 0;
+  Capacity capacity_;  // for every program that was prepared
+  std::uint64_t capacity_version_ = 0;
   std::vector<std::unique_ptr<Execution>> spare_;
   // In the order of their calls; without the one that runs through, which is the last of spare_.
   std::vector<std::unique_ptr<Execution>> under_way_;

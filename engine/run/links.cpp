@@ -12,8 +12,7 @@ namespace weft::engine {
 
 namespace {
 
-// A peer that does not come to its end within this has its reasons; it will see an error if it
-// sends once more.
+// How long to wait for a peer to close its end. A peer that sends later will see an error.
 constexpr std::int64_t kGoodbye_ns = 2'000'000'000;
 constexpr std::size_t kInboxStep = round_up(verbs::kInboxBytes, std::size_t{64});
 
@@ -36,7 +35,7 @@ std::string_view without_limit(std::uint64_t expected, std::string_view text, in
 
 }  // namespace
 
-Links::Links(std::span<const int> place_of_rank, Node* node, verbs::PortSettings port,
+Links::Links(std::span<const int> place_of_rank, NodeControl* node, verbs::PortSettings port,
              std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits)
     : place_of_rank_(place_of_rank.begin(), place_of_rank.end()),
       node_(node),
@@ -57,15 +56,16 @@ Links::~Links() {
     open.push_back({&end, false});
   }
   const std::int64_t deadline = now_ns() + kGoodbye_ns;
-  // Whether an end has done all that it can. One that is being mended has its own time for that.
+  // True when an end has done all that it can. A connection that is being mended has its own
+  // timeout.
   const auto is_over = [&](Open& one) {
     auto& wire = static_cast<verbs::RcWire&>(*one.end->wire);
     verbs::Channel& channel = *one.end->channel;
-    // What a failed execution had under way is gone: its channels only see off what they said.
-    const verbs::Status status = abandoned_ ? wire.poll() : channel.progress();
+    // After a failure the transfers are gone: channels only deliver what they have already sent.
+    const verbs::Status status = poisoned_ ? wire.poll() : channel.progress();
     const bool failed = status == verbs::Status::failed;
     if (failed || channel.peer_abort() != nullptr) return true;
-    if (wire.is_recovering()) return abandoned_ || channel.is_closed_by_peer();
+    if (wire.is_recovering()) return poisoned_ || channel.is_closed_by_peer();
     if (!one.said) {
       wire.signal_next();
       one.said = channel.close() == verbs::Status::ok;
@@ -79,19 +79,19 @@ Links::~Links() {
   }
 }
 
-void Links::tend() noexcept {
+void Links::poll_device() noexcept {
   if (endpoint_ == nullptr) return;
   endpoint_->poll();
   for (std::size_t peer = 0; is_troubled() && peer < ends_.size(); ++peer) {
     const bool remote = ends_[peer].channel != nullptr && !is_local(static_cast<int>(peer));
-    // Whether it failed is for those to say who wait for it.
+    // A failure is reported by the execution that waits for the channel.
     if (remote) ends_[peer].channel->progress();
   }
 }
 
-/// The process lives on, perhaps, but who waits for it is not to be told so.
-void Links::abandon() noexcept {
-  abandoned_ = true;
+/// The process may live on, but peers that wait for it must not be told that it is alive.
+void Links::poison() noexcept {
+  poisoned_ = true;
   if (endpoint_ == nullptr) return;
   for (const auto& rail : endpoint_->rails()) rail->stop_responder();
 }
@@ -131,7 +131,7 @@ verbs::Endpoint& Links::open() {
 std::vector<std::string> Links::offer(std::span<const int> peers) {
   std::size_t local = 0;
   for (const int peer : peers) local += is_local(peer) ? 1 : 0;
-  if (local != 0) offered_ = Segment::create("weft-channels", local * kInboxStep);
+  if (local != 0) offered_ = SharedMemory::create("weft-channels", local * kInboxStep);
   std::vector<std::string> addresses;
   std::uint64_t offset = 0;
   for (const int peer : peers) {
@@ -159,9 +159,9 @@ void Links::accept(std::span<const int> peers, std::span<const std::string> addr
       if (address.size() < sizeof their_offset)
         throw Error(fmt::format("rank {}: no address", peer));
       std::memcpy(&their_offset, address.data(), sizeof their_offset);
-      end.wire = std::make_unique<ShmWire>(*node_, place_of_rank_[peer], offered_, offset,
-                                           Segment::attach(address.substr(sizeof their_offset)),
-                                           their_offset);
+      end.wire = std::make_unique<ShmWire>(
+          *node_, place_of_rank_[peer], offered_, offset,
+          SharedMemory::attach(address.substr(sizeof their_offset)), their_offset);
       offset += kInboxStep;
     } else {
       static_cast<verbs::RcWire&>(*end.wire).connect(address);

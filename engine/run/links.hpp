@@ -1,4 +1,4 @@
-// The channels of one rank, made when first used.
+// Links: the channels of one rank to the others, made when first used.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/node/node.hpp"
+#include "engine/node/node_control.hpp"
 #include "verbs/channel/channel.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"
@@ -23,10 +23,10 @@ class Links {
  public:
   /// `place_of_rank[r]` is rank r's place on this node, -1 elsewhere. `node` may be null where this
   /// rank is alone. The device that `port` names is opened when first needed.
-  Links(std::span<const int> place_of_rank, Node* node, verbs::PortSettings port,
+  Links(std::span<const int> place_of_rank, NodeControl* node, verbs::PortSettings port,
         std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits);
-  /// Sees to it that what was sent has left, and that no peer still sends: waits for the peers'
-  /// ends to go too, though not for long.
+  /// Waits until all that was sent has left and the peers have closed their ends, too, but not for
+  /// long.
   ~Links();
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
@@ -42,9 +42,9 @@ class Links {
   verbs::Channel* channel(int rank) const { return ends_[rank].channel.get(); }
   bool is_local(int rank) const { return place_of_rank_[rank] >= 0; }
 
-  /// Hears what the device has to say, and lets channels go on whose connections were made anew,
-  /// also those that no execution waits for: their peers may.
-  void tend() noexcept;
+  /// Polls the device, and makes progress on channels whose connections were made anew, also those
+  /// that no execution of this rank waits for: their peers may.
+  void poll_device() noexcept;
   bool is_troubled() const noexcept {
     return endpoint_ != nullptr && endpoint_->recoveries().recovering() != 0;
   }
@@ -52,8 +52,9 @@ class Links {
   std::uint64_t reconnections() const {
     return endpoint_ == nullptr ? 0 : endpoint_->recoveries().reconnections();
   }
-  /// This rank has failed: nothing more is to be mended when the links go.
-  void abandon() noexcept;
+  /// This rank has failed: it answers no more 'are you alive?', and mends no connection when the
+  /// links end.
+  void poison() noexcept;
 
   /// Opens the device unless it is open. Throws what that throws.
   verbs::Endpoint& open();
@@ -73,15 +74,15 @@ class Links {
   };
 
   std::vector<int> place_of_rank_;
-  Node* node_;
+  NodeControl* node_;
   verbs::PortSettings port_;
   std::uint64_t rendezvous_bytes_;
   verbs::RegistrationLimits limits_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::RegistrationCache> registrations_;
   std::vector<End> ends_;  // by rank
-  bool abandoned_ = false;
-  Segment offered_;  // inboxes of the shared-memory channels of the offer under way
+  bool poisoned_ = false;
+  SharedMemory offered_;  // inboxes of the shared-memory channels of the offer under way
 };
 
 }  // namespace weft::engine

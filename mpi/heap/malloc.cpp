@@ -1,6 +1,6 @@
 // malloc and its kin, as programs find them here before they find the C library's.
 //
-// WEFT_SHARED_HEAP serves them from the shared heap (engine/memory/heap.hpp), so that the ranks of
+// WEFT_SHARED_HEAP serves them from the shared heap (engine/heap/heap.hpp), so that the ranks of
 // a node see one another's buffers. Without it, before it is made and when it is full, the next
 // allocator serves. Whose block it is, its address says. C++'s new and Fortran's allocate come
 // through here.
@@ -16,7 +16,7 @@
 #include <exception>
 
 #include "base/env.hpp"
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "mpi/heap/next_allocator.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))

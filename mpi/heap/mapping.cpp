@@ -1,5 +1,5 @@
 // mmap and its kin, as programs find them here before they find the C library's: they are handed
-// on, and the shared heap is told of those that meet it (engine/memory/heap.hpp).
+// on, and the shared heap is told of those that meet it (engine/heap/heap.hpp).
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "mpi/heap/next_allocator.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))

@@ -74,8 +74,8 @@ class Caller {
   std::vector<std::uint32_t> input_, output_;
 };
 
-/// Calls in an order that a seed gives: of small blocks, which go in letters, and of larger ones,
-/// which go through stages or are read where they lie.
+/// Calls in an order that a seed gives: of small blocks, which go in inline messages, and of larger
+/// ones, which go through stages or are read where they lie.
 void call_at_random(Communicator& comm, unsigned seed) {
   std::mt19937 shared(seed);
   std::mt19937 own(seed + 1 + static_cast<unsigned>(comm.rank()));
@@ -110,7 +110,7 @@ TEST_P(Ahead, CallsInAnyOrderKeepTheirBytes) {
   EXPECT_EQ(errors, none(GetParam()));
 }
 
-// 17: more than are given room for many letters.
+// 17: more than are given room for many inline messages.
 INSTANTIATE_TEST_SUITE_P(Ranks, Ahead, testing::Values(2, 3, 6, 17));
 
 }  // namespace

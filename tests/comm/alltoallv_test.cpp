@@ -122,7 +122,8 @@ std::vector<Exchange> any_sequence(int ranks, int calls, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&random](std::size_t limit) { return random() % limit; };
   const auto any_size = [&below]() -> std::size_t {
-    // Of letters, of slots, and on both sides of the limit from which on blocks go straight.
+    // Of inline messages, of slots, and on both sides of the limit from which on blocks go
+    // straight.
     constexpr std::size_t kAround[] = {0, 8, 248, 300, 4096, 16384, 20000, 40000};
     const std::size_t around = kAround[below(std::size(kAround))];
     return around + (around == 0 ? 0 : below(3));

@@ -14,7 +14,7 @@
 
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
-#include "engine/node/letters.hpp"
+#include "engine/program/inline_messages.hpp"
 #include "plan/show/cost.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
@@ -113,7 +113,7 @@ Draw any_draw(Collective collective, unsigned seed) {
   // What is smaller goes along with signals and not through stages.
   const std::uint64_t most = random() % 3 == 0 ? 300000 : 3000;
   draw.problem.block_bytes = draw.problem.stride =
-      engine::kLetterBytes + 1 + random() % (most - engine::kLetterBytes);
+      engine::kInlineBytes + 1 + random() % (most - engine::kInlineBytes);
   draw.problem.in_place =
       draw.in_place && static_cast<std::uint64_t>(ranks) * draw.problem.block_bytes > draw.half();
   return draw;

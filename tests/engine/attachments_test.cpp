@@ -1,5 +1,5 @@
 // Memory of peers that xpmem maps: found right, kept within bounds, given back.
-#include "engine/memory/attachments.hpp"
+#include "engine/views/attachments.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/file.hpp"
-#include "engine/memory/xpmem.hpp"
+#include "engine/views/xpmem.hpp"
 #include "tests/engine/fake_xpmem.hpp"
 
 namespace weft::engine {

@@ -1,5 +1,5 @@
 // Copies between strided pieces, and the ones that go past the caches.
-#include "engine/memory/copy.hpp"
+#include "engine/copying/copy.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/memory/stream.hpp"
+#include "engine/copying/copy.hpp"
 
 namespace weft::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/file.hpp"
-#include "engine/memory/xpmem.hpp"
+#include "engine/views/xpmem.hpp"
 
 namespace weft::test {
 

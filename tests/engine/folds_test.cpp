@@ -1,5 +1,5 @@
 // Which reductions become one pass.
-#include "engine/memory/folds.hpp"
+#include "engine/program/folds.hpp"
 
 #include <gtest/gtest.h>
 

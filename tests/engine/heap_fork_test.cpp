@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
 namespace weft::engine {

@@ -1,5 +1,5 @@
 // The shared heap as an allocator. It is made once a process: each case has a process of its own.
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

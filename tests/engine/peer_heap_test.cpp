@@ -1,5 +1,5 @@
 // One process sees the heap of another.
-#include "engine/memory/peer_heap.hpp"
+#include "engine/heap/peer_heap.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "engine/memory/heap.hpp"
+#include "engine/heap/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
 namespace weft::engine {

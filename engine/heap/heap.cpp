@@ -1,0 +1,179 @@
+#include "engine/heap/heap.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "base/cast.hpp"
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "engine/heap/heap_fork.hpp"
+#include "engine/heap/heap_limits.hpp"
+#include "engine/heap/mimalloc.hpp"
+
+namespace weft::engine::heap {
+
+constinit Range range;
+constinit std::atomic<bool> serving = false;
+constinit std::atomic<bool> overlaid = false;
+
+namespace {
+
+constexpr std::uint64_t kLeast = 64 << 20;
+constexpr std::uint64_t kMostAsked = std::uint64_t{16} << 40;
+// Blocks of this size and more go back to the system when they are freed, as those of glibc's
+// malloc do. Smaller ones stay with the allocator, for the next.
+constexpr std::size_t kGivenBack = 32 << 20;
+constexpr std::size_t kPage = 4096;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constinit Allocator allocator = {};
+constinit std::atomic<std::uint64_t> refusals = 0;
+constinit int file = -1;
+
+void* counted(void* block) noexcept {
+  if (block == nullptr) refusals.fetch_add(1, std::memory_order_relaxed);
+  return block;
+}
+
+/// Maps the file at a multiple of kSegmentBytes. Null with errno.
+std::byte* map(int descriptor, std::size_t bytes) {
+  void* reserved = ::mmap(nullptr, bytes + kSegmentBytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  auto* low = static_cast<std::byte*>(reserved);
+  auto* begin = reinterpret_cast<std::byte*>(
+      round_up(reinterpret_cast<std::uintptr_t>(low), std::uintptr_t{kSegmentBytes}));
+  std::byte* const high = low + bytes + kSegmentBytes;
+  if (begin != low) ::munmap(low, static_cast<std::size_t>(begin - low));
+  ::munmap(begin + bytes, static_cast<std::size_t>(high - begin) - bytes);
+  if (::mmap(begin, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+             descriptor, 0) == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(begin, bytes);
+    errno = error;
+    return nullptr;
+  }
+  ::madvise(begin, bytes, MADV_HUGEPAGE);  // refused where there are none
+  return begin;
+}
+
+std::string make(std::uint64_t asked) {
+  if (kSanitized) return "built with a sanitizer, whose allocator stays";
+  const Limit limit = limit_of(asked);
+  if (!limit.why_none.empty()) return limit.why_none;
+  File memory_file(::memfd_create("weft-heap", MFD_CLOEXEC));
+  if (!memory_file) return SystemError("memfd_create(weft-heap)", errno).what();
+  if (::ftruncate(memory_file.get(), static_cast<off_t>(limit.bytes)) != 0) {
+    return SystemError(fmt::format("ftruncate(weft-heap, {} bytes)", limit.bytes), errno).what();
+  }
+  std::byte* memory = map(memory_file.get(), limit.bytes);
+  if (memory == nullptr) {
+    return SystemError(fmt::format("mmap(weft-heap, {} bytes)", limit.bytes), errno).what();
+  }
+  std::string why_not = open_allocator(allocator, memory, limit.bytes);
+  if (why_not.empty() && !survive_fork(memory, limit.bytes, memory_file.get())) {
+    why_not = "no memory for handlers of fork";
+  }
+  if (!why_not.empty()) {
+    ::munmap(memory, limit.bytes);
+    return why_not;
+  }
+  file = memory_file.release();
+  range.begin.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
+  range.bytes.store(limit.bytes, std::memory_order_relaxed);
+  serving.store(true, std::memory_order_release);
+  return {};
+}
+
+/// Returns the pages that lie wholly inside a block to the system.
+void give_back(void* block, std::size_t bytes, int advice) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t begin = round_up(at, std::uintptr_t{kPage});
+  const std::uintptr_t end = (at + bytes) / kPage * kPage;
+  const int error = errno;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  errno = error;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> wanted() {
+  constexpr const char* kName = "WEFT_SHARED_HEAP";
+  const auto text = env::text("WEFT_SHARED_HEAP");
+  if (!text) return std::nullopt;
+  try {
+    return env::parse_flag(kName, *text) ? std::optional<std::uint64_t>(0) : std::nullopt;
+  } catch (const UsageError&) {
+    return env::parse_bytes(kName, *text, kLeast, kMostAsked);
+  }
+}
+
+std::string start(std::uint64_t bytes) {
+  // Never destroyed: blocks are freed until the very end of the process.
+  static std::mutex& mutex = *new std::mutex;
+  static bool done = false;
+  static std::string& said = *new std::string;
+  const std::lock_guard lock(mutex);
+  if (!done) said = make(bytes);
+  done = true;
+  if (said.empty() && !is_serving()) return "a child of fork has none";
+  return said;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
+  if (!is_serving()) return nullptr;
+  // An allocator that is full searches long: not for a block that can never fit.
+  if (bytes >= range.bytes.load(std::memory_order_relaxed) || alignment >= kSegmentBytes) {
+    return nullptr;
+  }
+  return counted(alignment == 0 ? allocator.allocate(bytes)
+                                : allocator.allocate_aligned(bytes, alignment, 0));
+}
+
+void* allocate_zeroed(std::size_t bytes) noexcept {
+  if (!is_serving()) return nullptr;
+  if (bytes >= range.bytes.load(std::memory_order_relaxed)) return nullptr;
+  return counted(allocator.allocate_zeroed(bytes));
+}
+
+void* reallocate(void* block, std::size_t bytes) noexcept {
+  if (!is_serving()) return bytes <= usable_bytes(block) ? block : nullptr;
+  if (bytes >= range.bytes.load(std::memory_order_relaxed)) return nullptr;
+  return counted(allocator.reallocate(block, bytes));
+}
+
+void deallocate(void* block) noexcept {
+  // Large blocks begin with a page: all others are too small to be given back.
+  if (reinterpret_cast<std::uintptr_t>(block) % kPage == 0) {
+    const std::size_t bytes = allocator.usable_bytes(block);
+    // A child of fork has private memory.
+    const int advice = is_serving() ? MADV_REMOVE : MADV_DONTNEED;
+    if (bytes >= kGivenBack) give_back(block, bytes, advice);
+  }
+  if (is_serving()) allocator.deallocate(block);
+}
+
+std::size_t usable_bytes(const void* block) noexcept {
+  return allocator.usable_bytes(block);
+}
+
+std::uint64_t refused() noexcept {
+  return refusals.load(std::memory_order_relaxed);
+}
+
+int descriptor() noexcept {
+  return is_serving() ? file : -1;
+}
+
+}  // namespace weft::engine::heap

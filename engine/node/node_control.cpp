@@ -1,0 +1,103 @@
+#include "engine/node/node_control.hpp"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "engine/copying/copy.hpp"
+
+namespace weft::engine {
+
+NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded)
+    : place_(place),
+      places_(static_cast<int>(ranks.size())),
+      ranks_(ranks.begin(), ranks.end()),
+      crowded_(crowded),
+      attached_(ranks.size()),
+      bases_(ranks.size()),
+      peers_(place, places_),
+      sent_(ranks.size()),
+      process_handles_(ranks.size()) {
+  const std::size_t per_rank = sizeof(Slot) + inline_slots() * sizeof(InlineSlot);
+  memory_ = SharedMemory::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
+  bases_[place] = memory_.data();
+  Page* page = new (memory_.data()) Page;
+  for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
+  for (int i = 0; i < places_; ++i) {
+    for (std::uint64_t k = 0; k < inline_slots(); ++k) new (&inline_slot(place, i, k)) InlineSlot;
+  }
+  peers_.publish(page->views);
+}
+
+void NodeControl::attach(std::span<const std::string> handles) {
+  for (int other = 0; other < places_; ++other) {
+    if (other == place_) continue;
+    const std::string_view handle = handles[other];
+    if (handle.size() < PeerHeap::handle_bytes()) throw Error("handle of a different build");
+    attached_[other] = SharedMemory::attach(handle.substr(PeerHeap::handle_bytes()));
+    bases_[other] = attached_[other].data();
+    peers_.attach(other, ranks_[other], page(other).views,
+                  handle.substr(0, PeerHeap::handle_bytes()));
+  }
+}
+
+void NodeControl::send_inline(int place, std::uint64_t sequence,
+                              const verbs::Layout& bytes) noexcept {
+  InlineSlot& slot = inline_slot(place, place_, sequence);
+  const std::uint64_t size = bytes.bytes();
+  std::byte* begin = slot.bytes.data() + kInlineBytes - size;
+  if (bytes.count == 1 && size == 8) {
+    std::memcpy(begin, bytes.base, 8);
+  } else {
+    engine::copy({begin, size, 1, size, 0}, bytes);
+  }
+  if (!crowded_) {
+    slot.sequence.store(sequence, std::memory_order_release);
+    return;
+  }
+  slot.sequence.store(sequence, std::memory_order_seq_cst);
+  page(place).doorbell.ring(place_);
+}
+
+void NodeControl::abort(const char* text) noexcept {
+  Page& mine = page(place_);
+  if (mine.aborted.load(std::memory_order_relaxed) != 0) return;
+  const std::size_t length = std::min(std::strlen(text), mine.abort_text.size() - 1);
+  std::memcpy(mine.abort_text.data(), text, length);
+  mine.aborted.store(1, std::memory_order_seq_cst);
+  for (int other = 0; other < places_; ++other) {
+    if (other != place_) page(other).doorbell.wake();
+  }
+}
+
+const char* NodeControl::abort_of(int place) const noexcept {
+  const Page& theirs = page(place);
+  return theirs.aborted.load(std::memory_order_acquire) != 0 ? theirs.abort_text.data() : nullptr;
+}
+
+int NodeControl::find_dead(std::uint64_t execution) noexcept {
+  const pid_t self = ::getpid();
+  for (int other = 0; other < places_; ++other) {
+    const pid_t process = process_of(other);
+    if (other == place_ || process == self) continue;
+    if (!process_handles_[other]) {
+      const long handle = ::syscall(SYS_pidfd_open, process, 0);
+      if (handle < 0 && errno == ESRCH && completed_by(other) < execution) return other;
+      process_handles_[other] = File(static_cast<int>(handle));
+    }
+    // Readable once the process has ended, reaped or not.
+    pollfd entry{process_handles_[other].get(), POLLIN, 0};
+    const bool ended = process_handles_[other] && ::poll(&entry, 1, 0) > 0;
+    if (ended && completed_by(other) < execution) return other;
+  }
+  return -1;
+}
+
+}  // namespace weft::engine

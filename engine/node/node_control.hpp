@@ -1,0 +1,186 @@
+// NodeControl control block: shared memory by which the ranks of one node coordinate in a
+// communicator. Signals, inline messages, doorbells, counts of executions, addresses of buffers,
+// and aborts.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.hpp"
+#include "engine/node/doorbell.hpp"
+#include "engine/node/helper_copy.hpp"
+#include "engine/node/shared_memory.hpp"
+#include "engine/program/inline_messages.hpp"
+#include "engine/views/peer_memory.hpp"
+
+namespace weft::engine {
+
+/// One rank's access to the control blocks of all ranks of its node: its own, and those of the
+/// others, mapped. Made in two steps, as each rank needs the others' handles: construct, exchange
+/// handle(), attach().
+///
+/// A place is a rank's position among the ranks of its node. Each word is written by one rank and
+/// read by others, helper copies apart; counters only grow, so nothing is ever reset.
+class NodeControl {
+ public:
+  /// `ranks[p]` is the rank at place p. `crowded`: the ranks of this host outnumber its cores, so
+  /// that waiting ranks must give their cores away.
+  NodeControl(int place, std::span<const int> ranks, bool crowded);
+
+  std::string handle() const { return PeerHeap::handle() + memory_.handle(); }
+  /// `handles[p]` is the one of place p; its own is ignored.
+  void attach(std::span<const std::string> handles);
+
+  int place() const noexcept { return place_; }
+  int places() const noexcept { return places_; }
+  int rank_at(int place) const noexcept { return ranks_[place]; }
+  bool crowded() const noexcept { return crowded_; }
+  pid_t process_of(int place) const noexcept { return page(place).views.process; }
+
+  /// The other ranks' buffers, as far as this process reaches them.
+  PeerMemory& peers() noexcept { return peers_; }
+  const PeerMemory& peers() const noexcept { return peers_; }
+
+  /// The last way to the buffers of `place`, when the kernel refuses cma: its owner copies `ours` =
+  /// `theirs`, or the reverse, and this rank waits for it as the function set here does. False when
+  /// the owner does not answer.
+  using CopyByOwner = std::function<bool(int place, const verbs::Layout& ours,
+                                         const verbs::Layout& theirs, bool writes)>;
+  void set_copy_by_owner(CopyByOwner copy) { copy_by_owner_ = std::move(copy); }
+  bool copy_by_owner(int place, const verbs::Layout& ours, const verbs::Layout& theirs,
+                     bool writes) const {
+    return copy_by_owner_ && copy_by_owner_(place, ours, theirs, writes);
+  }
+  /// The helper copy that the rank at `place` does for others.
+  HelperCopy& helper_copy(int place) const noexcept { return page(place).helper_copy; }
+
+  /// Sends one more signal to `place`. What this rank wrote before is visible there with it.
+  void signal(int place) noexcept {
+    std::atomic<std::uint64_t>& counter = slots(place)[place_].count;
+    const std::uint64_t count = ++sent_[place];
+    if (!crowded_) {
+      counter.store(count, std::memory_order_release);
+      return;
+    }
+    counter.store(count, std::memory_order_seq_cst);
+    page(place).doorbell.ring(place_);
+  }
+  /// Number of signals that have come from `place`.
+  std::uint64_t signals_from(int place) const noexcept {
+    return slots(place_)[place].count.load(std::memory_order_acquire);
+  }
+
+  /// Sends a signal that carries bytes: inline message number `sequence` to `place`, from 1. It
+  /// stays there until those of ahead() more executions are sent.
+  void send_inline(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
+  bool has_inline(int place, std::uint64_t sequence) const noexcept {
+    return inline_slot(place_, place, sequence).sequence.load(std::memory_order_acquire) >=
+           sequence;
+  }
+  /// Where that message from `place` lies. Its bytes end kInlineBytes behind this.
+  std::byte* inline_bytes(int place, std::uint64_t sequence) const noexcept {
+    return inline_slot(place_, place, sequence).bytes.data();
+  }
+
+  /// How many executions a rank may be ahead of what others have completed, as far as inline
+  /// messages need it. Many where there are few ranks, as a rank that only sends learns only from
+  /// time to time that there is room again.
+  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? 8 : 2; }
+
+  Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
+
+  /// Publishes that this rank has entered an execution, and its buffers, for peers that read and
+  /// write them in place. It has completed the execution before the last.
+  void enter(std::uint64_t execution, const void* input, void* output) noexcept {
+    page(place_).entered.store(execution, std::memory_order_relaxed);
+    Buffers& mine = page(place_).buffers[execution & 1];
+    mine.input = reinterpret_cast<std::uint64_t>(input);
+    mine.output = reinterpret_cast<std::uint64_t>(output);
+    peers_.tell_overlaid();
+  }
+  std::uint64_t input_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].input;
+  }
+  std::uint64_t output_of(int place, std::uint64_t execution) const noexcept {
+    return page(place).buffers[execution & 1].output;
+  }
+
+  /// The last execution that `place` has entered.
+  std::uint64_t entered_by(int place) const noexcept {
+    return page(place).entered.load(std::memory_order_relaxed);
+  }
+  /// Number of executions that `place` has completed.
+  std::uint64_t completed_by(int place) const noexcept {
+    return page(place).completed.load(std::memory_order_acquire);
+  }
+  void complete(std::uint64_t execution) noexcept {
+    page(place_).completed.store(execution,
+                                 crowded_ ? std::memory_order_seq_cst : std::memory_order_release);
+  }
+
+  /// Tells the others that this rank has failed, with the reason; the first call counts.
+  void abort(const char* text) noexcept;
+  /// The reason that `place` gave; null when it has not failed.
+  const char* abort_of(int place) const noexcept;
+  /// The place of a process that has ended before it completed `execution`, or -1.
+  int find_dead(std::uint64_t execution) noexcept;
+
+ private:
+  struct Slot {
+    alignas(64) std::atomic<std::uint64_t> count{0};
+  };
+  static constexpr int kFewPlaces = 16;
+  std::uint64_t inline_slots() const noexcept { return ahead() * kInlinePerExecution; }
+  /// A few bytes lie right before the sequence number, in its cache line.
+  struct InlineSlot {
+    alignas(64) std::array<std::byte, kInlineBytes> bytes{};
+    std::atomic<std::uint64_t> sequence{0};
+  };
+  struct Buffers {
+    std::uint64_t input = 0;
+    std::uint64_t output = 0;
+  };
+  struct Page {
+    Doorbell doorbell;
+    alignas(64) std::atomic<std::uint64_t> completed{0};
+    alignas(64) std::atomic<std::uint64_t> entered{0};
+    std::array<Buffers, 2> buffers;  // of executions of even and of odd number
+    PeerMemory::Published views;
+    alignas(64) std::atomic<std::uint32_t> aborted{0};
+    std::array<char, 252> abort_text{};
+    HelperCopy helper_copy;
+  };
+
+  Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }
+  Slot* slots(int place) const noexcept {
+    return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
+  }
+
+  /// In the memory of the rank at `owner`, the slot of a message from the rank at `from`.
+  InlineSlot& inline_slot(int owner, int from, std::uint64_t sequence) const noexcept {
+    auto* first = reinterpret_cast<InlineSlot*>(slots(owner) + places_);
+    // A power of two.
+    return first[static_cast<std::uint64_t>(from) * inline_slots() +
+                 (sequence & (inline_slots() - 1))];
+  }
+
+  int place_;
+  int places_;
+  std::vector<int> ranks_;  // by place
+  bool crowded_;
+  SharedMemory memory_;
+  std::vector<SharedMemory> attached_;  // by place; empty for its own
+  std::vector<std::byte*> bases_;       // by place
+  PeerMemory peers_;
+  CopyByOwner copy_by_owner_;
+  std::vector<std::uint64_t> sent_;    // signals, by place
+  std::vector<File> process_handles_;  // by place; opened when first asked
+};
+
+}  // namespace weft::engine

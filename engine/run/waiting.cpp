@@ -1,0 +1,200 @@
+// The executor's waiting: spinning, sleeping, checks of the peers, timeouts, and failure.
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "engine/run/executor.hpp"
+
+namespace weft::engine {
+
+namespace {
+
+// A waiting rank with a core of its own reads the clock every so many turns.
+constexpr std::uint32_t kTurnsPerLook = 1024;
+constexpr std::uint32_t kSpinTurns = 2048;
+constexpr std::uint32_t kTurnsPerYield = 32;
+// Where ranks outnumber cores: how often a rank gives its core away before it sleeps.
+constexpr std::uint32_t kCrowdedYields = 200;
+// A wait this long may be for a rank that itself waits for work in WhileWaiting::progress(). From
+// then on a rank with a core of its own calls that often; a rank that sleeps wakes up for it.
+constexpr std::int64_t kProgressAfter_ns = 1'000'000;
+constexpr std::int64_t kProgressEvery_ns = 20'000;
+constexpr int kPieces = 4;  // calls at a time, each for a piece of a large message of the host MPI
+constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
+constexpr std::int64_t kLookEvery_ns = 20'000'000;
+constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
+
+}  // namespace
+
+bool Executor::idle() noexcept {
+  ++idle_turns_;
+  if (idle_turns_ == 1) {
+    idle_since_ns_ = 0;
+    return true;
+  }
+  if (!crowded_) {
+    relax();
+    // A wait this long is no longer about latency, and others may want the core.
+    if (idle_turns_ > kSpinTurns && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
+    return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
+  }
+  // The core goes to the neighbours first: what this rank waits for is what they are about to do,
+  // and a turn of all of them is over sooner than a sleep.
+  if (idle_turns_ < kCrowdedYields) {
+    bool moved = false;
+    if (meanwhile_.turn && !call_caller([&] { moved = meanwhile_.turn(); })) return false;
+    if (!moved) ::sched_yield();
+    return true;
+  }
+  sleep();
+  return do_timed_work();
+}
+
+void Executor::sleep() noexcept {
+  const bool all_entered = under_way_.back()->has_entered();
+  if (remote_active() != 0 || node_ == nullptr || !all_entered) {
+    ::sched_yield();
+    return;
+  }
+  // Only neighbours can end this wait, and they ring the doorbell.
+  const int place = under_way_.size() == 1 ? under_way_.front()->awaited_place() : -1;
+  const std::uint32_t ringer =
+      place >= 0 ? static_cast<std::uint32_t>(place) + 1 : Doorbell::kAnyone;
+  node_->doorbell(node_->place()).sleep(ringer, kSleepAtMost_ns, [this]() noexcept {
+    return progress();
+  });
+}
+
+std::size_t Executor::remote_active() const noexcept {
+  std::size_t active = 0;
+  for (const auto& execution : under_way_) active += execution->remote_active();
+  return active;
+}
+
+bool Executor::do_timed_work() noexcept {
+  const std::int64_t now = now_ns();
+  if (idle_since_ns_ == 0) {
+    idle_since_ns_ = now;
+    next_progress_ns_ = now + kProgressAfter_ns;
+    next_look_ns_ = now + kLookEvery_ns;
+    next_probe_ns_ = now + kProbeEvery_ns;
+    return true;
+  }
+  if (now >= next_progress_ns_) {
+    next_progress_ns_ = now + kProgressEvery_ns;
+    for (int piece = 0; piece < kPieces; ++piece) {
+      if (!call_caller(meanwhile_.progress)) return false;
+    }
+  }
+  if (now < next_look_ns_) return true;
+  next_look_ns_ = now + kLookEvery_ns;
+  if (!check_peers(now)) return false;
+  return timeout_ns_ == 0 || now - idle_since_ns_ <= timeout_ns_ || time_out(now);
+}
+
+/// Fails at once when a rank of this node has not made its call. Otherwise another rank may be
+/// about to report such a rank: this one waits half as long again, or, when it waits for neighbours
+/// only, which have all made their calls and may themselves only wait, as long again.
+bool Executor::time_out(std::int64_t now) noexcept {
+  const auto say = [this](std::string_view what) {
+    poison(
+        fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000, what));
+    return false;
+  };
+  for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+    const std::uint64_t awaited = oldest();
+    if (node_->entered_by(place) >= awaited) continue;
+    return say(fmt::format("rank {} has not come to execution {}, where rank {} waits",
+                           node_->rank_at(place), awaited, rank_));
+  }
+  const std::int64_t more_ns = remote_active() != 0 ? timeout_ns_ / 2 : timeout_ns_;
+  return now - idle_since_ns_ <= timeout_ns_ + more_ns || say(describe_waits());
+}
+
+bool Executor::check_peers(std::int64_t now) noexcept {
+  if (node_ != nullptr) {
+    for (int place = 0; place < node_->places(); ++place) {
+      if (place == node_->place()) continue;
+      if (const char* said = node_->abort_of(place)) {
+        poison(said);
+        return false;
+      }
+    }
+    if (const int dead = node_->find_dead(started_); dead >= 0) {
+      poison(
+          fmt::format("rank {} (process {} of this node) has ended in the middle of a collective",
+                      node_->rank_at(dead), node_->process_of(dead)));
+      return false;
+    }
+  }
+  // A rank that has failed may be one from which this rank needs nothing more.
+  for (std::size_t rank = 0; rank < links_.ranks(); ++rank) {
+    const verbs::Channel* channel = links_.channel(static_cast<int>(rank));
+    const char* said = channel == nullptr ? nullptr : channel->peer_abort();
+    if (said == nullptr) continue;
+    poison(said);
+    return false;
+  }
+  const bool probes = now >= next_probe_ns_;
+  if (probes) {
+    next_probe_ns_ = now + kProbeEvery_ns;
+    for (const auto& execution : under_way_) execution->probe_peers();
+  }
+  links_.poll_device();
+  // Not more often, even when a connection is broken, perhaps because its peer is gone: to the
+  // bootstrap a rank that has ended normally looks the same.
+  return !probes || call_caller(meanwhile_.check);
+}
+
+Executor::Help Executor::help() noexcept {
+  if (!failure_.empty()) return Help::nothing_under_way;
+  is_helped_ = true;
+  bool moved = progress();
+  const bool waits = !under_way_.empty() && failure_.empty();
+  if (waits && !moved) {
+    const std::int64_t now = now_ns();
+    if (now >= next_look_ns_) {
+      next_look_ns_ = now + kLookEvery_ns;
+      moved = !check_peers(now);
+    }
+  }
+  is_helped_ = false;
+  if (!waits) return Help::nothing_under_way;
+  return moved ? Help::moved : Help::nothing_moved;
+}
+
+/// Calls a function of the caller, in the caller's thread only.
+bool Executor::call_caller(const std::function<void()>& call) noexcept {
+  try {
+    if (call && !is_helped_) call();
+    return true;
+  } catch (const std::exception& error) {
+    poison(error.what());
+    return false;
+  }
+}
+
+std::string Executor::describe_waits() const {
+  std::string text = fmt::format("rank {} in its execution {}", rank_, oldest());
+  for (const auto& execution : under_way_) text += execution->describe_waits();
+  return text;
+}
+
+void Executor::poison(std::string text) noexcept {
+  if (!failure_.empty()) return;
+  failure_ = std::move(text);
+  links_.poison();
+  tell_peers();
+}
+
+void Executor::tell_peers() noexcept {
+  if (node_ != nullptr) node_->abort(failure_.c_str());
+  for (std::size_t rank = 0; rank < links_.ranks(); ++rank) {
+    if (verbs::Channel* channel = links_.channel(static_cast<int>(rank))) {
+      channel->abort(failure_.c_str());
+    }
+  }
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,72 @@
+// Letters found by a rank from its own plan against those found from the plans of all.
+#include "engine/program/inline_messages.hpp"
+#include "registry/algorithm.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+
+namespace weft::engine {
+
+bool operator==(const InlineOp& a, const InlineOp& b) {
+  return a.op == b.op && a.part == b.part && a.place == b.place && a.ordinal == b.ordinal &&
+         a.bytes == b.bytes;
+}
+
+void PrintTo(const InlineOp& letter, std::ostream* out) {
+  *out << "op " << letter.op << ", part " << static_cast<int>(letter.part) << ", place "
+       << letter.place << ", " << to_string(letter.bytes);
+}
+
+namespace {
+
+using hierarchy::Machine;
+using plan::Block;
+using plan::Problem;
+
+/// Sizes on both sides of what a letter holds, and of what a slot does; dense.
+Problem any_alltoallv(int ranks) {
+  Problem problem;
+  problem.collective = plan::Collective::alltoallv;
+  problem.ranks = ranks;
+  const auto count = static_cast<std::size_t>(ranks);
+  problem.sends.assign(count, std::vector<Block>(count));
+  problem.receives = problem.sends;
+  const auto size = rc::gen::element<std::uint64_t>(0, 1, 8, 247, 248, 249, 1000, 4096, 4097);
+  for (std::size_t from = 0; from < count; ++from) {
+    for (std::size_t to = 0; to < count; ++to) {
+      problem.sends[from][to].bytes = problem.receives[to][from].bytes = *size.as("bytes");
+    }
+  }
+  for (auto* rows : {&problem.sends, &problem.receives}) {
+    for (auto& row : *rows) {
+      std::uint64_t end = 0;
+      for (Block& block : row) end += (block.offset = end, block.bytes);
+    }
+  }
+  return problem;
+}
+
+RC_GTEST_PROP(Letters, OfSlotsAreThoseThatAllPlansTell, ()) {
+  const int ranks = *rc::gen::inRange(1, 6).as("ranks");
+  const Problem problem = any_alltoallv(ranks);
+  const auto machine = Machine::uniform(1, ranks);
+  const auto algorithm =
+      registry::Algorithm::parse(plan::Collective::alltoall, "sa:aggregate=4096");
+  std::vector<plan::Plan> plans;
+  std::vector<int> places(static_cast<std::size_t>(ranks));
+  std::iota(places.begin(), places.end(), 0);
+  for (const int rank : places) plans.push_back(algorithm.plan(problem, machine, rank));
+  for (const int place : places) {
+    auto found = inline_messages_of_slots(plans[static_cast<std::size_t>(place)], places);
+    std::ranges::sort(found, {}, &InlineOp::op);
+    const auto expected = find_inline_messages(plans, place);
+    ASSERT_EQ(found, expected) << "place " << place;
+  }
+}
+
+}  // namespace
+}  // namespace weft::engine
