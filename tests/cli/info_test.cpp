@@ -141,7 +141,8 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
       {"WEFT_EAGER", "lots",
        "WEFT_EAGER=lots: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
       {"WEFT_ALLTOALL", "magic",
-       "WEFT_ALLTOALL=magic: algorithm 'magic': not one of isend, bruck, pairwise-xor, "
+       "WEFT_ALLTOALL=magic: algorithm 'magic' for alltoall: not one of isend, bruck, "
+       "pairwise-xor, "
        "pairwise-ring, fat-tree, sa, rd, leader, two-step"},
   };
   for (const auto& [name, value, line] : kWrong) {

@@ -50,7 +50,8 @@ const Mistake kMistakes[] = {
      "is "
      "missing"},
     {"plan alltoall --algorithm magic",
-     "algorithm 'magic': not one of isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, "
+     "algorithm 'magic' for alltoall: not one of isend, bruck, pairwise-xor, pairwise-ring, "
+     "fat-tree, sa, rd, "
      "leader, two-step"},
     {"plan alltoall --algorithm sa", "--machine M, or --nodes N with --ppn P, is missing"},
     {"plan alltoall --algorithm sa --nodes 3",
@@ -119,7 +120,9 @@ const Mistake kMistakes[] = {
     {"check alltoall --stride 8", "--stride=8: needs --bytes"},
     {"check alltoall --bytes 16 --stride 8",
      "--stride=8: blocks of 16 bytes would overlap; allowed: at least --bytes"},
-    {"check alltoall --algorithm sa:radix=4", "algorithm 'sa:radix=4': radix is for bruck alone"},
+    {"check alltoall --algorithm sa:radix=4",
+     "algorithm 'sa:radix=4': parameter 'radix' is not one of its own (cores, direct, aggregate, "
+     "between, window, radix with between=bruck, arity with between=fat-tree)"},
     {"check alltoall --machine 2x2 --ranks 4", "--ranks=4: not together with --machine"},
     {"check alltoall --machine 2x2 --seed 4", "--seed=4: not together with --machine"},
     {"check alltoall --file plans",

@@ -112,8 +112,8 @@ TEST(DecisionTable, ErrorsNameFilePathValueAndWhatIsAllowed) {
       "file.json: collectives.alltoall[1].up_to_bytes = 64: must be above that of the rule before");
   EXPECT_TRUE(
       error_after([](Json& json) { json["collectives"]["alltoall"][1]["algorithm"] = "magic"; })
-          .starts_with(
-              "file.json: collectives.alltoall[1].algorithm: algorithm 'magic': not one of "));
+          .starts_with("file.json: collectives.alltoall[1].algorithm: algorithm 'magic' for "
+                       "alltoall: not one of "));
   EXPECT_TRUE(error_after([](Json& json) {
                 json["collectives"]["magic"] = 1;
               }).starts_with("file.json: collectives: "));
