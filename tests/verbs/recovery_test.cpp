@@ -38,13 +38,14 @@ class FakeLane final : public RecoverableLane {
   }
   void ask_liveness(Notice) noexcept override {}
   void stop_answering() noexcept override {}
-  bool carried_nothing() const noexcept override { return false; }
+  bool carried_nothing() const noexcept override { return is_useless; }
   std::string name() const override { return "fake:1"; }
 
   FakeLane& peer() const { return *peer_; }
   std::uint32_t epoch() const { return epoch_; }
 
   bool is_down = false;
+  bool is_useless = false;  // fails before it has carried anything
   std::vector<Notice> sent;
 
  private:
@@ -140,6 +141,19 @@ TEST(Recovery, OfALaneThatWorksAgainJoinsTheRunningEpoch) {
   pair.a.lanes[1].is_down = pair.b.lanes[1].is_down = false;
   EXPECT_TRUE(pair.until([](const End& end) { return end.lanes[1].is_ready(); }));
   EXPECT_EQ(pair.a.lanes[0].epoch(), 1u);
+}
+
+TEST(Recovery, SucceedsWhenTheEndsHaveExcludedDifferentLanes) {
+  Pair pair(4, 2);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    for (auto [end, lane] : {std::pair(&pair.a, 0), std::pair(&pair.b, 1)}) {
+      end->lanes[lane].is_useless = true;
+      end->recovery.lane_failed(end->lanes[lane], "broken", true);
+    }
+    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
+    pair.a.recovery.resume();
+    pair.b.recovery.resume();
+  }
 }
 
 TEST(Recovery, EndsAtBothEndsWhenOneFails) {

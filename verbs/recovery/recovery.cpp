@@ -19,8 +19,10 @@ constexpr std::int64_t kQuestionEvery_ns = 100'000'000;
 constexpr std::int64_t kMostCounted_ns = 100'000'000;
 // A connection is given up after so many epochs in a row in which nothing was received.
 constexpr std::uint32_t kMostIdleEpochs = 64;
-// One of several lanes is excluded after so many failures in a row, although notices pass on it.
+// One of several lanes is excluded after so many failures in a row, although notices pass on it,
+// and used again when no other lane has become ready in this time.
 constexpr std::uint32_t kMostLaneFailures = 3;
+constexpr std::int64_t kExclusion_ns = 1'000'000'000;
 
 std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -94,6 +96,7 @@ void Recovery::lane_failed(RecoverableLane& lane, const char* why, bool recovera
   if (lanes_.size() > 1 && lane.carried_nothing() && ++lane.failures_ == kMostLaneFailures) {
     log::warn("{}: not used any more by this connection: {}", lane.name(), why);
     lane.state_ = State::excluded;
+    lane.may_return_ = true;
   }
   enter_epoch(epoch_ + 1);
 }
@@ -103,7 +106,10 @@ void Recovery::enter_epoch(std::uint32_t epoch) noexcept {
   epoch_ = epoch;
   for (RecoverableLane* lane : lanes_) {
     if (lane->state_ != State::excluded) lane->state_ = State::unconnected;
-    if (lane->reset(epoch) != nullptr) lane->state_ = State::excluded;
+    if (lane->reset(epoch) != nullptr) {
+      lane->state_ = State::excluded;
+      lane->may_return_ = false;
+    }
   }
   if (!any_lane_left()) return fail("no queue pair of it is of use any more");
   const Received before = received_;
@@ -113,6 +119,7 @@ void Recovery::enter_epoch(std::uint32_t epoch) noexcept {
   set_phase(Phase::reconnecting);
   const std::int64_t now = now_ns();
   next_notice_ns_ = now;
+  exclusion_ends_ns_ = now + kExclusion_ns;
   if (!first) return;
   broken_since_ns_ = advanced_ns_ = now;
   next_question_ns_ = now + kQuestionEvery_ns;
@@ -179,6 +186,7 @@ bool Recovery::start_lane(RecoverableLane& lane) noexcept {
     return true;
   }
   lane.state_ = State::excluded;
+  lane.may_return_ = false;
   count_degraded();
   if (!any_lane_left()) fail("the queue pair cannot be connected again");
   return false;
@@ -224,11 +232,21 @@ void Recovery::receive(RecoverableLane& lane, const Notice& notice) noexcept {
   if ((notice.flags & Notice::kReady) == 0) send_notice(lane, 0);
 }
 
+/// The ends do not tell each other which lanes they exclude: they may have left none that both use.
+void Recovery::end_exclusions() noexcept {
+  for (RecoverableLane* lane : lanes_) {
+    if (lane->state_ != State::excluded || !lane->may_return_) continue;
+    lane->state_ = State::unconnected;
+    lane->failures_ = 0;
+  }
+}
+
 void Recovery::advance() noexcept {
   if (phase_ != Phase::reconnecting && !degraded_) return;
   const std::int64_t now = now_ns();
   if (!degraded_ && has_timed_out(now)) return;
   if (!degraded_) ask_liveness(now);
+  if (!degraded_ && now >= exclusion_ends_ns_) end_exclusions();
   if (now < next_notice_ns_) return;
   next_notice_ns_ = now + (degraded_ ? kMissingLaneNoticeEvery_ns : kNoticeEvery_ns);
   for (RecoverableLane* lane : lanes_) {

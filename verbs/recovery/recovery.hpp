@@ -18,6 +18,10 @@
 // Queue pairs keep their numbers, and their packets are numbered from another place in each epoch.
 // While a lane is missing both ends send a notice on it now and then. When it gets through, the
 // lane joins the epoch under way, of which it has carried nothing.
+//
+// An end excludes a lane that fails again and again, and does not tell the other end. So the two
+// may exclude different lanes and have none in common. An end that stays without a ready lane for a
+// second uses those again that it has excluded.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -41,7 +45,7 @@ class RecoverableLane {
     unconnected,
     connected,  ///< This queue pair accepts what the peer's sends.
     ready,      ///< And the peer's accepts what this one sends.
-    excluded,   ///< The connection does not use it any more.
+    excluded,   ///< The connection does not use it, as long as it has another one.
   };
 
   virtual ~RecoverableLane() = default;
@@ -75,6 +79,7 @@ class RecoverableLane {
   friend class Recovery;
   State state_ = State::unconnected;
   std::uint32_t failures_ = 0;  // in a row, each before anything was acknowledged
+  bool may_return_ = false;     // if excluded: for its failures, not because it was refused
 };
 
 /// The connection that a Recovery serves. Implemented by RcWire.
@@ -174,6 +179,7 @@ class Recovery {
   void extend_deadline() noexcept;
   bool has_timed_out(std::int64_t now) noexcept;
   void ask_liveness(std::int64_t now) noexcept;
+  void end_exclusions() noexcept;
   void send_notice(RecoverableLane& lane, std::uint32_t flags) noexcept;
   void send_notices(std::uint32_t flags) noexcept;
 
@@ -193,6 +199,7 @@ class Recovery {
   std::int64_t advanced_ns_ = 0;  // when this end last looked
   std::int64_t next_question_ns_ = 0;
   std::int64_t next_notice_ns_ = 0;
+  std::int64_t exclusion_ends_ns_ = 0;
   std::array<char, 256> failure_text_{};
   const char* failure_ = "";
 };
