@@ -1,4 +1,4 @@
-// How many cores a control group grants.
+// Control groups: the number of cores that they grant to this process.
 #pragma once
 
 #include <filesystem>

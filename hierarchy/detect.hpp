@@ -1,4 +1,4 @@
-// What this process can learn of where it runs.
+// Detection: host, cores and sockets of this process.
 #pragma once
 
 #include <optional>

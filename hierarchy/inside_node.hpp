@@ -1,4 +1,4 @@
-// What a scheme does among the ranks of one node, as plan fragments.
+// Plan fragments of a scheme among the ranks of one node.
 #pragma once
 
 #include <cstdint>

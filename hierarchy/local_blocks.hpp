@@ -1,4 +1,4 @@
-// What the ranks of one node know of an alltoall.
+// Blocks of an alltoall, as far as the ranks of one node know them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What every scheme does with its lanes.
+// Aggregation: a scheme gathers blocks, exchanges them along its lanes, and distributes them.
 #pragma once
 
 #include "algorithm/parameters.hpp"

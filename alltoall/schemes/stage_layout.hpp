@@ -1,4 +1,4 @@
-// Where the messages of a scheme lie in the stages of a node.
+// Stage layout: places of the messages of a scheme in the stages of a node.
 #pragma once
 
 #include <vector>

@@ -7,7 +7,7 @@
 // release, where its neighbours read it, acquire (NodeControl::complete(),
 // NodeControl::completed_by()).
 //
-// What is used again and again:
+// Memory that executions use in turns:
 // - The stages of each rank, and the words that say where its callers' buffers lie, have two
 //   halves. Execution n uses half n mod 2 of all of them, after execution n - 2.
 // - Bytes that ride on signals lie in a ring at the receiver. It holds what a rank may send in

@@ -1,4 +1,4 @@
-// Which rank of a node speaks for which of its ranks.
+// Leaders: ranks that send and receive for a group of ranks of their node.
 #pragma once
 
 #include "gather/flat/tree.hpp"

@@ -1,5 +1,5 @@
-// Where the blocks of groups of ranks lie on their way between the root and their owners: what the
-// scatter and the gather by leaders have in common.
+// Staged groups: places of the blocks of groups of ranks between the root and their owners. Shared
+// by the scatter and the gather by leaders.
 #pragma once
 
 #include "gather/flat/team_of_all.hpp"

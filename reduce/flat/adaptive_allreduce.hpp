@@ -1,4 +1,4 @@
-// What the adaptive allreduce does at each level of its recursion.
+// Adaptive allreduce: the step at each level of its recursion.
 #pragma once
 
 #include <cstdint>

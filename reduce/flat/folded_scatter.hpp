@@ -1,4 +1,4 @@
-// What reduce-scatters by powers of two have in common.
+// Folded scatter: shared by the reduce-scatters that work on a power of two of members.
 #pragma once
 
 #include "algorithm/reduction.hpp"

@@ -1,4 +1,4 @@
-// How the ranks of a node let each other read what they reduce.
+// Shared vectors: operands of a reduction that the ranks of a node read from each other.
 #pragma once
 
 #include <set>

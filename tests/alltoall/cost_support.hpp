@@ -1,4 +1,4 @@
-// What the tests of closed forms share.
+// Helpers of the tests of closed forms.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What the tests of the alltoall algorithms share.
+// Helpers of the tests of the alltoall algorithms.
 #pragma once
 
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-// What the tests of this room share.
+// Helpers of the tests of the movers of data.
 #pragma once
 
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-// What the tests of costs share.
+// Helpers of the tests of costs.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the tests of the reductions share.
+// Helpers of the tests of the reductions.
 #pragma once
 
 #include <rapidcheck.h>
