@@ -42,14 +42,20 @@ function(weft_datapath target)
   endif()
 endfunction()
 
-# weft_room(NAME [DATAPATH] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
+# weft_cold(TARGET): as what runs once or for people: compiled for a short build.
+function(weft_cold target)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+endfunction()
+
+# weft_room(NAME [DATAPATH | COLD] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
 #           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
 # it, but for FOLDERS): weft_base, or weft_engine_node of engine/node. Static, and position
 # independent, so that an add-on to be preloaded is one self-contained shared object. DEPENDS are
 # rooms by their names, or libraries. A room of the DATAPATH, where programs spend their time, is
-# optimized more than the rest.
+# optimized more than the rest, a COLD one less.
 function(weft_room name)
-  cmake_parse_arguments(ROOM "DATAPATH;UNPRECOMPILED" "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
+  cmake_parse_arguments(ROOM "DATAPATH;COLD;UNPRECOMPILED" "" "DEPENDS;PRIVATE;FOLDERS" ${ARGN})
   string(REPLACE / _ target weft_${name})
   set(patterns ${CMAKE_SOURCE_DIR}/${name}/*.)
   foreach(folder ${ROOM_FOLDERS})
@@ -68,6 +74,9 @@ function(weft_room name)
     weft_datapath(${target})
   else()
     weft_precompile(${target} rooms ${WEFT_COMMON_HEADERS})
+  endif()
+  if(ROOM_COLD)
+    weft_cold(${target})
   endif()
   foreach(dependency ${ROOM_DEPENDS})
     string(REPLACE / _ room weft_${dependency})
