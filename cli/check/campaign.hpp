@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/algorithms.hpp"
+#include "cli/options/algorithm_names.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/problem.hpp"
 

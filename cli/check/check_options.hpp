@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/algorithms.hpp"
+#include "cli/options/algorithm_names.hpp"
 #include "cli/options/command.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/problem.hpp"

@@ -1,131 +1,17 @@
-// weft info: what there is on this machine, and what weft makes of it.
+// weft info: devices, topology, views, add-ons and settings of this machine, as text or JSON.
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
-#include "cli/addons.hpp"
 #include "cli/commands.hpp"
-#include "cli/info/settings_table.hpp"
-#include "cli/info/soft_paths.hpp"
+#include "cli/info/machine_info.hpp"
 #include "cli/terminal/output.hpp"
-#include "engine/views/view.hpp"
-#include "hierarchy/detect.hpp"
-#include "tune/profile_lookup.hpp"
-#include "verbs/connection/endpoint.hpp"
-#include "verbs/device/devices.hpp"
-#include "verbs/device/memory_watch.hpp"
 
 namespace weft::cli {
 
 namespace {
-
-struct LibraryInfo {
-  std::string name;
-  std::string path;
-  std::string error;  // why there are no devices of it
-  std::vector<verbs::Device> devices;
-};
-
-struct RailInfo {
-  std::string name;
-  std::string address;    // how peers would reach it
-  int numa_node = -1;     // unknown
-  int numa_distance = 0;  // from where this runs; 10 is near
-};
-
-struct Info {
-  std::vector<LibraryInfo> libraries;
-  std::vector<RailInfo> rails;     // that weft would use, the nearest first
-  std::string device_error;        // why none
-  std::string profile;             // by which algorithms would be chosen between nodes
-  std::string registration_error;  // why none is kept for later calls
-  std::string host;
-  int cores = 0;
-  std::string waiting;
-  std::string topology;
-  std::vector<engine::ViewReport> views;
-  std::vector<SoftPath> soft_paths;
-  std::vector<std::pair<std::string, Addon>> addons;
-  std::vector<Setting> settings;
-  std::vector<std::string> problems;  // with the settings
-};
-
-LibraryInfo ask(std::string name, std::string path, const verbs::Library& (*load)()) {
-  LibraryInfo info{std::move(name), std::move(path), {}, {}};
-  try {
-    const verbs::Library& library = load();
-    info.path = library.path;
-    info.devices = verbs::query_devices(library);
-    if (info.devices.empty()) info.error = "no devices";
-  } catch (const Error& error) {
-    info.error = error.what();
-  }
-  return info;
-}
-
-void add_rails(Info& info) {
-  const auto settings = verbs::PortSettings::from_environment();
-  const verbs::Endpoint endpoint(settings);
-  for (const std::size_t number : endpoint.nearest_first()) {
-    const verbs::Rail& rail = *endpoint.rails()[number];
-    info.rails.push_back({rail.describe(), rail.address().describe(), rail.numa_node(),
-                          verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node())});
-  }
-  const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
-  const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""), [&] {
-    return std::optional(
-        nic_profiles::DeviceName{nearest.device(), nearest.vendor(), nearest.part()});
-  });
-  info.profile = found ? tune::describe(*found) : "";
-}
-
-std::string why_no_memory_watch() {
-  try {
-    verbs::MemoryWatch::get();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
-Info gather() {
-  Info info;
-  info.libraries.push_back(ask("libibverbs", "libibverbs.so.1", &verbs::Library::system));
-  info.libraries.push_back(
-      ask("software device", verbs::soft_device_path(), &verbs::Library::soft));
-  info.settings = settings();
-  info.problems = setting_problems();
-  std::string soft_path;
-  for (const Setting& setting : info.settings) {
-    if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
-  }
-  try {
-    add_rails(info);
-  } catch (const UsageError& error) {
-    info.device_error = error.what();
-    info.problems.push_back(info.device_error);
-  } catch (const Error& error) {
-    info.device_error = error.what();
-  }
-  info.registration_error = why_no_memory_watch();
-  info.host = hierarchy::host_identity();
-  const hierarchy::Cores cores = hierarchy::cores_of(std::vector{hierarchy::affinity_mask()});
-  info.cores = cores.usable;
-  const std::string wait = env::text("WEFT_WAIT").value_or("auto");
-  info.waiting = wait == "auto" ? fmt::format("spin while {} have no more ranks, else sleep",
-                                              hierarchy::describe(cores))
-                                : fmt::format("{} (WEFT_WAIT)", wait);
-  info.topology = hierarchy::describe_topology();
-  info.views = engine::report_views();
-  const auto cma = std::ranges::find(info.views, "cma", &engine::ViewReport::name);
-  info.soft_paths = soft_paths(soft_path, cma == info.views.end() ? engine::ViewReport{} : *cma);
-  for (const auto mpi : kMpis) info.addons.emplace_back(mpi, mpi_addon(mpi));
-  info.addons.emplace_back("software device", soft_device_addon());
-  return info;
-}
 
 void line(std::string& text, std::string_view name, std::string_view what) {
   text += fmt::format("  {:<22}{}\n", name, what);
@@ -293,7 +179,7 @@ Json to_json(const Info& info) {
 }
 
 int run(bool json) {
-  const Info info = gather();
+  const Info info = gather_info();
   json ? print_json(to_json(info)) : print(to_text(info));
   // All is shown before the complaint: whoever asks for information is looking for the mistake.
   if (!info.problems.empty()) throw UsageError(info.problems.front());

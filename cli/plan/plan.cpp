@@ -4,8 +4,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/algorithms.hpp"
 #include "cli/commands.hpp"
+#include "cli/options/algorithm_names.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/options/machine_options.hpp"
 #include "cli/options/problem_options.hpp"

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "mpi/host/datatype.hpp"
+#include "mpi/datatypes/layouts.hpp"
 #include "mpi/world/communicators.hpp"
 #include "weft/weft.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "mpi/calls/blocks.hpp"
 #include "mpi/calls/call.hpp"
-#include "mpi/host/operations.hpp"
+#include "mpi/operations/operations.hpp"
 
 namespace weft::mpi {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "mpi/host/operations.hpp"
+#include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
 #include "weft/weft.hpp"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "mpi/host/datatype.hpp"
-#include "mpi/host/operations.hpp"
+#include "mpi/datatypes/layouts.hpp"
+#include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
 #include "plan/collective_set.hpp"
 #include "weft/weft.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/scenario.hpp"
+#include "cli/options/scenario.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress.hpp"
 #include "nic_profiles/numbers.hpp"

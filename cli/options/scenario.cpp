@@ -1,4 +1,4 @@
-#include "cli/scenario.hpp"
+#include "cli/options/scenario.hpp"
 
 #include "base/env.hpp"
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-#include "mpi/host/host_operation.hpp"
+#include "mpi/operations/host_operation.hpp"
 
 #include <algorithm>
 #include <cstdint>

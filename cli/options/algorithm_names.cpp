@@ -1,4 +1,4 @@
-#include "cli/algorithms.hpp"
+#include "cli/options/algorithm_names.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

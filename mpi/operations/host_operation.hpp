@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "kernels/operation.hpp"
-#include "mpi/host/datatype.hpp"
+#include "mpi/datatypes/layouts.hpp"
 
 namespace weft::mpi {
 

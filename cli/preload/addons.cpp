@@ -1,4 +1,4 @@
-#include "cli/addons.hpp"
+#include "cli/preload/addons.hpp"
 
 #include <filesystem>
 

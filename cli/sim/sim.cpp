@@ -5,9 +5,9 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/algorithms.hpp"
 #include "cli/commands.hpp"
-#include "cli/scenario.hpp"
+#include "cli/options/algorithm_names.hpp"
+#include "cli/options/scenario.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress.hpp"
 #include "sim/simulator.hpp"

@@ -17,7 +17,7 @@
 
 #include "base/env.hpp"
 #include "engine/heap/heap.hpp"
-#include "mpi/heap/next_allocator.hpp"
+#include "mpi/allocator/next_allocator.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
 

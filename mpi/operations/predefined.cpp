@@ -1,4 +1,4 @@
-#include "mpi/host/predefined.hpp"
+#include "mpi/operations/predefined.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "mpi/host/operations.hpp"
+#include "mpi/operations/operations.hpp"
 
 #include "base/error_types.hpp"
 
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi/host/predefined.hpp"
+#include "mpi/operations/predefined.hpp"
 
 namespace weft::mpi {
 

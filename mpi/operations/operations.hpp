@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/operation.hpp"
-#include "mpi/host/datatype.hpp"
-#include "mpi/host/host_operation.hpp"
+#include "mpi/datatypes/layouts.hpp"
+#include "mpi/operations/host_operation.hpp"
 
 namespace weft::mpi {
 

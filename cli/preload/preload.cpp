@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "cli/addons.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/preload/addons.hpp"
 #include "cli/terminal/output.hpp"
 
 namespace weft::cli {

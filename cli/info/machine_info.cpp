@@ -1,0 +1,109 @@
+#include "cli/info/machine_info.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/env.hpp"
+#include "base/error.hpp"
+#include "hierarchy/detect.hpp"
+#include "tune/profile_lookup.hpp"
+#include "verbs/connection/endpoint.hpp"
+#include "verbs/device/memory_watch.hpp"
+
+namespace weft::cli {
+
+namespace {
+
+LibraryInfo ask(std::string name, std::string path, const verbs::Library& (*load)()) {
+  LibraryInfo info{std::move(name), std::move(path), {}, {}};
+  try {
+    const verbs::Library& library = load();
+    info.path = library.path;
+    info.devices = verbs::query_devices(library);
+    if (info.devices.empty()) info.error = "no devices";
+  } catch (const Error& error) {
+    info.error = error.what();
+  }
+  return info;
+}
+
+void add_rails(Info& info) {
+  const auto settings = verbs::PortSettings::from_environment();
+  const verbs::Endpoint endpoint(settings);
+  for (const std::size_t number : endpoint.nearest_first()) {
+    const verbs::Rail& rail = *endpoint.rails()[number];
+    info.rails.push_back({rail.describe(), rail.address().describe(), rail.numa_node(),
+                          verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node())});
+  }
+  const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
+  const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""), [&] {
+    return std::optional(
+        nic_profiles::DeviceName{nearest.device(), nearest.vendor(), nearest.part()});
+  });
+  info.profile = found ? tune::describe(*found) : "";
+}
+
+std::string why_no_memory_watch() {
+  try {
+    verbs::MemoryWatch::get();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+/// Best first. `setting` is the value of WEFT_SOFT_PATH, or empty; `cma` says whether the kernel
+/// lets processes write each other's memory.
+std::vector<SoftPath> soft_paths(const std::string& setting, const engine::ViewReport& cma) {
+  std::vector<SoftPath> paths = {
+      {"direct", true, "stores, where the target's memory is a shared mapping"},
+      {"cma", cma.works, cma.works ? "process_vm_writev, for other memory" : cma.why},
+      {"agent", !cma.works,
+       cma.works ? "nothing is left for it" : "the target's agent thread, for other memory"}};
+  if (setting.empty() || setting == "auto") return paths;
+  for (SoftPath& path : paths) {
+    path.used = path.name == setting;
+    path.what = fmt::format("{} WEFT_SOFT_PATH={}", path.used ? "alone, by" : "by", setting);
+  }
+  return paths;
+}
+
+}  // namespace
+
+Info gather_info() {
+  Info info;
+  info.libraries.push_back(ask("libibverbs", "libibverbs.so.1", &verbs::Library::system));
+  info.libraries.push_back(
+      ask("software device", verbs::soft_device_path(), &verbs::Library::soft));
+  info.settings = settings();
+  info.problems = setting_problems();
+  std::string soft_path;
+  for (const Setting& setting : info.settings) {
+    if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
+  }
+  try {
+    add_rails(info);
+  } catch (const UsageError& error) {
+    info.device_error = error.what();
+    info.problems.push_back(info.device_error);
+  } catch (const Error& error) {
+    info.device_error = error.what();
+  }
+  info.registration_error = why_no_memory_watch();
+  info.host = hierarchy::host_identity();
+  const hierarchy::Cores cores = hierarchy::cores_of(std::vector{hierarchy::affinity_mask()});
+  info.cores = cores.usable;
+  const std::string wait = env::text("WEFT_WAIT").value_or("auto");
+  info.waiting = wait == "auto" ? fmt::format("spin while {} have no more ranks, else sleep",
+                                              hierarchy::describe(cores))
+                                : fmt::format("{} (WEFT_WAIT)", wait);
+  info.topology = hierarchy::describe_topology();
+  info.views = engine::report_views();
+  const auto cma = std::ranges::find(info.views, "cma", &engine::ViewReport::name);
+  info.soft_paths = soft_paths(soft_path, cma == info.views.end() ? engine::ViewReport{} : *cma);
+  for (const auto mpi : kMpis) info.addons.emplace_back(mpi, mpi_addon(mpi));
+  info.addons.emplace_back("software device", soft_device_addon());
+  return info;
+}
+
+}  // namespace weft::cli
