@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 
 namespace weft::registry {
 

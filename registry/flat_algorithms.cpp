@@ -3,8 +3,8 @@
 #include "gather/flat/algorithms.hpp"
 #include "gather/flat/barriers.hpp"
 #include "reduce/flat/algorithms.hpp"
-#include "registry/rows.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
+#include "registry/rows_by_collective.hpp"
 
 namespace weft::registry {
 

@@ -3,8 +3,8 @@
 #include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/inside_steps.hpp"
 #include "reduce/schemes/algorithms.hpp"
-#include "registry/rows.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
+#include "registry/rows_by_collective.hpp"
 
 namespace weft::registry {
 

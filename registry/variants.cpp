@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 
 namespace weft::registry {
 

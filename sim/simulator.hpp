@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
-#include "plan/show/trace.hpp"
+#include "plan/inspect/trace.hpp"
 #include "sim/hardware.hpp"
 #include "sim/program.hpp"
 

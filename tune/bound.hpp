@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "sim/hardware.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

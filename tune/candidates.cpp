@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "tune/fixed_rules.hpp"
 
 namespace weft::tune {

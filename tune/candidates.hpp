@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

@@ -12,7 +12,7 @@
 #include "hierarchy/machine.hpp"
 #include "plan/problem.hpp"
 #include "sim/hardware.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

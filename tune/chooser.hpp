@@ -18,9 +18,9 @@
 #include "nic_profiles/store.hpp"
 #include "plan/problem.hpp"
 #include "sim/hardware.hpp"
-#include "tune/algorithm.hpp"
 #include "tune/choice_cache.hpp"
 #include "tune/decision_table.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

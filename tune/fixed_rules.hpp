@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "plan/problem.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

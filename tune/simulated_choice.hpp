@@ -9,7 +9,7 @@
 
 #include "plan/problem.hpp"
 #include "sim/simulator.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

@@ -8,7 +8,7 @@
 #include "hierarchy/detect.hpp"
 #include "tune/profile_lookup.hpp"
 #include "verbs/connection/endpoint.hpp"
-#include "verbs/device/memory_watch.hpp"
+#include "verbs/registration/memory_watch.hpp"
 
 namespace weft::cli {
 

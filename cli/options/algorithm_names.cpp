@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "registry/variants.hpp"
 
 namespace weft::cli {

@@ -12,7 +12,7 @@
 #include "cli/plan/plan_files.hpp"
 #include "cli/plan/plan_output.hpp"
 #include "comm/setup/settings.hpp"
-#include "plan/show/draw.hpp"
+#include "plan/inspect/drawing.hpp"
 #include "plan/text.hpp"
 
 namespace weft::cli {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/terminal/output.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "plan/plan.hpp"
-#include "plan/show/cost.hpp"
 
 namespace weft::cli {
 

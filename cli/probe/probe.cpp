@@ -12,14 +12,14 @@
 #include "cli/options/arguments.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress.hpp"
+#include "device_measurements/device_target.hpp"
+#include "device_measurements/forked_ranks.hpp"
+#include "device_measurements/mpi_job.hpp"
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/probe/probe.hpp"
 #include "nic_profiles/probe/simulated_target.hpp"
 #include "nic_profiles/report/report.hpp"
 #include "nic_profiles/store.hpp"
-#include "probe/device_target.hpp"
-#include "probe/forked_ranks.hpp"
-#include "probe/mpi_job.hpp"
 
 namespace weft::cli {
 
@@ -147,7 +147,7 @@ int drive(Bootstrap& bootstrap, const Options& options) {
   nic_profiles::Measurements taken;
   {
     // Together with the other ranks, which would else wait for one that has no file to write.
-    probe::DeviceTarget target(bootstrap, [&] {
+    device_measurements::DeviceTarget target(bootstrap, [&] {
       output.open();
       html.open();
     });
@@ -173,7 +173,7 @@ int take_part(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
   // An interrupt is for rank 0, which lets the others go.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  probe::serve(*bootstrap);
+  device_measurements::serve(*bootstrap);
   return kHolds;
 }
 
@@ -181,10 +181,10 @@ int run(const Options& options) {
   if (options.simulate) return simulate(options);
   if (options.device) ::setenv("WEFT_DEVICE", options.device->c_str(), 1);
   if (env::text("WEFT_SIZE")) return take_part(tcp_bootstrap(), options);
-  if (auto job = probe::job_bootstrap()) return take_part(std::move(job), options);
+  if (auto job = device_measurements::job_bootstrap()) return take_part(std::move(job), options);
   const int cores = hierarchy::usable_cores();
   const int pairs = pairs_of(options).value_or(std::clamp(cores / 2, kLeastPairs, kMostPairs));
-  probe::ForkedRanks ranks(2 * pairs, options.peer_device.value_or(""));
+  device_measurements::ForkedRanks ranks(2 * pairs, options.peer_device.value_or(""));
   const auto bootstrap = ranks.bootstrap();
   return drive(*bootstrap, options);
 }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::comm {
 

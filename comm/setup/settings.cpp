@@ -5,7 +5,7 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "engine/heap/heap.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::comm {
 

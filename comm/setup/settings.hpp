@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "plan/problem.hpp"
-#include "verbs/connection/registration_cache.hpp"
 #include "verbs/device/port_settings.hpp"
+#include "verbs/registration/registration_cache.hpp"
 
 namespace weft::comm {
 

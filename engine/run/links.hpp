@@ -12,7 +12,7 @@
 #include "verbs/channel/channel.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"
-#include "verbs/connection/registration_cache.hpp"
+#include "verbs/registration/registration_cache.hpp"
 
 namespace weft::engine {
 

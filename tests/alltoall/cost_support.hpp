@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/cast.hpp"
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "tests/alltoall/support.hpp"
 
 namespace weft::alltoall {

@@ -8,7 +8,7 @@
 
 #include "alltoall/flat/digits.hpp"
 #include "alltoall/flat/swap.hpp"
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "tests/alltoall/counts.hpp"
 #include "tests/alltoall/support.hpp"
 

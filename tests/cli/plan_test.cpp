@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan/show/cost.hpp"
-#include "plan/show/draw.hpp"
+#include "plan/inspect/cost_sheet.hpp"
+#include "plan/inspect/drawing.hpp"
 #include "plan/text.hpp"
 #include "tests/cli/run_tool.hpp"
 #include "tests/registry/plans.hpp"

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <sstream>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "tests/cli/run_tool.hpp"
 
 namespace weft::cli {

@@ -15,7 +15,7 @@
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/run_ranks.hpp"
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft {
 namespace {

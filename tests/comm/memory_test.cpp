@@ -15,7 +15,7 @@
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
 #include "engine/program/inline_messages.hpp"
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/processes.hpp"

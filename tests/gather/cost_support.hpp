@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "base/cast.hpp"
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "tests/gather/support.hpp"
 
 namespace weft::gather {

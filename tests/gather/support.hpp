@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/registry/support.hpp"

@@ -83,7 +83,7 @@ class Planted(unittest.TestCase):
                              ["plan/a.cpp: does not include plan/a.hpp first"])
 
     def test_the_line_is_named(self):
-        self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <probe/a.hpp>  // why\n", 3)
+        self.assert_fault("plan/b.hpp", "#pragma once\n\n  #  include <comm/a.hpp>  // why\n", 3)
 
     def test_folders_below_belong_to_their_room(self):
         self.assert_fault("cli/deep/b.cpp", '#include "mpi/pmpi/a.hpp"\n', 1)

@@ -1,4 +1,4 @@
-#include "plan/show/trace.hpp"
+#include "plan/inspect/trace.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

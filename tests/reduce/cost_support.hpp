@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "tests/reduce/support.hpp"
 
 namespace weft::reduce {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "tests/plan/grouping_digest.hpp"
 #include "tests/reduce/support.hpp"
 

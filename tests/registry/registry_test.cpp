@@ -3,7 +3,7 @@
 #include <set>
 
 #include "hierarchy/groups.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "registry/variants.hpp"
 #include "tests/registry/support.hpp"
 

@@ -6,7 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/error.hpp"
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 #include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/registry/plans.hpp"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "plan/show/trace.hpp"
+#include "plan/inspect/trace.hpp"
 #include "registry/algorithm.hpp"
 #include "tests/sim/support.hpp"
 

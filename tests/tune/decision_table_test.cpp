@@ -1,5 +1,5 @@
 #include "tune/decision_table.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "nic_profiles/profile.hpp"
-#include "registry/tables.hpp"
+#include "registry/all_algorithms.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/nic_profiles/any_adapter.hpp"
 #include "tests/tune/any_problem.hpp"

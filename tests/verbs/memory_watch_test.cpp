@@ -1,4 +1,4 @@
-#include "verbs/device/memory_watch.hpp"
+#include "verbs/registration/memory_watch.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "verbs/connection/registration_cache.hpp"
+#include "verbs/registration/registration_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -4,10 +4,10 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "device_measurements/measurement_tasks.hpp"
 #include "engine/node/doorbell.hpp"
-#include "probe/measurements.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 using engine::now_ns;
 using nic_profiles::Stream;
@@ -151,4 +151,4 @@ std::vector<double> stream(Station& station, const Stream& stream) {
   return {static_cast<double>(begin_ns), end_ns, static_cast<double>(done - counted_from)};
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -17,7 +17,7 @@
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// A connection to a rank of the other node.
 struct Connection {
@@ -160,4 +160,4 @@ class Station {
   std::int64_t next_bootstrap_check_ns_ = 0;
 };
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -1,4 +1,4 @@
-#include "probe/station.hpp"
+#include "device_measurements/station.hpp"
 
 #include <sched.h>
 
@@ -11,7 +11,7 @@
 #include "engine/node/doorbell.hpp"
 #include "engine/views/cma.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 using engine::now_ns;
 
@@ -144,4 +144,4 @@ void Station::abort(const std::string& why) noexcept {
   }
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -1,4 +1,4 @@
-// Injection of faults: what the faults in force do to ports and to requests.
+// Fault injection: carries the faults in force out, on requests and on ports.
 #include <unistd.h>
 
 #include <csignal>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "verbs/connection/endpoint.hpp"
-#include "verbs/device/memory_watch.hpp"
+#include "verbs/registration/memory_watch.hpp"
 
 namespace weft::verbs {
 

@@ -1,4 +1,4 @@
-#include "plan/show/draw.hpp"
+#include "plan/inspect/drawing.hpp"
 
 #include <gtest/gtest.h>
 

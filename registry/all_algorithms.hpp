@@ -1,4 +1,4 @@
-// The list of all algorithms: flat ones (flat_algorithms.cpp) and schemes (schemes.cpp).
+// All algorithms: flat ones (flat_algorithms.cpp) and schemes (schemes.cpp).
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@ namespace weft::registry {
 using algorithm::FlatAlgorithm;
 using algorithm::Scheme;
 
-/// Those of one collective, in the order in which they are listed and compared. The first flat
-/// algorithm is the step between nodes of a scheme unless another is asked for. Alltoallv has those
-/// of alltoall.
+/// The algorithms of one collective, in the order in which they are listed and compared. The first
+/// flat algorithm is the step between nodes of a scheme unless another is asked for. Alltoallv has
+/// those of alltoall.
 std::span<const FlatAlgorithm* const> flat_algorithms(plan::Collective collective);
 std::span<const Scheme* const> schemes(plan::Collective collective);
 

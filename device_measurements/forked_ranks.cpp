@@ -1,4 +1,4 @@
-#include "probe/forked_ranks.hpp"
+#include "device_measurements/forked_ranks.hpp"
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -11,9 +11,9 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "comm/bootstrap/tcp_socket.hpp"
-#include "probe/device_target.hpp"
+#include "device_measurements/device_target.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 namespace {
 
@@ -74,4 +74,4 @@ void ForkedRanks::end_others(int grace_ms) noexcept {
   others_.clear();
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/svg.hpp"
-#include "plan/show/trace.hpp"
+#include "plan/inspect/trace.hpp"
 
 namespace weft::plan {
 

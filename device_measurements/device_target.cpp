@@ -1,15 +1,15 @@
-#include "probe/device_target.hpp"
+#include "device_measurements/device_target.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "base/error.hpp"
+#include "device_measurements/measurement_tasks.hpp"
+#include "device_measurements/pinning.hpp"
 #include "engine/node/doorbell.hpp"
-#include "probe/measurements.hpp"
-#include "probe/pinning.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 using nic_profiles::Copy;
 using nic_profiles::Stream;
@@ -267,4 +267,4 @@ void serve(Bootstrap& bootstrap) {
   }
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// The cores that are in all of these masks (hierarchy::affinity_mask); none where a mask is
 /// unknown or longer than a cpu_set_t.
@@ -54,4 +54,4 @@ class PinnedThread {
   bool bound_ = false;
 };
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "device_measurements/measurement_tasks.hpp"
+#include "device_measurements/station.hpp"
 #include "nic_profiles/fit/probe_target.hpp"
-#include "probe/measurements.hpp"
-#include "probe/station.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// Used by rank 0, while all others call serve(). Each result is the median of as many repeats as
 /// fit into a time limit. Once a method has thrown, which ends serve() on all ranks, the target
@@ -51,4 +51,4 @@ class DeviceTarget final : public nic_profiles::ProbeTarget {
 /// error as DeviceTarget does, or a PeerError when rank 0 is gone.
 void serve(Bootstrap& bootstrap);
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "device_measurements/device_target.hpp"
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/fit/fit.hpp"
 #include "nic_profiles/probe/probe.hpp"
-#include "probe/device_target.hpp"
 #include "tests/comm/run_ranks.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 namespace {
 
 using nic_profiles::Measurements;
@@ -166,4 +166,4 @@ TEST_F(Device, StopsWhereItIsTold) {
 }
 
 }  // namespace
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

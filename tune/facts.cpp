@@ -1,4 +1,4 @@
-#include "tune/algorithm.hpp"
+#include "tune/facts.hpp"
 
 namespace weft::tune {
 

@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "weft/weft.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// This process is rank 0; the others are forked and call serve(). They are connected by TCP over
 /// the loopback, end when this process does and ignore interrupts, which rank 0 handles.
@@ -36,4 +36,4 @@ class ForkedRanks {
   std::vector<pid_t> others_;
 };
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -1,4 +1,4 @@
-// Rows of a table by collective, found while compiling.
+// Rows of a table of algorithms by collective: found at compile time.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "plan/show/cost.hpp"
+#include "plan/inspect/cost_sheet.hpp"
 
 #include <algorithm>
 

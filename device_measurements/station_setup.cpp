@@ -6,11 +6,11 @@
 
 #include "base/error.hpp"
 #include "comm/setup/settings.hpp"
+#include "device_measurements/pinning.hpp"
+#include "device_measurements/station.hpp"
 #include "hierarchy/detect.hpp"
-#include "probe/pinning.hpp"
-#include "probe/station.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 namespace {
 
@@ -108,7 +108,7 @@ void Station::count_cores() {
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
     if (kernels[rank] == here) masks_here.push_back(masks[rank]);
   }
-  common_ = probe::common_cores(masks_here);
+  common_ = device_measurements::common_cores(masks_here);
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {
     if (kernels[rank] != here) masks[rank].clear();
   }
@@ -188,4 +188,4 @@ void Station::connect() {
   comm::agree(bootstrap_, [] { return std::string(); });
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

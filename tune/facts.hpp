@@ -1,4 +1,4 @@
-// Facts that a choice may depend on.
+// Facts that a choice of an algorithm may depend on, and whether an algorithm may run under them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Direct : std::uint8_t {
   loads,  ///< as its own, most buffers at least
 };
 
-/// What a choice may depend on: facts that all ranks share.
+/// All ranks share them.
 struct Facts {
   const hierarchy::Machine& machine;
   Direct direct = Direct::none;
@@ -26,7 +26,7 @@ struct Facts {
   bool crowded = false;        // ranks of some host outnumber its cores
 };
 
-/// Whether an algorithm may solve a problem there.
+/// Whether an algorithm may solve a problem under these facts.
 bool may_run(const Algorithm& algorithm, const plan::Problem& problem, const Facts& facts);
 
 }  // namespace weft::tune

@@ -1,14 +1,14 @@
-// Measurements: the part of one rank in each of them.
+// Measurement tasks: the measurements, and the part of one rank in each of them.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
+#include "device_measurements/station.hpp"
 #include "nic_profiles/fit/probe_target.hpp"
-#include "probe/station.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// Task: one measurement, which rank 0 sends to all ranks. Sent as bytes: all run the same build.
 struct Task {
@@ -58,4 +58,4 @@ std::vector<double> call(Station& station, const Task& task);
 std::vector<double> reduce(Station& station, const Task& task);
 std::vector<double> registration(Station& station, const Task& task);
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -7,13 +7,13 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "device_measurements/measurement_tasks.hpp"
+#include "device_measurements/pinning.hpp"
 #include "engine/copying/copy.hpp"
 #include "engine/copying/reduce.hpp"
 #include "engine/node/doorbell.hpp"
-#include "probe/measurements.hpp"
-#include "probe/pinning.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 using engine::now_ns;
 using nic_profiles::Copy;
@@ -254,4 +254,4 @@ std::vector<double> perform(Station& station, const Task& task) {
   return {};
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

@@ -5,11 +5,11 @@
 
 #include "weft/weft.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 /// The bootstrap of this process's job, by the MPI whose launcher has started it; null without a
 /// launcher, or in a job of one rank. Destroy it before the MPI is finalized. Error when the
 /// library that opens the MPI is missing.
 std::unique_ptr<Bootstrap> job_bootstrap();
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements

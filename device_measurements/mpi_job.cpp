@@ -1,4 +1,4 @@
-#include "probe/mpi_job.hpp"
+#include "device_measurements/mpi_job.hpp"
 
 #include <dlfcn.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/own_file.hpp"
 
-namespace weft::probe {
+namespace weft::device_measurements {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::unique_ptr<Bootstrap> job_bootstrap() {
   return nullptr;
 }
 
-}  // namespace weft::probe
+}  // namespace weft::device_measurements
