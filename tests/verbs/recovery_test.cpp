@@ -25,7 +25,7 @@ class FakeLane final : public RecoverableLane {
 
   const char* reset(std::uint32_t epoch) noexcept override {
     epoch_ = epoch;
-    return nullptr;
+    return refuses ? "RESET" : nullptr;
   }
   const char* start() noexcept override {
     // Otherwise requests of an earlier epoch could still arrive.
@@ -46,6 +46,7 @@ class FakeLane final : public RecoverableLane {
 
   bool is_down = false;
   bool is_useless = false;  // fails before it has carried anything
+  bool refuses = false;     // to be reset
   std::vector<Notice> sent;
 
  private:
@@ -154,6 +155,38 @@ TEST(Recovery, SucceedsWhenTheEndsHaveExcludedDifferentLanes) {
     pair.a.recovery.resume();
     pair.b.recovery.resume();
   }
+}
+
+TEST(Recovery, KeepsTheLastLaneHoweverOftenItFails) {
+  Pair pair(5, 2);
+  pair.a.has = pair.b.has = {};
+  for (std::uint32_t round = 1; round <= 12; ++round) {
+    // First one lane alone, until it is excluded, then the other one.
+    FakeLane& lane = pair.a.lanes[round <= 4 ? 0 : 1];
+    lane.is_useless = true;
+    pair.a.has.slots = pair.b.has.slots = round;
+    pair.a.recovery.lane_failed(lane, "broken", true);
+    ASSERT_FALSE(pair.a.recovery.has_failed()) << pair.a.recovery.failure() << ", round " << round;
+    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
+    pair.a.recovery.resume();
+    pair.b.recovery.resume();
+  }
+}
+
+TEST(Recovery, UsesALaneAgainThatFailedTooOftenWhenTheOthersRefuse) {
+  Pair pair(6, 2);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    pair.a.lanes[0].is_useless = true;
+    pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
+    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
+    pair.a.recovery.resume();
+    pair.b.recovery.resume();
+  }
+  pair.a.lanes[1].refuses = true;
+  pair.a.recovery.lane_failed(pair.a.lanes[1], "broken", true);
+  ASSERT_FALSE(pair.a.recovery.has_failed()) << pair.a.recovery.failure();
+  EXPECT_TRUE(pair.until([](const End& end) { return end.is_resumable; }));
+  EXPECT_TRUE(pair.a.lanes[0].is_ready());
 }
 
 TEST(Recovery, EndsAtBothEndsWhenOneFails) {

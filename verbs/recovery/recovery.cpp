@@ -82,9 +82,17 @@ void Recovery::count_degraded() noexcept {
   degraded_ = degraded;
 }
 
-bool Recovery::any_lane_left() const noexcept {
-  return std::ranges::any_of(
-      lanes_, [](const RecoverableLane* lane) { return lane->state_ != State::excluded; });
+bool Recovery::has_other_than(const RecoverableLane& lane) const noexcept {
+  return std::ranges::any_of(lanes_, [&lane](const RecoverableLane* other) {
+    return other != &lane && other->state_ != State::excluded;
+  });
+}
+
+/// Uses lanes again that failed too often, rather than none.
+bool Recovery::any_lane_left() noexcept {
+  const auto is_left = [](const RecoverableLane* lane) { return lane->state_ != State::excluded; };
+  if (!std::ranges::any_of(lanes_, is_left)) end_exclusions();
+  return std::ranges::any_of(lanes_, is_left);
 }
 
 void Recovery::lane_failed(RecoverableLane& lane, const char* why, bool recoverable) noexcept {
@@ -93,7 +101,7 @@ void Recovery::lane_failed(RecoverableLane& lane, const char* why, bool recovera
   }
   if (peer_failed_ || connection_.is_closed_by_peer()) return fail(why);
   cause_ = why;
-  if (lanes_.size() > 1 && lane.carried_nothing() && ++lane.failures_ == kMostLaneFailures) {
+  if (lane.carried_nothing() && ++lane.failures_ >= kMostLaneFailures && has_other_than(lane)) {
     log::warn("{}: not used any more by this connection: {}", lane.name(), why);
     lane.state_ = State::excluded;
     lane.may_return_ = true;
@@ -164,7 +172,8 @@ void Recovery::ask_liveness(std::int64_t now) noexcept {
 }
 
 void Recovery::send_notice(RecoverableLane& lane, std::uint32_t flags) noexcept {
-  if (lane.state_ == State::excluded) return;
+  // The end of the connection is told on all lanes: those that it could use may not get it through.
+  if (lane.state_ == State::excluded && (flags & Notice::kFailed) == 0) return;
   Notice notice;
   notice.epoch = epoch_;
   notice.flags = flags;

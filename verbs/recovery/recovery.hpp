@@ -21,7 +21,7 @@
 //
 // An end excludes a lane that fails again and again, and does not tell the other end. So the two
 // may exclude different lanes and have none in common. An end that stays without a ready lane for a
-// second uses those again that it has excluded.
+// second uses those again that it has excluded. The last lane is never excluded for its failures.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -175,7 +175,8 @@ class Recovery {
   void count_degraded() noexcept;
   void enter_epoch(std::uint32_t epoch) noexcept;
   bool start_lane(RecoverableLane& lane) noexcept;
-  bool any_lane_left() const noexcept;
+  bool has_other_than(const RecoverableLane& lane) const noexcept;
+  bool any_lane_left() noexcept;
   void extend_deadline() noexcept;
   bool has_timed_out(std::int64_t now) noexcept;
   void ask_liveness(std::int64_t now) noexcept;
