@@ -16,6 +16,8 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--addon", help="preload this; without it the program runs plain")
+    parser.add_argument("--linked", action="store_true",
+                        help="the program has the add-on in it: nothing is preloaded")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--device", action="store_true", help="blocks must cross the device")
     parser.add_argument("--passed", action="append", default=[], metavar="WHY",
@@ -163,8 +165,10 @@ def judge(arguments):
     settings = dict(item.split("=", 1) for item in arguments.env)
     with tempfile.TemporaryDirectory(prefix="weft-test-") as folder:
         report = os.path.join(folder, "report.json")
+        served = arguments.addon or arguments.linked
         if arguments.addon:
             settings["LD_PRELOAD"] = arguments.addon
+        if served:
             settings.setdefault("WEFT_REPORT", report)
         code, output, errors = run(arguments, settings)
         sys.stdout.write(output)
@@ -175,9 +179,9 @@ def judge(arguments):
         if code != 0:
             yield f"exit code {code}"
             return
-        if arguments.addon and "weft:" in errors:
+        if served and "weft:" in errors:
             yield "something was printed that nobody asked for"
-        if arguments.addon and settings["WEFT_REPORT"] == report:
+        if served and settings["WEFT_REPORT"] == report:
             yield from judge_report(arguments, settings, report)
     if arguments.like_plain:
         code, plain, _ = run(arguments, {})
