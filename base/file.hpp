@@ -1,8 +1,10 @@
-// Owners of operating-system handles.
+// Files: owners of descriptors and mappings, files in memory, text files read as a whole.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace weft {
@@ -47,5 +49,9 @@ class Mapping {
 /// A new anonymous file in memory of `bytes`, all of them committed (so that touching them cannot
 /// raise SIGBUS later). It has no name: it goes when the last holder goes, even by SIGKILL.
 File make_memory_file(const char* label, std::size_t bytes);
+
+/// The content of the file. SystemError when it cannot be read; UsageError, one line of the form
+/// "PATH: more than N bytes: no WHAT", when it is larger than that.
+std::string read_text_file(const std::string& path, std::size_t most_bytes, std::string_view what);
 
 }  // namespace weft

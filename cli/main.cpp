@@ -4,7 +4,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "base/version.hpp"
+#include "base/installation.hpp"
 #include "cli/commands.hpp"
 
 namespace weft::cli {

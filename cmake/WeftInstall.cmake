@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, below the prefix. The layout is fixed: the tool and the
-# libraries find each other by it (base/own_file.hpp), so that the whole can be moved.
+# libraries find each other by it (base/installation.hpp), so that the whole can be moved.
 #
 #   bin/weft                         the tool
 #   lib/libweft.so                   the C and C++ API

@@ -7,7 +7,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "base/own_file.hpp"
+#include "base/installation.hpp"
 
 namespace weft::device_measurements {
 

@@ -1,9 +1,10 @@
-#include "hierarchy/cgroup.hpp"
-
+// CPU quotas of control groups, a part of detection.
 #include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include "hierarchy/detect.hpp"
 
 namespace weft::hierarchy {
 

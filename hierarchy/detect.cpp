@@ -13,7 +13,6 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "hierarchy/cgroup.hpp"
 #include "hierarchy/groups.hpp"
 
 namespace weft::hierarchy {

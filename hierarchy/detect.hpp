@@ -1,9 +1,11 @@
 // Detection: host, cores and sockets of this process.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "hierarchy/machine.hpp"
 
@@ -19,6 +21,12 @@ std::string kernel_identity();
 /// The cores that this process may use at once: the smaller of its affinity mask and its cgroup's
 /// CPU quota (v1 or v2, rounded up), at least 1.
 int usable_cores();
+
+/// The CPU quota in cores, rounded up; nullopt where there is none. `memberships` is the text of
+/// /proc/self/cgroup, `mount` the folder where control groups are mounted (/sys/fs/cgroup). Reads
+/// version 2 (cpu.max) and version 1 (cpu.cfs_quota_us), the group and those above it: the
+/// smallest counts. Files that are not there set no limit.
+std::optional<int> cgroup_cores(const std::filesystem::path& mount, std::string_view memberships);
 
 /// The cores that this process may run on, a bit each; empty when the kernel does not say.
 std::string affinity_mask();

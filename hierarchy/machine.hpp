@@ -60,7 +60,6 @@ class Machine {
   std::span<const int> domain_of_rank() const {
     return has_domains() ? domain_of_rank_ : node_of_rank_;
   }
-  bool same_domain(int a, int b) const { return domain_of(a) == domain_of(b); }
   /// Of a node: the following ones are the others.
   int first_domain(int node) const { return has_domains() ? first_domain_[node] : node; }
   int domains_on(int node) const { return first_domain(node + 1) - first_domain(node); }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "base/text_file.hpp"
+#include "base/file.hpp"
 #include "nic_profiles/embedded.hpp"
 #include "nic_profiles/profile.hpp"
 

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/json_value.hpp"
-#include "base/text_file.hpp"
 #include "tune/decision_table.hpp"
 
 namespace weft::tune {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/version.hpp"
+#include "base/installation.hpp"
 #include "cli/commands.hpp"
 #include "cli/info/machine_info.hpp"
 #include "cli/terminal/output.hpp"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/own_file.hpp"
+#include "base/installation.hpp"
 #include "verbs/device/library.hpp"
 
 namespace weft::cli {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/version.hpp"
+#include "base/installation.hpp"
 
 using weft::comm::guarded;
 

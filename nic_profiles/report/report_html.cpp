@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "base/installation.hpp"
 #include "base/svg.hpp"
-#include "base/version.hpp"
 #include "nic_profiles/report/curves.hpp"
 #include "nic_profiles/report/report.hpp"
 

@@ -12,6 +12,10 @@ namespace {
 
 using hierarchy::Machine;
 
+bool same_domain(const Machine& machine, int a, int b) {
+  return machine.domain_of(a) == machine.domain_of(b);
+}
+
 int size_of_domain(const Machine& machine, int rank) {
   return static_cast<int>(machine.ranks_in(machine.domain_of(rank)).size());
 }
@@ -24,7 +28,7 @@ int position(const Machine& machine, int rank) {
 
 /// Whether `rank` is the relay of its socket for `other`.
 bool relays_for(const Machine& machine, int rank, int other) {
-  if (machine.same_domain(rank, other) || size_of_domain(machine, rank) == 1) return false;
+  if (same_domain(machine, rank, other) || size_of_domain(machine, rank) == 1) return false;
   return position(machine, other) % size_of_domain(machine, rank) == position(machine, rank);
 }
 
@@ -41,12 +45,12 @@ plan::Cost expected(const Machine& machine, int rank, bool direct) {
   for (const int peer : local) {
     if (peer == rank) continue;
     const std::uint64_t there = represented(machine, peer);
-    alone += !machine.same_domain(rank, peer) && size_of_domain(machine, peer) == 1;
+    alone += !same_domain(machine, rank, peer) && size_of_domain(machine, peer) == 1;
     if (relays_for(machine, rank, peer)) {
       relayed += there * q;
       passed_to += there > 0;
     }
-    if (there > 0 && (q == 1 || machine.same_domain(rank, peer))) written_to.insert(peer);
+    if (there > 0 && (q == 1 || same_domain(machine, rank, peer))) written_to.insert(peer);
     for (const int mate : machine.ranks_in(machine.domain_of(rank))) {
       if (mate != rank && there > 0 && relays_for(machine, mate, peer)) written_to.insert(mate);
     }
@@ -173,7 +177,7 @@ TEST(TwoStep, CrossesSocketsByRelaysAlone) {
     for (const auto& plan : plans_of(parse(name), plan::Problem::alltoall(16, 8), machine)) {
       for (const plan::Op& op : plan.ops()) {
         const bool local = op.kind == plan::OpKind::signal;
-        signals += local && !machine.same_domain(plan.rank(), op.peer);
+        signals += local && !same_domain(machine, plan.rank(), op.peer);
       }
     }
     return signals;

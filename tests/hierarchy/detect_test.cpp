@@ -11,7 +11,6 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "hierarchy/cgroup.hpp"
 #include "hierarchy/domains.hpp"
 
 namespace weft::hierarchy {

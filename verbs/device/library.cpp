@@ -4,7 +4,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "base/own_file.hpp"
+#include "base/installation.hpp"
 
 namespace weft::verbs {
 

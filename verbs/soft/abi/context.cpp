@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "verbs/soft/abi/extended.hpp"
-#include "verbs/soft/objects/regions.hpp"
+#include "verbs/soft/objects/objects.hpp"
 #include "verbs/soft/process/device_settings.hpp"
 #include "verbs/soft/process/ports.hpp"
 #include "verbs/soft/queues/async_events.hpp"

@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "verbs/soft/abi/extended.hpp"
-#include "verbs/soft/objects/cq.hpp"
+#include "verbs/soft/objects/objects.hpp"
 #include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/completion.hpp"
 

@@ -4,11 +4,7 @@
 
 #include "verbs/soft/abi/export.hpp"
 #include "verbs/soft/abi/extended.hpp"
-#include "verbs/soft/objects/address_handles.hpp"
-#include "verbs/soft/objects/cq.hpp"
-#include "verbs/soft/objects/qp.hpp"
-#include "verbs/soft/objects/regions.hpp"
-#include "verbs/soft/objects/srq.hpp"
+#include "verbs/soft/objects/objects.hpp"
 #include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/verbs_objects.hpp"
 

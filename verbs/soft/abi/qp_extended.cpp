@@ -2,7 +2,7 @@
 #include <cerrno>
 
 #include "verbs/soft/abi/extended.hpp"
-#include "verbs/soft/objects/qp.hpp"
+#include "verbs/soft/objects/objects.hpp"
 #include "verbs/soft/process/verb_error.hpp"
 #include "verbs/soft/queues/send.hpp"
 

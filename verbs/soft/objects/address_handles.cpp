@@ -1,4 +1,4 @@
-#include "verbs/soft/objects/address_handles.hpp"
+#include "verbs/soft/objects/objects.hpp"
 
 #include <endian.h>
 

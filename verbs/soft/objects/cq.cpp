@@ -1,4 +1,4 @@
-#include "verbs/soft/objects/cq.hpp"
+#include "verbs/soft/objects/objects.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "verbs/soft/objects/qp.hpp"
+#include "verbs/soft/objects/objects.hpp"
 
 #include <algorithm>
 #include <cerrno>

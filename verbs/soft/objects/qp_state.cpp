@@ -3,7 +3,7 @@
 #include <array>
 #include <cerrno>
 
-#include "verbs/soft/objects/qp.hpp"
+#include "verbs/soft/objects/objects.hpp"
 #include "verbs/soft/process/ports.hpp"
 #include "verbs/soft/queues/async_events.hpp"
 #include "verbs/soft/queues/receive.hpp"

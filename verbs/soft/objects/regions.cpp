@@ -1,4 +1,4 @@
-#include "verbs/soft/objects/regions.hpp"
+#include "verbs/soft/objects/objects.hpp"
 
 #include <cerrno>
 

@@ -1,4 +1,4 @@
-#include "base/own_file.hpp"
+#include "base/installation.hpp"
 
 #include <dlfcn.h>
 

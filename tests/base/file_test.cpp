@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/text_file.hpp"
+#include "base/file.hpp"
 
 namespace weft {
 namespace {
