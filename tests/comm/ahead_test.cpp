@@ -110,7 +110,7 @@ TEST_P(Ahead, CallsInAnyOrderKeepTheirBytes) {
   EXPECT_EQ(errors, none(GetParam()));
 }
 
-// 17: more than are given room for many inline messages.
+// 17: more ranks than have room for many inline messages.
 INSTANTIATE_TEST_SUITE_P(Ranks, Ahead, testing::Values(2, 3, 6, 17));
 
 }  // namespace

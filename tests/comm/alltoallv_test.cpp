@@ -30,7 +30,7 @@ using Sizes = std::vector<std::vector<std::size_t>>;
 struct Exchange {
   Sizes sizes;
   std::vector<unsigned> input_seeds;   // by rank: how its blocks lie
-  std::vector<unsigned> output_seeds;  // likewise
+  std::vector<unsigned> output_seeds;  // by rank: how the blocks that it receives lie
   bool in_place = false;
 };
 
@@ -41,7 +41,7 @@ void make_symmetric(Sizes& sizes) {
   }
 }
 
-/// Many of none, few of many.
+/// Bytes of a block: many blocks are empty, few are large.
 Exchange exchange_of(int ranks, unsigned call, bool in_place) {
   std::mt19937 random(call * 7919 + 1);
   Exchange exchange{Sizes(ranks, std::vector<std::size_t>(ranks)), {}, {}, in_place};
@@ -197,14 +197,14 @@ TEST_P(Alltoallv, OfAnySizesArrivesByEveryAlgorithm) {
   }
 }
 
-// ThreadSanitizer takes a hundred times as long, and looks for something else.
+// Fewer cases under ThreadSanitizer, which takes a hundred times as long.
 #ifdef __SANITIZE_THREAD__
 constexpr unsigned kSequences = 1;
 #else
 constexpr unsigned kSequences = 3;
 #endif
 
-/// That a plan is kept for the next call must never be seen.
+/// A plan that is kept for the next call must not change its result.
 TEST_P(Alltoallv, OfSizesThatChangeAtSomeRanksArrives) {
   const char* machine = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();

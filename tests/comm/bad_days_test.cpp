@@ -1,4 +1,4 @@
-// Machines on which little is allowed: slower, or one clear error on every rank.
+// Machines with tight limits: calls are slower, or end with one clear error on every rank.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -105,7 +105,7 @@ TEST(BadDays, SharedMemoryOfAContainerMayBeTiny) {
           }
           return all;
         });
-    if (said.empty()) GTEST_SKIP() << "no mounts of one's own here";
+    if (said.empty()) GTEST_SKIP() << "mount namespaces are not allowed here";
     EXPECT_EQ(said, "right\n");
   }
 }
@@ -126,11 +126,11 @@ TEST(BadDays, AQuotaOfTheCgroupMakesRanksSleep) {
           return wrong == "right" ? comm.statistics().waiting : wrong;
         }));
       });
-  if (said.empty()) GTEST_SKIP() << "no mounts of one's own here";
+  if (said.empty()) GTEST_SKIP() << "mount namespaces are not allowed here";
   EXPECT_TRUE(said.starts_with("sleep (2 ranks on 1 ")) << said;
 }
 
-TEST(BadDays, HowRanksWaitIsSaidAndSettable) {
+TEST(BadDays, TheModeOfWaitingIsReportedAndSettable) {
   for (const char* wait : {"spin", "sleep"}) {
     const auto ended = test::run_processes(2, {{"WEFT_WAIT", wait}}, [](int) {
       Communicator comm(tcp_bootstrap());
@@ -140,7 +140,7 @@ TEST(BadDays, HowRanksWaitIsSaidAndSettable) {
   }
 }
 
-// What ibv_reg_mr refuses is in tests of registration; here the limit itself is low.
+// The limit itself is low here; tests of registration let ibv_reg_mr refuse.
 TEST(BadDays, LittleMemoryMayBeLocked) {
   for (const char* nodes : {"1", "2"}) {
     const auto ended = test::run_processes(4, {{"WEFT_NODES", nodes}}, [](int rank) {
@@ -189,7 +189,7 @@ TEST(BadDays, TheApplicationMayForkBetweenCalls) {
     if (::pipe(gate.data()) != 0) return "no pipe";
     const pid_t child = ::fork();
     if (child == 0) {
-      // It has a copy of all, which it may change, and lives on while its parent goes on.
+      // The child may change its copy of all memory, and lives on while its parent goes on.
       std::fill(in.begin(), in.end(), -1);
       std::fill(out.begin(), out.end(), -1);
       ::close(gate[1]);
@@ -210,7 +210,7 @@ TEST(BadDays, TheApplicationMayForkBetweenCalls) {
   EXPECT_EQ(said_by_all(ended), "right\n");
 }
 
-// A buffer whose pages are others' at each call, at the same address.
+// A buffer with other pages at each call, at the same address.
 TEST(BadDays, TheApplicationMayMapOverItsBuffers) {
   const auto ended = test::run_processes(3, {}, [](int) -> std::string {
     constexpr std::size_t kBlock = 64 << 10;

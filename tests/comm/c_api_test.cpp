@@ -1,4 +1,4 @@
-// The C API: what is not checked through the C++ one, on which it rests.
+// The C API: its own part; the C++ API below it has tests of its own.
 #include "weft/weft.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +110,7 @@ TEST(CApi, ReducesInRankOrderByACallersOperation) {
   });
 }
 
-TEST(CApi, SaysWhatIsWrong) {
+TEST(CApi, ReportsErrorsByStatusAndText) {
   EXPECT_EQ(weft_predefined(WEFT_BITWISE_AND, WEFT_FLOAT32), nullptr);
   EXPECT_NE(std::string(weft_error()), "");
   weft_operation* operation = nullptr;

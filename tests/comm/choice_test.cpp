@@ -31,7 +31,7 @@ std::string chosen(std::size_t bytes, const std::string& collective = "alltoall"
   const Statistics statistics = comm.statistics();
   std::string said =
       fmt::format("{}: {}", statistics.profile, comm.algorithm_for(collective, bytes));
-  // What ran is what was announced.
+  // The algorithm that ran is the one that was announced.
   bool ran = collective != "alltoall";
   for (const auto& entry : statistics.entries) {
     ran |= entry.algorithm == comm.algorithm_for("alltoall", bytes);
@@ -85,7 +85,7 @@ TEST(Profile, ThatIsWrongEndsEveryRankAlike) {
   }
 }
 
-TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
+TEST(Profile, IsNotLookedForOnOneNodeNorWhereItIsTurnedOff) {
   const auto fixed = [](const hierarchy::Machine& machine) {
     return ": " + tune::choose_by_rules(plan::Problem::alltoall(kRanks, 64),
                                         {machine, tune::Direct::calls})
@@ -98,7 +98,7 @@ TEST(Profile, IsNotAskedForOnOneNodeNorWhereThereIsToBeNone) {
              fixed(hierarchy::Machine::uniform(2, 2)));
 }
 
-TEST(Profile, LeavesDeterministicReductionsToWhatGroupsAlike) {
+TEST(Profile, DoesNotChangeDeterministicReductions) {
   const auto body = [](int) { return chosen(64, "allreduce"); };
   const auto ended = test::run_processes(
       kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "soft"}, {"WEFT_DETERMINISTIC", "1"}}, body);
@@ -173,7 +173,7 @@ TEST(Table, OfThisAdapterUnderAnyOfItsNamesIsNotDoubted) {
   for (const char* adapter : {"soft", "weft_soft0"}) {
     EXPECT_EQ(notes_under_table(adapter, {})[0], "pairwise-ring");
   }
-  // Whoever says what the adapter is may have a table for that.
+  // A table may name the adapter as WEFT_PROFILE names it.
   EXPECT_EQ(notes_under_table("qle7140", {{"WEFT_PROFILE", "qle7140"}})[0], "pairwise-ring");
 }
 

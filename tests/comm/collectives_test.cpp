@@ -134,7 +134,7 @@ void call(Communicator& comm, const Problem& problem, const std::byte* input, st
   }
 }
 
-/// Where a call in place has its input, in the output; nothing where there is no such call.
+/// The place of the input in the output of a call in place; nothing where there is no such call.
 std::optional<std::size_t> place_of_input(const Problem& problem, int rank) {
   const bool is_root = rank == problem.root;
   switch (problem.collective) {

@@ -85,8 +85,8 @@ TEST(Deterministic, ReductionsHaveTheSameBitsOnEveryPlacement) {
   }
 }
 
-/// So the test above can fail.
-TEST(Deterministic, OtherReductionsHaveNot) {
+/// Shows that the test above can fail.
+TEST(Deterministic, OtherReductionsMayDiffer) {
   EXPECT_FALSE(results_on("2x3", false) == results_on("3x2", false));
 }
 

@@ -84,7 +84,7 @@ TEST_P(Faults, ARankThatIsKilledEndsTheOthersWithItsName) {
   EXPECT_EQ(shared_names(), names);
 }
 
-TEST_P(Faults, ARankThatDoesNotComeIsNamedAfterTheTimeout) {
+TEST_P(Faults, AMissingRankIsNamedAfterTheTimeout) {
   const auto [ranks, nodes] = GetParam();
   std::array<int, 2> gave_up{};  // a pipe: one byte from each that did
   ASSERT_EQ(::pipe(gave_up.data()), 0);
@@ -138,11 +138,11 @@ void forbid_cma() {
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-TEST(Permission, WithoutReadingPeersAllIsStagedAndSaysSo) {
+TEST(Permission, RefusedToReadPeersStagesEverythingWithANote) {
   // Large messages between ranks of a node, too: in pieces then, as nothing can be put into place.
   for (const auto& [nodes, alltoall] : {std::pair{"1", "sa"}, {"1", "isend"}, {"2", "sa"}}) {
     const auto body = [name = alltoall](int rank) -> std::string {
-      // One rank that may not is enough.
+      // One rank without the permission is enough.
       if (rank == 1) forbid_cma();
       Communicator comm(tcp_bootstrap());
       if (const std::string wrong = exchange(comm); !wrong.empty()) return wrong;
@@ -159,7 +159,7 @@ TEST(Permission, WithoutReadingPeersAllIsStagedAndSaysSo) {
   }
 }
 
-TEST(Registration, ThatIsRefusedIsCopiedAroundAndSaysSo) {
+TEST(Registration, ThatIsRefusedIsReplacedByCopiesAndANote) {
   const auto body = [](int) -> std::string {
     Communicator comm(tcp_bootstrap());
     for (int round = 0; round < 3; ++round) {

@@ -64,7 +64,7 @@ std::vector<std::uint32_t> reduced(int ranks, std::size_t elements) {
   return all;
 }
 
-TEST(Folds, AreOnePassForEachPart) {
+TEST(Folds, TakeOnePassForEachPart) {
   constexpr std::size_t kElements = 50'000;
   for (const int ranks : {2, 3, 5}) {
     const auto expected = reduced(ranks, kElements);
@@ -89,8 +89,8 @@ TEST(Folds, AreOnePassForEachPart) {
   }
 }
 
-// Out of other processes, a piece of all of them at a time: as many bytes of each, whole elements,
-// as together fit into a cache.
+// Reads other processes' vectors piece by piece: of each as many bytes, whole elements, as together
+// fit into a cache.
 TEST(Folds, FetchPiecesOfOtherProcesses) {
   constexpr std::size_t kElements = 500'003;
   for (const int ranks : {2, 3, 11}) {

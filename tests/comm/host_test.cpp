@@ -16,7 +16,7 @@ using test::run_ranks;
 
 constexpr long kMostCalls = 20'000'000;
 
-/// Another, and how often it was asked to move on what it has.
+/// A bootstrap that counts the calls of its progress().
 class Counting : public Bootstrap {
  public:
   Counting(std::unique_ptr<Bootstrap> inner, long& moves)

@@ -68,7 +68,7 @@ struct Draw {
   bool is_vector() const { return problem.collective == Collective::alltoallv; }
 };
 
-/// Blocks of alltoallv: many of none, few of many; in place both ways of a pair are alike.
+/// Blocks of alltoallv: many are empty, few are large; in place both ways of a pair are alike.
 void draw_blocks(Draw& draw, std::mt19937& random) {
   const int ranks = draw.problem.ranks;
   std::vector<std::vector<std::uint64_t>> sizes(ranks, std::vector<std::uint64_t>(ranks));
@@ -110,7 +110,7 @@ Draw any_draw(Collective collective, unsigned seed) {
     draw_blocks(draw, random);
     return draw;
   }
-  // What is smaller goes along with signals and not through stages.
+  // Smaller blocks go in inline messages and not through stages.
   const std::uint64_t most = random() % 3 == 0 ? 300000 : 3000;
   draw.problem.block_bytes = draw.problem.stride =
       engine::kInlineBytes + 1 + random() % (most - engine::kInlineBytes);
@@ -264,7 +264,7 @@ TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
   }
 }
 
-// A vector that is reduced in place goes aside a part at a time, whatever its length.
+// A vector that is reduced in place is copied aside a part at a time, whatever its length.
 TEST(Memory, OfReductionsInPlaceIsBounded) {
   constexpr int kRanks = 3;
   constexpr std::size_t kElements = (20 << 20) / sizeof(std::uint32_t) + 12'345;

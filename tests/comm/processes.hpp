@@ -11,8 +11,8 @@ namespace weft::test {
 
 struct Ended {
   bool in_time = false;  // ended by itself
-  int signal = 0;        // that ended it; 0: none
-  std::string said;      // what the body returned, or the error that it threw
+  int signal = 0;        // that ended it; 0: ended without one
+  std::string said;      // the result of the body, or the error that it threw
 };
 
 /// Runs `body` in a process for each rank, with these environment variables too. Ends those that

@@ -91,7 +91,7 @@ void PrintTo(const Case& one, std::ostream* out) {
 
 class WhileTheCallerComputes : public testing::TestWithParam<Case> {};
 
-TEST_P(WhileTheCallerComputes, ItsDataCome) {
+TEST_P(WhileTheCallerComputes, DataArrive) {
   const auto [machine, words] = GetParam();
   std::atomic<int> late{0};
   start_and_compute(machine, words, [&](int, const Words& output) {
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Machines, WhileTheCallerComputes,
                          testing::Values(Case{"2x1", 100'000}, Case{"2x2", 30}, Case{"2x2", 50'000},
                                          Case{"1+3", 300}, Case{"0,1,1,0", 20'000}));
 
-/// Of the thread of this name in this process, how often it has gone to sleep.
+/// The number of times that this process's thread of this name has gone to sleep; -1: no thread.
 long sleeps_of(const std::string& name) {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string line;
@@ -132,7 +132,7 @@ TEST(ProgressThread, SleepsWhereNothingIsStarted) {
     Request request = comm.alltoall_init(&word, &result, sizeof word);
     request.start();
     request.wait();
-    // It has its name once it runs.
+    // The thread has its name once it runs.
     const auto deadline = Clock::now() + kPatience;
     while (sleeps_of(kName) == -1 && Clock::now() < deadline) std::this_thread::yield();
     ASSERT_GE(sleeps_of(kName), 0);
@@ -146,13 +146,13 @@ TEST(ProgressThread, SleepsWhereNothingIsStarted) {
     EXPECT_LE(after - before, 2 + seconds);
   });
   EXPECT_EQ(errors, none(1));
-  // Who has waited for a thread's end may still see it for a moment.
+  // A joined thread may stay visible in /proc for a moment.
   const auto deadline = Clock::now() + kPatience;
   while (sleeps_of(kName) != -1 && Clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(sleeps_of(kName), -1);
 }
 
-/// The child does not wait for a thread that it does not have, nor for what that one held.
+/// The child has no such thread: it waits neither for it nor for locks that it held.
 TEST(ProgressThread, IsNotInAChildOfFork) {
   const int place = 0;
   engine::Links links({&place, 1}, nullptr, {}, 8192, {});

@@ -81,7 +81,7 @@ TEST_P(CachedCalls, AllocateNothing) {
       for (const std::size_t bytes : {8u, 512u, 4096u}) call_all(comm, bytes, input, output);
       comm.alltoallv(input.data(), parts, output.data(), receives);
     };
-    // What moves at once in one round may have to wait in another: both ways are gone before.
+    // A message may go at once in one round and wait in another: warm both paths up first.
     for (int i = 0; i < 20; ++i) round();
     gate.arrive_and_wait();
     if (rank == 0) before = test::allocations();
@@ -200,7 +200,7 @@ void take_core(int number) {
   ::_exit(1);
 }
 
-/// Whether some rank lost its core about call `i`: its peer may wait long enough to yield then, in
+/// True if some rank lost its core about call `i`: then its peer may wait long enough to yield, in
 /// the same call or the next.
 bool is_disturbed(const Records& records, int i) {
   for (const auto& calls : records.of_rank) {

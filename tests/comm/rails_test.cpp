@@ -1,4 +1,4 @@
-// Several rails between nodes: what takes which, and what happens when one is lost.
+// Several rails between nodes: how messages are spread over them, and the loss of a rail.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -160,8 +160,8 @@ TEST_P(LostRail, LeavesTheOthersToCarryAll) {
   EXPECT_EQ(ended.back().said.find("right after 0 "), std::string::npos) << "no rail was lost";
 }
 
-// The first four queue pairs of a process are the control paths of its two rails, and those by
-// which it says that it lives; then come those of its first connection.
+// The first four queue pairs of a process are the control paths and the liveness responders of its
+// two rails; then come those of its first connection.
 INSTANTIATE_TEST_SUITE_P(Rails, LostRail,
                          testing::Combine(testing::Values(Loss{"AtOnceTheOneInUse",
                                                                "port-down:at=1"},
@@ -196,7 +196,7 @@ TEST(Rails, ThatComeBackAreUsedAgain) {
   for (const auto& end : test::run_processes(kRanks, kTwoRails, body)) EXPECT_EQ(end.said, "");
 }
 
-TEST(Rails, ThatAreAllLostEndEveryRankWithTheReason) {
+TEST(Rails, AllLostEndEveryRankWithTheReason) {
   const auto body = [](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;

@@ -1,5 +1,5 @@
-// Connections that break in the middle of alltoalls: the answers are right all the same, or every
-// rank says why not, in time.
+// Connections that break in the middle of alltoalls: the results are right all the same, or every
+// rank ends with the reason, in time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ void PrintTo(const Weather& weather, std::ostream* out) {
 
 class Recovery : public testing::TestWithParam<std::tuple<Weather, const char*, const char*>> {};
 
-TEST_P(Recovery, BringsEveryMessageOnce) {
+TEST_P(Recovery, DeliversEveryMessageOnce) {
   const auto& [weather, placement, rails] = GetParam();
   const auto body = [&weather = weather](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::get<2>(one.param);
     });
 
-TEST(RecoveryOfARankThatIsElsewhere, WaitsUntilItCalls) {
+TEST(RecoveryOfARankOutsideWeft, WaitsUntilItCalls) {
   constexpr std::chrono::milliseconds recovery(1000);
   const auto body = [&](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());

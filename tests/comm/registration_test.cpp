@@ -1,4 +1,4 @@
-// When callers' buffers are registered, and as what.
+// Registrations of callers' buffers: whole, or message by message.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -47,15 +47,15 @@ void expect_of_all(const char* said, std::size_t block, std::size_t other_block 
   }
 }
 
-TEST(Registrations, IsOneForBothBuffersWhereMessagesAreMany) {
+TEST(Registrations, AreOneForEachBufferWhereMessagesAreMany) {
   expect_of_all(" 2 2", 1 << 20);
 }
 
-TEST(Registrations, OfLargeMessagesIsEachForItselfAsItStarts) {
+TEST(Registrations, AreOneForEachLargeMessageWhenItStarts) {
   expect_of_all(" 4 4", 4 << 20);
 }
 
-TEST(Registrations, OfPiecesDoesNotStandForTheWhole) {
+TEST(Registrations, OfPiecesDoNotCoverTheWholeBuffer) {
   expect_of_all(" 4 6", 5 << 20, 3 << 20);
 }
 

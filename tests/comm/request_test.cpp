@@ -185,7 +185,7 @@ class BroadcastJob : public Job {
 /// A machine, and whether the ranks have progress threads.
 class Requests : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
-/// Every rank starts the same in the same order, and tests and waits in an order of its own.
+/// Every rank starts the same requests in one order, and tests and waits in an order of its own.
 TEST_P(Requests, SeveralUnderWayGiveTheRightAnswers) {
   const auto [machine, thread] = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
@@ -252,18 +252,18 @@ TEST(Request, IsRefusedWhileUnderWay) {
     EXPECT_TRUE(request.test());
     job.fill(comm, 1);
     request.start();
-    EXPECT_THROW(request.start(), UsageError);  // whether its end has come is seen by test() alone
+    EXPECT_THROW(request.start(), UsageError);  // only test() and wait() find that it has ended
     request.wait();
     job.check(comm, 1);
   });
   EXPECT_EQ(errors, none(2));
 }
 
-/// The others end what was started, and only then come to a collective that is new to all and in
-/// which the last rank waits for them.
+/// The other ranks wait for a request first, and only then call a collective that is new to all, in
+/// which the last rank already waits for them.
 class FirstCalls : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 
-TEST_P(FirstCalls, LetWhatIsUnderWayEnd) {
+TEST_P(FirstCalls, LetStartedRequestsEnd) {
   const auto [machine, thread] = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
   std::atomic<bool> has_started{false};

@@ -32,7 +32,7 @@ std::vector<int> sockets_of(const Communicator& comm) {
   return {comm.socket_of_rank().begin(), comm.socket_of_rank().end()};
 }
 
-TEST(Sockets, AreThoseThatTheSettingAsksFor) {
+TEST(Sockets, AreThoseOfTheSetting) {
   const WithSockets setting("2");
   const auto errors = run_ranks(8, [](int, std::unique_ptr<Bootstrap> bootstrap) {
     const Communicator comm(std::move(bootstrap), on(hierarchy::Machine::parse("4+1+3")));
@@ -52,7 +52,7 @@ TEST(Sockets, OfTheOptionsComeBeforeTheSetting) {
   EXPECT_EQ(errors, none(4));
 }
 
-TEST(Sockets, ThatAreNoneEndEveryRankInOneLine) {
+TEST(Sockets, ThatAreInvalidEndEveryRankWithOneLine) {
   const WithSockets setting("some");
   const auto errors = run_ranks(2, [](int, std::unique_ptr<Bootstrap> bootstrap) {
     const Communicator comm(std::move(bootstrap), on(hierarchy::Machine::uniform(1, 2)));

@@ -6,13 +6,13 @@
 namespace weft::comm {
 namespace {
 
-/// Whether somebody who knows nothing of the root could listen there.
+/// True if another program could listen at the root's address.
 bool is_open_to_others(const sockaddr_in& address) {
   const File other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::bind(other.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-TEST(ReservedRoot, IsForRank0AndForNobodyElse) {
+TEST(ReservedRoot, IsForRank0Alone) {
   std::string root;
   File port = reserve_root(root);
   const sockaddr_in address = resolve_root(root);
@@ -26,7 +26,7 @@ TEST(ReservedRoot, IsForRank0AndForNobodyElse) {
   }
 }
 
-TEST(ReservedRoot, IsAnotherEachTime) {
+TEST(ReservedRoot, HasAnotherPortEachTime) {
   std::string roots[2];
   const File first = reserve_root(roots[0]);
   const File second = reserve_root(roots[1]);

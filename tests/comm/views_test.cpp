@@ -1,4 +1,4 @@
-// Ways to a neighbour's buffer that are closed in the middle of a run.
+// Views of neighbours' buffers that the kernel refuses in the middle of a run.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -74,7 +74,7 @@ struct Case {
 
 class RefusedInMidRun : public testing::TestWithParam<Case> {};
 
-TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
+TEST_P(RefusedInMidRun, GoesOnWithCopiesByTheOwner) {
   const auto [name, wait, alltoall] = GetParam();
   const auto body = [asked = alltoall](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
@@ -82,7 +82,7 @@ TEST_P(RefusedInMidRun, GoesOnByTheOwnersHands) {
     if (const std::string wrong = exchange(comm, 1); !wrong.empty()) return wrong;
     if (auto other = test::other_than(asked, "alltoall", comm); !other.empty()) return other;
     if (has_note(comm.statistics())) return "refused from the beginning";
-    // Two of three, so that those who ask meet those who need not.
+    // Two of three ranks, so that ranks that are refused meet a rank that is not.
     if (rank != 1 && !refuse_process_vm()) return "no filter";
     for (int round = 2; round < 5; ++round) {
       if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;

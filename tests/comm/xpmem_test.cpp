@@ -67,7 +67,7 @@ struct Case {
 
 class ByXpmem : public testing::TestWithParam<Case> {};
 
-TEST_P(ByXpmem, MovesEveryByteWhereItLies) {
+TEST_P(ByXpmem, MovesEveryByteInPlace) {
   const FakeXpmem device;
   const auto [name, view, alltoall] = GetParam();
   const auto body = [asked = alltoall](int) -> std::string {
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Xpmem, ByXpmem,
                                          Case{"messages", "xpmem", "isend"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
-TEST(Xpmem, LeavesPagesThatItDoesNotGetToTheNextView) {
+TEST(Xpmem, LeavesPagesThatItCannotMapToTheNextView) {
   const FakeXpmem device;
   const auto body = [](int rank) -> std::string {
     // Two have memory that the stand-in cannot map, as the module cannot map some devices'.
@@ -145,7 +145,7 @@ TEST(Xpmem, GoesToTheNextViewWithoutTheDevice) {
   FakeXpmem::refuse(0);
 }
 
-TEST(Xpmem, SaysOneErrorWhenAPeerIsKilled) {
+TEST(Xpmem, EndsWithOneErrorWhenAPeerIsKilled) {
   const FakeXpmem device;
   const auto body = [](int rank) -> std::string {
     XpmemBuffer buffer(Words::kAll * sizeof(int));
@@ -153,7 +153,7 @@ TEST(Xpmem, SaysOneErrorWhenAPeerIsKilled) {
     Communicator comm(tcp_bootstrap());
     if (comm.statistics().view != "xpmem") return "view: " + comm.statistics().view;
     for (int round = 0;; ++round) {
-      // Its pages go with it: whoever reads them meanwhile must not die of that.
+      // Its pages go with it: a rank that reads them meanwhile must not die of that.
       if (rank == 2 && round == 3) {
         buffer.lose_pages();
         ::raise(SIGKILL);

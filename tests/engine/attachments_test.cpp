@@ -1,4 +1,4 @@
-// Memory of peers that xpmem maps: found right, kept within bounds, given back.
+// Attachments of peers' memory by xpmem: the right bytes, the bounds, the release.
 #include "engine/views/attachments.hpp"
 
 #include <gtest/gtest.h>
@@ -56,8 +56,8 @@ TEST(Xpmem, SpeaksTheModulesCommands) {
   EXPECT_EQ(offsetof(xpmem::Attach, address), 24u);
 }
 
-RC_GTEST_FIXTURE_PROP(AttachmentsTest, FindsWhatTheOwnerHasAndKeepsWithinBounds, ()) {
-  const XpmemBuffer buffer(std::size_t{400} << 20);  // hardly any of it is ever there
+RC_GTEST_FIXTURE_PROP(AttachmentsTest, MapsTheOwnersBytesWithinItsBounds, ()) {
+  const XpmemBuffer buffer(std::size_t{400} << 20);  // sparse: few of its pages are ever touched
   Attachments attachments(3);
   RC_ASSERT(attachments.connect(1, segment_));
   const int finds = *rc::gen::inRange(1, 150);
@@ -82,7 +82,7 @@ RC_GTEST_FIXTURE_PROP(AttachmentsTest, FindsWhatTheOwnerHasAndKeepsWithinBounds,
   }
 }
 
-TEST_F(AttachmentsTest, KeepsWhatOneTurnHasFound) {
+TEST_F(AttachmentsTest, KeepsThePiecesThatOneStepHasFound) {
   const XpmemBuffer buffer(std::size_t{600} << 20);
   Attachments attachments(1);
   ASSERT_TRUE(attachments.connect(0, segment_));
@@ -112,7 +112,7 @@ TEST_F(AttachmentsTest, TakesFewerPagesWhereTheDeviceRefusesMore) {
   EXPECT_TRUE(attachments.is_connected(0)) << "the rest may be taken otherwise";
 }
 
-TEST_F(AttachmentsTest, HasNothingOfAPeerThatRefuses) {
+TEST_F(AttachmentsTest, MapsNothingOfAPeerThatRefuses) {
   Attachments attachments(2);
   EXPECT_FALSE(attachments.connect(0, 0)) << "it has no segment";
   FakeXpmem::refuse(EACCES);
@@ -145,7 +145,7 @@ TEST_F(AttachmentsTest, ReportsPagesThatAreGoneAndForgetsTheirOwner) {
   EXPECT_EQ(*kept.data(), std::byte{3});
 }
 
-TEST_F(AttachmentsTest, FindsOutByTouchingThatALastPageIsGone) {
+TEST_F(AttachmentsTest, NoticesAMissingLastPageByTouchingIt) {
   XpmemBuffer buffer(4 * kPage);
   Attachments attachments(1);
   ASSERT_TRUE(attachments.connect(0, segment_));
@@ -195,7 +195,7 @@ void touch_other_memory() {
 
 using AttachmentsDeathTest = AttachmentsTest;
 
-TEST_F(AttachmentsDeathTest, LeavesFaultsOfOthersToThem) {
+TEST_F(AttachmentsDeathTest, DoesNotHandleFaultsElsewhere) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's own handler ends the process";
 #endif

@@ -29,7 +29,7 @@ Layout any_layout(std::vector<std::byte>& memory, std::uint64_t bytes, std::uint
   return {memory.data() + skip, block, count, block + gap, 0};
 }
 
-RC_GTEST_PROP(Copy, MovesWhatItShouldAndNothingElse, ()) {
+RC_GTEST_PROP(Copy, MovesItsBytesAndNoOthers, ()) {
   const auto small = *rc::gen::element<std::uint64_t>(1, 4, 8, 24, 64, 1000, 4096, 5003, 70'000);
   const auto here = *rc::gen::inRange<std::uint64_t>(1, 5);
   const auto there = *rc::gen::inRange<std::uint64_t>(1, 5);
@@ -48,7 +48,7 @@ RC_GTEST_PROP(Copy, MovesWhatItShouldAndNothingElse, ()) {
   RC_ASSERT(to == expected);
 }
 
-TEST(Caches, AreAsLargeAsTheSystemSays) {
+TEST(Caches, HaveTheSizeThatTheSystemReports) {
   std::uint64_t most = 0;
   const std::filesystem::path caches = "/sys/devices/system/cpu/cpu0/cache";
   std::error_code error;
@@ -58,11 +58,11 @@ TEST(Caches, AreAsLargeAsTheSystemSays) {
     if (file >> kib) most = std::max(most, kib << 10);
   }
   if (most == 0) most = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_LEVEL3_CACHE_SIZE)));
-  if (most == 0) GTEST_SKIP() << "nobody says";
+  if (most == 0) GTEST_SKIP() << "the system does not report it";
   EXPECT_EQ(last_level_cache_bytes(), most);
 }
 
-RC_GTEST_PROP(Caches, AreExceededByWhatDoesNotFitIntoThem, ()) {
+RC_GTEST_PROP(Caches, AreExceededFromTheRanksShareOn, ()) {
   const auto ranks = *rc::gen::inRange<std::uint64_t>(1, 200);
   const std::uint64_t share = last_level_cache_bytes() / ranks;
   RC_ASSERT(!exceeds_caches(share, ranks));

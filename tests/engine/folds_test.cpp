@@ -1,4 +1,4 @@
-// Which reductions become one pass.
+// Folds: the reductions that become one pass over their operands.
 #include "engine/program/folds.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ plan::Builder four_ranks() {
   return plan::Builder(0, 4, kBytes, kBytes);
 }
 
-TEST(Folds, OfACopyAndReductionsInARow) {
+TEST(Folds, AreACopyAndTheReductionsThatFollow) {
   plan::Builder builder = four_ranks();
   OpId last = builder.copy(output(), input(0));
   for (int rank = 1; rank < 4; ++rank) {
@@ -37,18 +37,18 @@ TEST(Folds, OfACopyAndReductionsInARow) {
   EXPECT_EQ(find_folds(std::move(builder).finish()), (std::vector<Fold>{{0, 2, 4, 6}}));
 }
 
-TEST(Folds, EndWhereSomebodyWantsWhatIsThere) {
+TEST(Folds, EndAtAResultThatAnotherOpNeeds) {
   plan::Builder builder = four_ranks();
   const OpId first = builder.copy(output(), input(0));
   const OpId second = builder.reduce(output(), input(1), Operand::left, {first});
-  // It must not be told later: what the next reduction waits for may wait for it.
+  // The signal must not be delayed: the wait of the next reduction may depend on it.
   const OpId told = builder.signal(1, {second});
   const OpId there = builder.wait(2, {told});
   builder.reduce(output(), input(2), Operand::left, {second, there});
   EXPECT_EQ(find_folds(std::move(builder).finish()), (std::vector<Fold>{{0, 1}}));
 }
 
-TEST(Folds, AreNotOfTheRightOperandOrOfOtherBytes) {
+TEST(Folds, NeedTheLeftOperandAndTheSameBytes) {
   plan::Builder builder = four_ranks();
   const OpId first = builder.copy(output(), input(0));
   builder.reduce(output(), input(1), Operand::right, {first});
@@ -60,14 +60,14 @@ TEST(Folds, AreNotOfTheRightOperandOrOfOtherBytes) {
   EXPECT_TRUE(find_folds(std::move(other).finish()).empty());
 }
 
-TEST(Folds, MayBeginWithWhatIsThere) {
+TEST(Folds, MayBeginWithAReduction) {
   plan::Builder builder = four_ranks();
   const OpId first = builder.reduce(output(), input(1), Operand::left);
   builder.reduce(output(), input(2), Operand::left, {first});
   EXPECT_EQ(find_folds(std::move(builder).finish()), (std::vector<Fold>{{0, 1}}));
 }
 
-TEST(Folds, AreNotWorthItForFewBytes) {
+TEST(Folds, AreNotMadeForFewBytes) {
   plan::Builder builder = four_ranks();
   const OpId first = builder.copy(output(8), input(0, 8));
   builder.reduce(output(8), input(1, 8), Operand::left, {first});

@@ -9,7 +9,7 @@
 
 namespace weft::engine {
 
-/// How a child ended: its exit code, or minus the signal.
+/// The end of a child: its exit code, or minus the signal.
 inline int code_of(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0) {
@@ -17,8 +17,8 @@ inline int code_of(pid_t child) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Runs `body` in a child, and ends it; its exit code is 1 when a check in there has failed. What
-/// it says goes where the test's words go.
+/// Runs `body` in a child, and ends it; its exit code is 1 when a check in it has
+/// failed. Its output goes where the test's output goes.
 template <class Body>
 pid_t begin_child(Body body) {
   std::fflush(nullptr);

@@ -85,7 +85,7 @@ TEST_F(HeapFork, ChildAndParentWriteToMemoryOfTheirOwn) {
   });
 }
 
-TEST_F(HeapFork, ChildSeesWhatWasThereAtItsBeginning) {
+TEST_F(HeapFork, ChildSeesTheBytesOfTheMomentOfFork) {
   with_heap([] {
     unsigned char* block = filled(kBytes, 1);
     Turns turns;
@@ -128,7 +128,7 @@ TEST_F(HeapFork, ChildFreesAndResizesWhatItInherits) {
   });
 }
 
-TEST_F(HeapFork, ChildrenHaveChildren) {
+TEST_F(HeapFork, ChildrenForkAgain) {
   with_heap([] {
     unsigned char* block = filled(kBytes, 1);
     const int code = in_child([&] {
@@ -182,7 +182,7 @@ TEST_F(HeapFork, ThreadsForkWhileOthersAllocate) {
   });
 }
 
-TEST_F(HeapFork, ProgramsAreStarted) {
+TEST_F(HeapFork, ProgramsAreExecuted) {
   with_heap([] {
     unsigned char* block = filled(kBytes, 1);
     // Words on the heap: they must reach the new program.
@@ -226,7 +226,7 @@ TEST_F(HeapFork, EmptyHeapsAreCopiedToo) {
   with_heap([] { EXPECT_EQ(in_child([] { EXPECT_FALSE(heap::is_serving()); }), 0); });
 }
 
-TEST_F(HeapFork, ChildOfAProgramThatClosedTheFileEndsRatherThanShare) {
+TEST_F(HeapFork, ChildEndsWhereTheProgramHasClosedTheFile) {
   with_heap([] {
     unsigned char* block = filled(kBytes, 1);
     ::close(heap::descriptor());

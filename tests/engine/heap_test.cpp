@@ -169,7 +169,7 @@ TEST_F(SharedHeap, ServesManyThreadsThatComeAndGo) {
   });
 }
 
-TEST_F(SharedHeap, TakesBackWhatOtherThreadsWereGiven) {
+TEST_F(SharedHeap, FreesBlocksOfOtherThreads) {
   // More than the heap has, if what a thread leaves behind when it ends were lost.
   with_heap(kSmallHeap, [] {
     for (int round = 0; round < 64; ++round) {
@@ -186,7 +186,7 @@ TEST_F(SharedHeap, TakesBackWhatOtherThreadsWereGiven) {
   });
 }
 
-TEST_F(SharedHeap, RefusesWhatDoesNotFitAndGoesOn) {
+TEST_F(SharedHeap, RefusesBlocksThatDoNotFitAndGoesOn) {
   with_heap(kSmallHeap, [] {
     EXPECT_EQ(heap::allocate(kSmallHeap), nullptr);
     EXPECT_EQ(heap::allocate(SIZE_MAX / 2), nullptr);

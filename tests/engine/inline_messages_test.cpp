@@ -1,4 +1,4 @@
-// Letters found by a rank from its own plan against those found from the plans of all.
+// Inline messages that a rank finds in its own plan, against those found in the plans of all ranks.
 #include "engine/program/inline_messages.hpp"
 #include "registry/algorithm.hpp"
 
@@ -16,9 +16,9 @@ bool operator==(const InlineOp& a, const InlineOp& b) {
          a.bytes == b.bytes;
 }
 
-void PrintTo(const InlineOp& letter, std::ostream* out) {
-  *out << "op " << letter.op << ", part " << static_cast<int>(letter.part) << ", place "
-       << letter.place << ", " << to_string(letter.bytes);
+void PrintTo(const InlineOp& message, std::ostream* out) {
+  *out << "op " << message.op << ", part " << static_cast<int>(message.part) << ", place "
+       << message.place << ", " << to_string(message.bytes);
 }
 
 namespace {
@@ -27,7 +27,7 @@ using hierarchy::Machine;
 using plan::Block;
 using plan::Problem;
 
-/// Sizes on both sides of what a letter holds, and of what a slot does; dense.
+/// Sizes on both sides of what an inline message holds, and of what a slot does; dense.
 Problem any_alltoallv(int ranks) {
   Problem problem;
   problem.collective = plan::Collective::alltoallv;
@@ -50,7 +50,7 @@ Problem any_alltoallv(int ranks) {
   return problem;
 }
 
-RC_GTEST_PROP(Letters, OfSlotsAreThoseThatAllPlansTell, ()) {
+RC_GTEST_PROP(InlineMessages, FoundInOnePlanAreThoseFoundInAllPlans, ()) {
   const int ranks = *rc::gen::inRange(1, 6).as("ranks");
   const Problem problem = any_alltoallv(ranks);
   const auto machine = Machine::uniform(1, ranks);

@@ -1,4 +1,4 @@
-// One process sees the heap of another.
+// The shared heap of another process: mapped, read and written, found by its file.
 #include "engine/heap/peer_heap.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
 
-/// A process with a heap that does what it is told, a letter each.
+/// A process with a heap, which obeys commands of one character.
 class Peer {
  public:
   Peer() {
@@ -80,7 +80,7 @@ class PeerHeapTest : public testing::Test {
   }
 };
 
-TEST_F(PeerHeapTest, IsReadAndWrittenWhereItLies) {
+TEST_F(PeerHeapTest, IsReadAndWrittenInPlace) {
   Peer peer;
   const PeerHeap heap = PeerHeap::attach(peer.handle());
   ASSERT_TRUE(heap);
@@ -100,7 +100,7 @@ TEST_F(PeerHeapTest, IsMappedOnce) {
   EXPECT_EQ(first.find(peer.block(), 1), second.find(peer.block(), 1));
 }
 
-TEST_F(PeerHeapTest, EndsWhereItEnds) {
+TEST_F(PeerHeapTest, RefusesAddressesOutsideOfIt) {
   Peer peer;
   const PeerHeap heap = PeerHeap::attach(peer.handle());
   EXPECT_EQ(heap.find(0, 8), nullptr);
@@ -117,7 +117,7 @@ TEST_F(PeerHeapTest, IsKnownByItsFileNotItsDescriptor) {
   EXPECT_THROW(PeerHeap::attach(peer.handle()), Error);
 }
 
-TEST_F(PeerHeapTest, OutlivesItsProcessForThoseWhoMapIt) {
+TEST_F(PeerHeapTest, StaysMappedAfterItsProcessHasEnded) {
   PeerHeap heap;
   std::uint64_t block = 0;
   {
@@ -128,7 +128,7 @@ TEST_F(PeerHeapTest, OutlivesItsProcessForThoseWhoMapIt) {
   EXPECT_EQ(static_cast<char>(*heap.find(block, 1)), 'a');
 }
 
-TEST_F(PeerHeapTest, WhoHasNoneTellsNothing) {
+TEST_F(PeerHeapTest, ProcessWithoutAHeapHasAnEmptyHandle) {
   EXPECT_FALSE(PeerHeap::attach(PeerHeap::handle()));
 }
 

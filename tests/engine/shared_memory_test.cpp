@@ -1,4 +1,4 @@
-// Shared memory lies where its maker runs.
+// Shared memory: its pages lie on the NUMA node of the process that makes it.
 #include "engine/node/shared_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::vector<int> nodes_of(const SharedMemory& segment) {
 
 // The maker reads what others put there (signals, inboxes) or writes what they read (stages): see
 // docs/decisions.md. Either way the pages are taken when it makes them, and not by who comes first.
-TEST(SharedMemory, LiesOnTheNodeOfItsMaker) {
+TEST(SharedMemory, LiesOnTheNumaNodeOfItsMaker) {
   cpu_set_t before;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {

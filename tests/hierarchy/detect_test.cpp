@@ -36,7 +36,7 @@ TEST(Detect, ProcessesOfOneHostHaveOneIdentity) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Detect, RanksThatAreBoundToOneCoreEachMayUseAllOfThese) {
+TEST(Detect, RanksBoundToOneCoreEachMayUseAllOfThese) {
   const std::string none(128, '\0');
   std::string first = none, second = none;
   first[0] = 1;
@@ -88,7 +88,7 @@ class Cgroup : public testing::Test {
   std::filesystem::path mount_;
 };
 
-TEST_F(Cgroup, HasNoLimitWhereNothingSaysSo) {
+TEST_F(Cgroup, HasNoLimitWhereNoFileSetsOne) {
   EXPECT_EQ(cgroup_cores(mount_, ""), std::nullopt);
   EXPECT_EQ(cgroup_cores(mount_, "0::/\n"), std::nullopt);
   write("cpu.max", "max 100000\n");
@@ -153,7 +153,7 @@ TEST(VirtualNodes, TakesAnyPlacementThatOnlySplits) {
   EXPECT_EQ(with_virtual_nodes(Machine::uniform(2, 2), "0,2,1,1"), Machine({0, 2, 1, 1}));
 }
 
-TEST(VirtualNodes, RefusesWhatCannotBe) {
+TEST(VirtualNodes, RefusesImpossiblePlacements) {
   const Machine real = Machine::uniform(2, 4);
   const auto number_error = [](std::string_view value) {
     return "WEFT_NODES=" + std::string(value) +

@@ -1,4 +1,4 @@
-// Groups and peers: what the schemes build on.
+// Groups and peers, on which the schemes are built.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -46,7 +46,7 @@ RC_GTEST_PROP(Groups, BySocketAreTheDomains, ()) {
   }
 }
 
-TEST(Groups, AreAskedForByNumberOrByName) {
+TEST(Leaders, AreReadFromANumberOrAName) {
   for (const int leaders : {1, 2, 1000, kAllLeaders, kSocketLeaders}) {
     EXPECT_EQ(parse_leaders("leaders", leaders_text(leaders)), leaders);
   }

@@ -49,7 +49,7 @@ RC_GTEST_PROP(Machine, PlacesCountTheRanksOfANodeInOrder, ()) {
   RC_ASSERT(widest == static_cast<std::size_t>(machine.widest()));
 }
 
-RC_GTEST_PROP(Machine, AViewKeepsWhoSharesANode, ()) {
+RC_GTEST_PROP(Machine, AViewKeepsNodesAndDomains, ()) {
   const Machine machine = any_machine();
   std::vector<int> members(static_cast<std::size_t>(machine.ranks()));
   std::iota(members.begin(), members.end(), 0);
@@ -70,7 +70,7 @@ RC_GTEST_PROP(Machine, AViewKeepsWhoSharesANode, ()) {
   }
 }
 
-RC_GTEST_PROP(Machine, DomainsPartTheRanksOfEachNode, ()) {
+RC_GTEST_PROP(Machine, DomainsPartitionTheRanksOfEachNode, ()) {
   const Machine machine = any_machine();
   RC_ASSERT(machine.has_domains() == (machine.domains() > machine.nodes()));
   RC_ASSERT(machine.first_domain(0) == 0);
@@ -95,7 +95,7 @@ RC_GTEST_PROP(Machine, DomainsPartTheRanksOfEachNode, ()) {
   RC_ASSERT(total == static_cast<std::size_t>(machine.ranks()));
 }
 
-RC_GTEST_PROP(Machine, DomainsAreWhoseLabelsAreEqual, ()) {
+RC_GTEST_PROP(Machine, DomainsAreTheRanksWithEqualLabels, ()) {
   const Machine machine = any_machine();
   const auto labels = *rc::gen::container<std::vector<int>>(
       static_cast<std::size_t>(machine.ranks()), rc::gen::inRange(-2, 3));
@@ -109,7 +109,7 @@ RC_GTEST_PROP(Machine, DomainsAreWhoseLabelsAreEqual, ()) {
   }
 }
 
-TEST(Machine, WithOneDomainANodeIsAsIfNothingHadBeenSaid) {
+TEST(Machine, OneDomainANodeEqualsNoDomains) {
   const Machine machine = Machine::uniform(2, 3);
   EXPECT_EQ(machine.with_domains(std::vector{4, 4, 4, 2, 2, 2}), machine);
   EXPECT_FALSE(machine.with_domains(machine.node_of_rank()).has_domains());
@@ -137,7 +137,7 @@ TEST(Machine, PrintsTheShortestForm) {
   EXPECT_EQ(to_string(Machine({0, 0, 0, 1}).with_domains(std::vector{1, 0, 0, 0})), "3+1/0,1,1,0");
 }
 
-TEST(Machine, TheFormsMeanWhatTheySay) {
+TEST(Machine, ReadsEachForm) {
   EXPECT_EQ(Machine::parse("2x3"), Machine({0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(Machine::parse("2x3:cyclic"), Machine({0, 1, 0, 1, 0, 1}));
   EXPECT_EQ(Machine::parse("1+2"), Machine({0, 1, 1}));
@@ -153,7 +153,7 @@ TEST(Machine, TheFormsMeanWhatTheySay) {
             Machine::uniform(2, 2).with_domains(std::vector{0, 0, 0, 1}));
 }
 
-TEST(Machine, RefusesWhatIsNoneAndSaysWhatIsAllowed) {
+TEST(Machine, RefusesOtherTextsAndListsTheForms) {
   const auto message = [](std::string_view text) {
     return "machine '" + std::string(text) +
            "': not NODESxRANKS (3x4), NODESxRANKS:cyclic, NODESxSOCKETSxRANKS (3x2x4), ranks a "
@@ -213,7 +213,7 @@ TEST(Machine, RefusesNodesWithGaps) {
   EXPECT_EQ(error_of([] { Machine({0, -1}); }), "machine of 2 ranks: node -1 is not from 0 to 1");
 }
 
-TEST(Machine, RefusesAViewOfWhatItDoesNotHave) {
+TEST(Machine, RefusesAViewOfRanksThatItDoesNotHave) {
   const Machine machine = Machine::uniform(2, 2);
   const std::vector<int> beyond = {0, 4};
   const std::vector<int> twice = {1, 1};

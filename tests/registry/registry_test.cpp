@@ -49,7 +49,7 @@ TEST(Tables, StepsInsideNodesHaveSummaries) {
   }
 }
 
-TEST(Algorithm, HasItsStepsWhereNoneIsAskedFor) {
+TEST(Algorithm, HasDefaultSteps) {
   const auto leader = Algorithm::parse(Collective::scan, "leader");
   ASSERT_NE(leader.parameters().between, nullptr);
   EXPECT_EQ(leader.parameters().between->name, "doubling");
@@ -60,7 +60,7 @@ TEST(Algorithm, HasItsStepsWhereNoneIsAskedFor) {
   EXPECT_EQ(multi.parameters().inside->name, "staged");
 }
 
-TEST(Algorithm, ReadsWhatItsStepBetweenNodesReads) {
+TEST(Algorithm, TakesTheParametersOfItsStepBetweenNodes) {
   const auto isend = Algorithm::parse(Collective::alltoall, "sa");
   EXPECT_TRUE(isend.reads(Parameter::window));
   EXPECT_FALSE(isend.reads(Parameter::radix));
@@ -118,7 +118,7 @@ TEST(Variants, HaveEachNameOnceAndReadItBack) {
   }
 }
 
-/// None of them is twice there under two names.
+/// No variant is there twice under two names.
 TEST(Variants, DifferInTheirParameters) {
   for (const Collective collective : plan::all_collectives()) {
     const auto all = variants(collective, 5);

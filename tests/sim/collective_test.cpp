@@ -164,7 +164,7 @@ void each_terminates(const Algorithms& algorithms, const Problem& problem, const
   }
 }
 
-RC_GTEST_PROP(EveryAlgorithm, EndsAlikeTwiceWithTheMessagesOfItsCostSheet, ()) {
+RC_GTEST_PROP(EveryAlgorithm, IsRepeatableAndSendsTheMessagesOfItsCostSheet, ()) {
   const auto machine = hierarchy::any_machine(12);
   const auto bytes = *rc::gen::elementOf(std::vector<std::uint64_t>{0, 1, 8, 64, 1000, 20000});
   auto collectives =
@@ -318,7 +318,7 @@ TEST(Congestion, OfATaperedTreeShowsOnItsUplinks) {
   EXPECT_NEAR(time(1), 4 * kBytes, 0.01 * kBytes);
 }
 
-TEST(Deadlock, IsAnErrorThatNamesWhoWaits) {
+TEST(Deadlock, IsAnErrorThatNamesTheWaitingRanks) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 0;
   const auto plans = plans_by(2, [](plan::Builder& builder) {
@@ -337,7 +337,7 @@ TEST(Deadlock, IsAnErrorThatNamesWhoWaits) {
   EXPECT_GT(simulate(plans, Machine::uniform(2, 1), hardware).time_ns, 0);
 }
 
-TEST(Plans, ThatDoNotFitTogetherAreErrors) {
+TEST(Plans, ThatDoNotMatchAreErrors) {
   const Machine machine = Machine::uniform(2, 1);
   const auto lone = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 0) builder.send(1, input(0, 8));

@@ -42,7 +42,7 @@ TEST(Copy, PaysForEachBlock) {
   EXPECT_DOUBLE_EQ(simulate(plans, Machine::uniform(1, 1), with_memory()).time_ns, 10 * 20 + 250);
 }
 
-TEST(Copy, OfWhatTheAdapterHasWrittenIsSlowOnce) {
+TEST(Copy, OfBytesThatTheAdapterWroteIsSlowOnce) {
   const auto plans = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 0) builder.send(1, input(0, 1000));
     if (builder.rank() == 1) {
@@ -55,7 +55,7 @@ TEST(Copy, OfWhatTheAdapterHasWrittenIsSlowOnce) {
                    1000 + 1000 + (20 + 1000) + (20 + 250));
 }
 
-TEST(Copy, FindsInTheCacheWhatWasWrittenLatelyAndNotLongAgo) {
+TEST(Copy, FindsRecentlyWrittenBytesInTheCache) {
   Hardware hardware = with_memory();
   hardware.node.copy_start_ns = 0;
   hardware.node.cache_bytes = 64 << 10;
@@ -72,7 +72,7 @@ TEST(Copy, FindsInTheCacheWhatWasWrittenLatelyAndNotLongAgo) {
   EXPECT_DOUBLE_EQ(again_after(200'000), 500);
 }
 
-TEST(Copy, OfBlocksThatTheAdapterHasWrittenLeavesTheirNeighboursSlow) {
+TEST(Copy, OfBlocksThatTheAdapterWroteLeavesTheirNeighboursSlow) {
   // Two copies, of the even and the odd blocks: one does not fetch the other's into the cache.
   const auto plans = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 0) builder.send(1, input(0, 2000));
@@ -87,7 +87,7 @@ TEST(Copy, OfBlocksThatTheAdapterHasWrittenLeavesTheirNeighboursSlow) {
                    2000 + 1000 + 2 * (10 * 20 + 1000));
 }
 
-TEST(Copy, ToWhereTheAdapterFetchesFromIsSlow) {
+TEST(Copy, ToBytesThatTheAdapterReadIsSlow) {
   // The state after the previous call; where the core stores the message, it stays cached.
   const auto plans = plans_by(2, [](plan::Builder& builder) {
     if (builder.rank() == 1) builder.recv(0, output(1, 1000));

@@ -64,7 +64,7 @@ TEST(Message, AboveEagerBytesWaitsForALateReceiver) {
 
 // The receiver announces itself first: the sender waits one latency, then posts the message and the
 // notice of its end.
-TEST(Message, AboveEagerBytesGoesWhereItsReceiverHasSaid) {
+TEST(Message, AboveEagerBytesFollowsItsReceiversAnnouncement) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 999;
   hardware.adapter.receiver_first = true;
@@ -76,7 +76,7 @@ TEST(Message, AboveEagerBytesGoesWhereItsReceiverHasSaid) {
                    100 + 1000 + 2 * 100 + 1000 + 1000 + 70);
 }
 
-TEST(Message, WhoseReceiverHasSaidWhereLongAgoWaitsForNothing) {
+TEST(Message, DoesNotWaitForAnAnnouncementThatCameEarlier) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 0;
   hardware.adapter.receiver_first = true;
@@ -120,7 +120,7 @@ TEST(Message, IntoACallersMemoryCostsMoreForEachOfItsBlocks) {
   EXPECT_DOUBLE_EQ(time_of(to(plan::Space::output), kTwoNodes, hardware), 1000 + 1000);
 }
 
-TEST(Message, UpToEagerBytesIsTakenToItsPlace) {
+TEST(Message, UpToEagerBytesIsCopiedIntoPlace) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 1000;
   hardware.adapter.take_bytes_per_ns = 2;
@@ -128,7 +128,7 @@ TEST(Message, UpToEagerBytesIsTakenToItsPlace) {
   EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 1001), kTwoNodes, hardware), 1001 + 3 * 1000);
 }
 
-TEST(Copy, OfWhatANeighbourHasIsACallWhereItIsNotShared) {
+TEST(Copy, OfANeighboursMemoryIsASystemCallUnlessItIsShared) {
   Hardware hardware = bare_hardware();
   hardware.node.cached_bytes_per_ns = 10;
   hardware.node.call_ns = 700;
@@ -149,21 +149,21 @@ TEST(Copy, OfWhatANeighbourHasIsACallWhereItIsNotShared) {
   EXPECT_DOUBLE_EQ(time_of(from(plan::Space::input), node, hardware), 100);
 }
 
-TEST(Message, ManyLeaveAfterGapsOfTheAdapterOrTheirBytes) {
+TEST(ManyMessages, LeaveAtTheAdaptersGapOrTheTimeOfTheirBytes) {
   Hardware hardware = bare_hardware();
   hardware.adapter.message_gap_ns = 250;
   EXPECT_DOUBLE_EQ(time_of(stream(2, 11, 8), kTwoNodes, hardware), 10 * 250 + 8 + 1000);
   EXPECT_DOUBLE_EQ(time_of(stream(2, 11, 300), kTwoNodes, hardware), 11 * 300 + 1000);
 }
 
-TEST(Message, ManyLeaveAfterTheOverheadOfTheCore) {
+TEST(ManyMessages, LeaveAtTheOverheadOfTheCore) {
   Hardware hardware = bare_hardware();  // LogGP: o + (k - 1) max(o, g) + ...
   hardware.adapter.message_gap_ns = 250;
   hardware.adapter.post_ns = 400;
   EXPECT_DOUBLE_EQ(time_of(stream(2, 11, 8), kTwoNodes, hardware), 11 * 400 + 8 + 1000);
 }
 
-TEST(Message, OfOneQueuePairKeepGapsOfTheirOwn) {
+TEST(ManyMessages, OfOneQueuePairHaveAGapOfTheirOwn) {
   Hardware hardware = bare_hardware();
   hardware.adapter.queue_gap_ns = 900;
   EXPECT_DOUBLE_EQ(time_of(stream(3, 5, 8), Machine::uniform(3, 1), hardware), 4 * 900 + 8 + 1000);
@@ -245,7 +245,7 @@ TEST(LocalMessage, IsCopiedTwiceAndOnceWhenLarge) {
   EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 4000), node, hardware), 50 + 1000 + 3 * 90);
 }
 
-TEST(Matching, PassesHalfOfTheRecvsThatWaitForOtherPeers) {
+TEST(Matching, SearchesHalfOfTheRecvsPostedForOtherPeers) {
   // Rank 0 receives one message, or two, from each of three peers on nodes of their own.
   const auto time = [](double match_ns, int each) {
     Hardware hardware = bare_hardware();
@@ -267,7 +267,7 @@ TEST(Matching, PassesHalfOfTheRecvsThatWaitForOtherPeers) {
   EXPECT_NEAR(time(100, 2) - time(0, 2), 3 * 100 + 100 + 50 + 0, 1e-6);
 }
 
-TEST(Signal, EndsTheWaitAfterItsTime) {
+TEST(Signal, EndsTheWaitAfterSignalTime) {
   Hardware hardware = bare_hardware();
   hardware.node.signal_ns = 90;
   const auto plans = plans_by(2, [](plan::Builder& builder) {
@@ -277,7 +277,7 @@ TEST(Signal, EndsTheWaitAfterItsTime) {
   EXPECT_DOUBLE_EQ(time_of(plans, Machine::uniform(1, 2), hardware), 90);
 }
 
-TEST(Jitter, IsAtMostWhatIsSaidAndTheSameForASeed) {
+TEST(Jitter, IsWithinItsBoundAndRepeatableByItsSeed) {
   const auto plans = stream(2, 1, 100);
   const Hardware hardware = bare_hardware();
   Options options;

@@ -77,13 +77,13 @@ PlanSource questions(int rounds, std::uint64_t work_ns, bool inside) {
 }
 
 // Linux gives both the same share.
-TEST_F(SharedCores, AreUsedUpByWhoPollsBeforeTheOtherGoesOn) {
+TEST_F(SharedCores, AreSharedEvenlyWithARankThatPolls) {
   const double alone_ns = 100 * 20000;
   const double time_ns = time_on({1, 2, 1}, questions(100, 20000, false), Machine::uniform(2, 1));
   EXPECT_NEAR(time_ns, 2 * alone_ns, 0.02 * 2 * alone_ns);
 }
 
-TEST_F(SharedCores, AreLeftAfterTwoHundredTurnsByWhoWaitsForNeighbours) {
+TEST_F(SharedCores, AreYieldedAfterTwoHundredTurnsOfWaitingForANeighbour) {
   const double alone_ns = 100 * 20000;
   const double time_ns = time_on({1, 1, 10}, questions(100, 20000, true), Machine::uniform(1, 2));
   EXPECT_GT(time_ns, alone_ns + 98 * 200 * 10);
@@ -113,7 +113,7 @@ std::size_t doubly_busy(const plan::Trace& trace, const Machine& machine, const 
   return twice;
 }
 
-RC_GTEST_PROP(Processors, SharedOnesDoOneThingAtATimeAndGainNothing, ()) {
+RC_GTEST_PROP(SharedCoresOfAnyPlan, RunOneRankAtATimeAndGainNothing, ()) {
   const int nodes = *rc::gen::inRange(1, 4), ppn = *rc::gen::inRange(1, 5);
   const Machine machine = Machine::uniform(nodes, ppn);
   const auto algorithm = registry::Algorithm::parse(

@@ -8,7 +8,7 @@
 
 namespace weft::tune {
 
-/// Of any collective whose ranks all know it whole.
+/// A problem of any collective but alltoallv: one that every rank knows whole.
 inline plan::Problem any_problem(int ranks) {
   std::vector<plan::Collective> collectives;
   for (const auto one : plan::all_collectives()) {

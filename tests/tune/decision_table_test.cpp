@@ -61,7 +61,7 @@ RC_GTEST_PROP(DecisionTable, DamagedTextIsRefusedInOneLineOrRead, ()) {
   }
 }
 
-RC_GTEST_PROP(DecisionTable, FindsTheFirstRuleThatReachesSoFar, ()) {
+RC_GTEST_PROP(DecisionTable, FindsTheFirstRuleOfAtLeastTheSize, ()) {
   const DecisionTable table = any_table();
   const auto bytes = *rc::gen::inRange<std::uint64_t>(0, 4 << 20);
   for (const Collective collective : plan::all_collectives()) {
@@ -119,7 +119,7 @@ TEST(DecisionTable, ErrorsNameFilePathValueAndWhatIsAllowed) {
               }).starts_with("file.json: collectives: "));
 }
 
-TEST(DecisionTable, GridIsOfPowersOfTwoAndNearest) {
+TEST(DecisionTable, GridHasPowersOfTwoAndRoundsToTheNearest) {
   EXPECT_EQ(grid_bytes(0), 1u);
   EXPECT_EQ(grid_bytes(1000), 1024u);
   EXPECT_EQ(grid_bytes(700), 512u);
@@ -131,7 +131,7 @@ TEST(DecisionTable, GridIsOfPowersOfTwoAndNearest) {
   }
 }
 
-RC_GTEST_PROP(DecisionTable, SaysWhatTheChoiceSays, ()) {
+RC_GTEST_PROP(DecisionTable, HasTheAlgorithmsOfTheChoice, ()) {
   const auto machine =
       hierarchy::Machine::uniform(*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4));
   const plan::Problem like = any_problem(machine.ranks());

@@ -1,4 +1,4 @@
-// The classical rules come out of the model by themselves: nobody tells the choice of classes.
+// The classical rules follow from the model alone: the choice knows no classes of adapters.
 // (Kumar, Mamidala and Panda, sections 5 and 7.)
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using hierarchy::Machine;
 using nic_profiles::Kind;
 
-/// What alltoall would take, by algorithm.
+/// Predicted times of alltoall, by algorithm.
 class Times {
  public:
   Times(const std::string& adapter, const Machine& machine, std::uint64_t bytes)
@@ -36,7 +36,7 @@ class Times {
   double of(const std::string& name) const { return by_name_.at(name); }
   /// The better of SA and RD, in which all cores send.
   double all_cores() const { return std::min(of("sa"), of("rd")); }
-  /// How many ranks of a node the best one has on the network.
+  /// The number of ranks of a node that send, in the best algorithm.
   int senders() const {
     const auto algorithm = Algorithm::parse(plan::Collective::alltoall, best());
     const auto& parameters = algorithm.parameters();
@@ -52,7 +52,7 @@ class Times {
 
 class EveryAdapter : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryAdapter, HasSmallBlocksAggregatedByAsManyCoresAsItsClassLikes) {
+TEST_P(EveryAdapter, AggregatesSmallBlocksByTheCoresThatSuitItsClass) {
   const Times times(GetParam(), Machine::uniform(16, 8), 64);
   const Kind kind = nic_profiles::load(GetParam()).kind;
   EXPECT_FALSE(Algorithm::parse(plan::Collective::alltoall, times.best()).is_flat())

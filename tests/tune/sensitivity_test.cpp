@@ -74,7 +74,7 @@ TEST(Sensitivity, FindsNoChangeWhereNoEstimateDecides) {
   EXPECT_TRUE(found.kept.empty());
 }
 
-TEST(Sensitivity, KeepsWhatCannotBeHalved) {
+TEST(Sensitivity, KeepsNumbersThatCannotBeHalved) {
   const Sensitivity found = sensitivity_of(
       with_estimates({"adapter.match_ns", "adapter.in_order_placement", "adapter.senders"}), 64);
   EXPECT_EQ(found.variations, 0);
@@ -82,7 +82,7 @@ TEST(Sensitivity, KeepsWhatCannotBeHalved) {
                                                   "adapter.in_order_placement"}));
 }
 
-TEST(Estimates, AreWhatTheirSourcesSay) {
+TEST(Estimates, AreTheNumbersWhoseSourceIsAnEstimate) {
   for (const char* name : {"connectx-5", "connectx-6", "connectx-7"}) {
     const Profile profile = nic_profiles::load(name);
     EXPECT_EQ(nic_profiles::said_numbers(profile.sources).size(), 33u) << name;
@@ -91,7 +91,7 @@ TEST(Estimates, AreWhatTheirSourcesSay) {
   EXPECT_TRUE(nic_profiles::estimates(with_estimates({}).sources).empty());
 }
 
-TEST(Estimates, StayInsideWhatIsAllowedWhenScaled) {
+TEST(Estimates, StayWithinTheirLimitsWhenScaled) {
   const Profile profile = nic_profiles::load("mt25208");
   for (const auto& number : nic_profiles::numbers()) {
     for (const double factor : {0.5, 2.0}) {

@@ -44,8 +44,8 @@ RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   }
 }
 
-// Two that each group alike everywhere do not group like one another.
-RC_GTEST_PROP(Candidates, OfDeterministicReductionsAreOneByTheProblemAlone, ()) {
+// Two algorithms that each group alike everywhere still group differently from each other.
+RC_GTEST_PROP(Candidates, OfDeterministicReductionsDependOnTheProblemAlone, ()) {
   const auto machine = hierarchy::any_machine(20);
   const auto other = hierarchy::Machine::uniform(1, machine.ranks());
   const plan::Problem problem = any_problem(machine.ranks());
@@ -57,7 +57,7 @@ RC_GTEST_PROP(Candidates, OfDeterministicReductionsAreOneByTheProblemAlone, ()) 
 }
 
 // A rank does not know the sizes of blocks that it would pass on.
-RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
+RC_GTEST_PROP(Candidates, OfAlltoallvPassOnNoBlocksOfOtherRanks, ()) {
   const auto machine = hierarchy::any_machine(20);
   plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 8);
   const Facts facts{machine, any_direct(), *rc::gen::arbitrary<bool>()};
@@ -70,7 +70,7 @@ RC_GTEST_PROP(Candidates, OfAlltoallvPassNothingOn, ()) {
   RC_ASSERT(std::ranges::none_of(candidates(problem, facts), passes_on));
 }
 
-TEST(Candidates, ReadInPlaceWhatIsNotTooSmallForIt) {
+TEST(Candidates, ReadLargeBlocksInPlace) {
   const auto machine = hierarchy::Machine::uniform(2, 4);
   const auto least = [&](plan::Collective collective, Direct direct, bool crowded) {
     const Facts facts{machine, direct, false, crowded};
@@ -91,7 +91,7 @@ TEST(Candidates, ReadInPlaceWhatIsNotTooSmallForIt) {
   }
 }
 
-TEST(Candidates, BySocketsAreForMachinesThatHaveSome) {
+TEST(Candidates, BySocketsAreForMachinesWithSockets) {
   const auto has = [](plan::Collective collective, const char* text, std::string_view name) {
     const auto machine = hierarchy::Machine::parse(text);
     const plan::Problem problem{collective, machine.ranks(), 64, 64};
@@ -125,7 +125,7 @@ RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
   RC_ASSERT(bound(algorithm, problem, machine, hardware).time_ns <= result.time_ns * 1.001 + 1);
 }
 
-RC_GTEST_PROP(Choice, LeavesOutOnlyWhatCannotBeBest, ()) {
+RC_GTEST_PROP(Choice, SkipsOnlyCandidatesThatCannotBeBest, ()) {
   const auto machine = hierarchy::any_machine(16);
   const plan::Problem problem = any_problem(machine.ranks());
   const Facts facts{machine, Direct::none, *rc::gen::arbitrary<bool>()};
@@ -174,7 +174,7 @@ TEST(Choice, KeepsToItsBudget) {
   }
 }
 
-TEST(Choice, TellsHowFarItIs) {
+TEST(Choice, ReportsItsProgress) {
   const auto machine = hierarchy::Machine::uniform(2, 2);
   std::vector<int> seen;
   int total = 0;

@@ -36,7 +36,7 @@ std::vector<int> visits(const Plan& plan) {
 
 class Visits : public testing::TestWithParam<Collective> {};
 
-TEST_P(Visits, NeverMeetAtOneSource) {
+TEST_P(Visits, NeverReadOneSourceAtATime) {
   for (int ranks = 2; ranks <= 40; ++ranks) {
     const auto machine = hierarchy::Machine::uniform(1, ranks);
     auto problem = plan::Problem::alltoall(ranks, std::uint64_t{64} << 10);

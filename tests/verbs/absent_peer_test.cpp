@@ -111,14 +111,14 @@ TEST_F(AbsentPeer, IsWaitedForWhileItsProcessLives) {
   expect_exchange();
 }
 
-TEST_F(AbsentPeer, MayBeTheEndThatNoticedTheBreak) {
+TEST_F(AbsentPeer, MayItselfHaveNoticedTheBreak) {
   connect();
   break_here();
   std::this_thread::sleep_for(kRecovery * 3 / 2);
   expect_exchange();
 }
 
-TEST_F(AbsentPeer, IsGivenUpWithoutALivenessResponder) {
+TEST_F(AbsentPeer, IsNotWaitedForWithoutALivenessResponder) {
   connect();
   break_here();
   for (const auto& rail : there().endpoint.rails()) rail->stop_responder();
@@ -129,7 +129,7 @@ TEST_F(AbsentPeer, IsGivenUpWithoutALivenessResponder) {
       << here().channel.failure();
 }
 
-TEST_F(AbsentPeer, IsGivenUpWhenItsConnectionIsGone) {
+TEST_F(AbsentPeer, IsNotWaitedForWhenItsConnectionIsGone) {
   connect();
   break_here();
   // Its process and its device are still there.

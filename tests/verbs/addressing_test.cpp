@@ -1,4 +1,4 @@
-// Which GID and P_Key a port's connections use, over tables that adapters could have.
+// Addressing: the GID and P_Key of a port's connections, over tables that adapters could have.
 #include "verbs/device/addressing.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::vector<GidEntry> any_table() {
   return table;
 }
 
-RC_GTEST_PROP(Gid, IsOneThatTheSettingsAllowAndNoBetterOneIsThere, ()) {
+RC_GTEST_PROP(Gid, IsTheBestThatTheSettingsAllow, ()) {
   const auto table = any_table();
   PortSettings settings;
   settings.gid_type = *rc::gen::element(GidType::unknown, GidType::roce_v1, GidType::roce_v2);
@@ -68,7 +68,7 @@ RC_GTEST_PROP(Gid, IsOneThatTheSettingsAllowAndNoBetterOneIsThere, ()) {
   }
 }
 
-RC_GTEST_PROP(Gid, OfAnIndexIsThatEntryOrRefused, ()) {
+RC_GTEST_PROP(Gid, IsTheEntryOfTheIndexOrRefused, ()) {
   const auto table = any_table();
   PortSettings settings;
   settings.gid_index = *rc::gen::inRange(0, 12);
@@ -94,7 +94,7 @@ TEST(Gid, OnInfiniBandIsTheFirst) {
   EXPECT_EQ(choose_gid(table, {}, false, "port").index, 0);
 }
 
-TEST(Gid, ThatIsNotThereIsRefusedWithAListOfThoseThatAre) {
+TEST(Gid, ThatIsMissingIsRefusedWithAListOfThoseThatExist) {
   const std::vector<GidEntry> table = {entry(2, GidType::roce_v1, GidFamily::ipv4)};
   PortSettings settings;
   settings.gid_type = GidType::roce_v2;

@@ -313,7 +313,7 @@ void drive(Pair& pair) {
   }
 }
 
-TEST(Channel, SaysSoWhenSenderAndReceiverDisagreeOnSizes) {
+TEST(Channel, ReportsSizesThatDisagree) {
   for (const auto& [sent, received] : {std::pair(100u, 50u), std::pair(5000u, 4000u)}) {
     Pair pair(7);
     Message message(pair.random, sent);
@@ -339,7 +339,7 @@ TEST(Channel, FailsForGoodWhenTheWireIsCut) {
   EXPECT_EQ(pair.from_a.progress(), Status::failed);
 }
 
-TEST(Channel, ReceivesWhatHasArrivedWhenTheWireIsCutAfterThePeersClose) {
+TEST(Channel, DeliversArrivedMessagesWhenTheWireIsCutAfterThePeersClose) {
   Pair pair(11);
   Message message(pair.random, 9000);
   Message small(pair.random, 900);
@@ -366,7 +366,7 @@ TEST(Channel, ReceivesWhatHasArrivedWhenTheWireIsCutAfterThePeersClose) {
   EXPECT_EQ(pair.from_b.progress(), Status::failed);
 }
 
-TEST(Channel, TellsThePeerWhyItAborted) {
+TEST(Channel, TellsThePeerTheReasonOfItsAbort) {
   Pair pair(5);
   EXPECT_EQ(pair.from_b.peer_abort(), nullptr);
   pair.from_a.abort("rank 3: out of memory");

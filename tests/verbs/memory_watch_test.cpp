@@ -9,8 +9,8 @@
 namespace weft::verbs {
 namespace {
 
-/// In a process of its own: it changes the allocator's ways. The end of the watch's thread is to
-/// give memory back that is watched.
+/// In a process of its own, as it changes the allocator's settings: the end of the watch's thread
+/// is made to unmap memory that is watched.
 [[noreturn]] void end_a_watch_of_memory_that_goes_away() {
   constexpr std::size_t kBytes = 1 << 20;
   ::alarm(10);
@@ -31,7 +31,7 @@ namespace {
   ::_exit(0);
 }
 
-TEST(MemoryWatch, EndsAlthoughItsThreadGivesWatchedMemoryBack) {
+TEST(MemoryWatch, EndsAlthoughItsThreadUnmapsWatchedMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's allocator does not give memory back";
 #endif

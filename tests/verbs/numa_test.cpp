@@ -1,4 +1,4 @@
-// Which rail is near: over trees of files such as kernels show.
+// Distances of rails: over trees of files such as kernels have in /sys.
 #include "verbs/connection/port_choice.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Sysfs {
   fs::path root_;
 };
 
-TEST(Numa, IsWhatTheKernelSays) {
+TEST(Numa, IsReadFromSysfs) {
   Sysfs system;
   system.write("class/infiniband/mlx5_0/device/numa_node", "1");
   system.write("class/infiniband/rxe0/device/numa_node", "-1");
@@ -48,7 +48,7 @@ TEST(Numa, IsWhatTheKernelSays) {
   EXPECT_EQ(numa_distance(0, 2, system.root()), 31);
   EXPECT_EQ(numa_distance(2, 0, system.root()), 31);
   EXPECT_EQ(numa_distance(0, 0, system.root()), 10);
-  // What is not known is no reason to go elsewhere.
+  // An unknown distance counts as near.
   EXPECT_EQ(numa_distance(-1, 1, system.root()), 10);
   EXPECT_EQ(numa_distance(0, -1, system.root()), 10);
   EXPECT_EQ(numa_distance(0, 7, system.root()), 10);

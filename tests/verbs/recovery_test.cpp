@@ -91,7 +91,7 @@ struct Pair {
     if (random() % 3 != 0) sent.erase(sent.begin() + static_cast<std::ptrdiff_t>(chosen));
     if (random() % 3 != 0) end.recovery.receive(lane, notice);
   }
-  /// Turns of both ends until each of them holds `condition`.
+  /// Turns of both ends until `condition` holds for each.
   template <class Condition>
   bool until(Condition condition) {
     const auto end = Clock::now() + kPatience;
@@ -106,7 +106,7 @@ struct Pair {
   End b;
 };
 
-RC_GTEST_PROP(Recovery, TellsBothEndsWhatTheOtherHasReceived, (unsigned seed)) {
+RC_GTEST_PROP(Recovery, GivesBothEndsTheOthersProgress, (unsigned seed)) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 4);
   Pair pair(seed, count);
   const std::size_t down = pair.random() % (count + 1);  // count: none
@@ -189,7 +189,7 @@ TEST(Recovery, UsesALaneAgainThatFailedTooOftenWhenTheOthersRefuse) {
   EXPECT_TRUE(pair.a.lanes[0].is_ready());
 }
 
-TEST(Recovery, EndsAtBothEndsWhenOneFails) {
+TEST(Recovery, FailsAtBothEndsWhenOneFails) {
   Pair pair(2, 1);
   pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
   pair.b.recovery.lane_failed(pair.b.lanes[0], "protection error", false);
@@ -198,7 +198,7 @@ TEST(Recovery, EndsAtBothEndsWhenOneFails) {
   EXPECT_STREQ(pair.a.recovery.failure(), "broken; the peer has given the connection up");
 }
 
-TEST(Recovery, IsGivenUpWhenAConnectionBreaksAgainAndAgain) {
+TEST(Recovery, FailsWhenAConnectionBreaksAgainAndAgain) {
   Pair pair(3, 1);
   for (int i = 0; i < 100; ++i) {
     pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);

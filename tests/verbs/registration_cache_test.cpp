@@ -96,7 +96,7 @@ TEST_F(Registrations, AreForgottenWhenMemoryGoesAway) {
   });
 }
 
-TEST_F(Registrations, OfFreedMemoryAreNeverFoundForNewMemoryInItsPlace) {
+TEST_F(Registrations, OfFreedMemoryAreNeverFoundForNewMemoryAtItsAddress) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "AddressSanitizer's free() keeps memory back";
 #endif
@@ -132,7 +132,7 @@ RC_GTEST_FIXTURE_PROP(Registrations, StayWithinTheirLimits, (std::vector<std::ui
   }
 }
 
-TEST_F(Registrations, UsedLongestAgoGoFirst) {
+TEST_F(Registrations, UsedLeastRecentlyAreEvictedFirst) {
   RegistrationCache cache(endpoint_, {1 << 20, 3});
   const Pages pages(1 << 20);
   const auto at = [&](int i) { return pages.data() + i * 65536; };
@@ -166,7 +166,7 @@ TEST_F(Registrations, OfInitializedDataAreMadeForEachUse) {
   RegistrationCache cache(endpoint_, {});
   use(cache, data, sizeof data);
   use(cache, data, sizeof data);
-  // Whether the kernel can watch it depends on how it was loaded; both ways it is right.
+  // The kernel may or may not be able to watch it; both are right.
   EXPECT_EQ(cache.counters().misses + cache.counters().hits, 2u);
 }
 
@@ -180,7 +180,7 @@ TEST_F(Registrations, AreNotKeptWithALimitOfZero) {
   EXPECT_EQ(cache.entries(), 0u);
 }
 
-TEST_F(Registrations, ThatAreRefusedSayWhy) {
+TEST_F(Registrations, ThatAreRefusedHaveTheReason) {
   RegistrationCache cache(endpoint_, {});
   RegistrationCache::Keys keys;
   EXPECT_FALSE(cache.acquire(reinterpret_cast<void*>(4096), 1 << 20, keys));

@@ -177,7 +177,7 @@ TEST(Data, InlineMayBeOverwrittenAtOnceAndNeedsNoRegistration) {
   EXPECT_EQ(pair.a.post_send(IBV_WR_SEND, 1, list, 0, IBV_SEND_INLINE), EINVAL);
 }
 
-TEST(Data, AtomicsReturnWhatWasThere) {
+TEST(Data, AtomicsReturnTheOldValue) {
   Pair pair;
   auto* word = reinterpret_cast<std::uint64_t*>(pair.b.data(64));
   auto* result = reinterpret_cast<std::uint64_t*>(pair.a.data(8));

@@ -212,7 +212,7 @@ TEST(Errors, AReceivePostedLaterIsFound) {
   EXPECT_TRUE(std::equal(pair.a.data(), pair.a.data(1000), pair.b.data()));
 }
 
-TEST(Errors, AQpThatIsNotThereIsGivenUpAfterTheRetries) {
+TEST(Errors, AMissingQpIsAnErrorAfterTheRetries) {
   Endpoint a;
   Address nobody = a.address();
   nobody.qp_num ^= 1;  // of this process, but not created

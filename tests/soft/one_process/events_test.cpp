@@ -54,7 +54,7 @@ TEST(Channel, AnEventComesOnceForEachRequest) {
   ibv_ack_cq_events(cq, 1);
 }
 
-TEST(Channel, SolicitedOnlyWaitsForASolicitedOne) {
+TEST(Channel, SolicitedOnlyIgnoresOtherCompletions) {
   Pair pair(Options{.with_channel = true});
   Endpoint& b = pair.b;
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(b.post_recv(i, {b.sge(0, 8)}), 0);
@@ -196,7 +196,7 @@ TEST_F(Datagrams, ArriveBehindARouteHeader) {
   EXPECT_EQ(ibv_destroy_ah(back), 0);
 }
 
-TEST_F(Datagrams, AreDroppedWithoutAWordWhenTheyCannotBeDelivered) {
+TEST_F(Datagrams, AreDroppedSilentlyWhenTheyCannotBeDelivered) {
   ASSERT_EQ(send(10), 0);  // no receive
   EXPECT_EQ(a.sent().status, IBV_WC_SUCCESS);
   ASSERT_EQ(b.post_recv(1, {b.sge(0, 100)}), 0);

@@ -1,4 +1,4 @@
-// Faults on request meet the messages that they name, as often as they should, and no others.
+// Injected faults meet the messages that they name, as often as they should, and no others.
 #include <algorithm>
 #include <string>
 
@@ -61,7 +61,7 @@ TEST_F(Faults, AnErrorMeetsTheMessageThatWasNamedAndFlushesTheRest) {
   }
 }
 
-TEST_F(Faults, ALostAnswerIsAnErrorOfWhatWasDelivered) {
+TEST_F(Faults, ALostAnswerIsAnErrorOfADeliveredMessage) {
   Pair pair;
   ASSERT_EQ(weft_soft_inject("lost-answer:at=2"), 0);
   write_numbers(pair.a, 3);
@@ -82,7 +82,7 @@ TEST_F(Faults, ALostAnswerWaitsForItsReceive) {
   EXPECT_EQ(pair.a.sent().status, IBV_WC_RETRY_EXC_ERR);
 }
 
-TEST_F(Faults, AQueuePairThatFailsFlushesAllAndSaysSo) {
+TEST_F(Faults, AFailedQueuePairFlushesAllAndRaisesAnEvent) {
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD}) {
     Options options;
     options.type = type;
@@ -108,7 +108,7 @@ TEST_F(Faults, AQueuePairThatFailsFlushesAllAndSaysSo) {
   }
 }
 
-TEST_F(Faults, APortThatComesBackInTimeCostsNothingButTime) {
+TEST_F(Faults, APortThatComesBackInTimeCostsOnlyTime) {
   Options options;
   options.timeout = 20;  // the retries last for half a minute
   Pair pair(options);
@@ -190,7 +190,7 @@ TEST_F(Faults, ChanceIsRepeatableByItsSeed) {
   EXPECT_EQ(first_failure("error:chance=1"), 1U);
 }
 
-TEST_F(Faults, WhatIsNotUnderstoodIsRefusedAndChangesNothing) {
+TEST_F(Faults, AnInvalidTextIsRefusedAndChangesNothing) {
   Pair pair;
   ASSERT_EQ(weft_soft_inject("error:at=1"), 0);
   for (const char* text : {"eror",

@@ -7,7 +7,7 @@
 namespace weft::soft::test {
 namespace {
 
-TEST(Interface, TheExtendedQueryTellsTheSameAndMore) {
+TEST(Interface, TheExtendedQueryReturnsTheSameAndMore) {
   const Endpoint end;
   ibv_device_attr plain{};
   ASSERT_EQ(ibv_query_device(end.context, &plain), 0);
@@ -21,7 +21,7 @@ TEST(Interface, TheExtendedQueryTellsTheSameAndMore) {
   EXPECT_EQ(ibv_query_device_ex(end.context, &unknown, &extended), EINVAL);
 }
 
-TEST(Interface, PortsGidsAndKeysThatAreNotThere) {
+TEST(Interface, MissingPortsGidsAndKeysAreRefused) {
   const Endpoint end;
   ibv_port_attr port{};
   EXPECT_EQ(ibv_query_port(end.context, 0, &port), EINVAL);
@@ -41,7 +41,7 @@ TEST(Interface, PortsGidsAndKeysThatAreNotThere) {
   EXPECT_EQ(entry.gid_type, static_cast<std::uint32_t>(IBV_GID_TYPE_IB));
 }
 
-TEST(Interface, CompletionQueuesThatCannotBe) {
+TEST(Interface, ImpossibleCompletionQueuesAreRefused) {
   const Endpoint end;
   const auto refused_with = [&](auto&& spoil) {
     ibv_cq_init_attr_ex attributes{};
@@ -68,7 +68,7 @@ TEST(Interface, CompletionQueuesThatCannotBe) {
   EXPECT_EQ(refused_with(with_flags(1U << 20)), EOPNOTSUPP);
 }
 
-TEST(Interface, AddressesThatAreNone) {
+TEST(Interface, InvalidAddressesAreRefused) {
   const Endpoint end;
   const auto refused = [&](auto&& spoil) {
     ibv_ah_attr vector = Endpoint::vector_to(end.address());
@@ -116,7 +116,7 @@ TEST(Interface, AListIsPostedUpToItsFirstMistake) {
   EXPECT_EQ(pair.b.post_recv(1, {}), ENOMEM);
 }
 
-TEST(Interface, OperationsThatAQueuePairDoesNotHave) {
+TEST(Interface, OperationsOfOtherQueuePairTypesAreRefused) {
   Pair pair;
   std::vector<ibv_sge> list = {pair.a.sge(0, 8)};
   for (const ibv_wr_opcode opcode : {IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_TSO}) {
@@ -128,7 +128,7 @@ TEST(Interface, OperationsThatAQueuePairDoesNotHave) {
   EXPECT_EQ(ibv_attach_mcast(pair.a.qp, &group, 0), EOPNOTSUPP);
 }
 
-TEST(Interface, AFencedSendSeesWhatTheReadBeforeItBrought) {
+TEST(Interface, AFencedSendSeesTheDataOfTheReadBeforeIt) {
   Pair pair;
   *pair.b.data(0) = std::byte{42};
   *pair.a.data(0) = std::byte{1};

@@ -4,7 +4,7 @@
 namespace weft::soft::test {
 namespace {
 
-TEST(Objects, WhatIsInUseIsBusy) {
+TEST(Objects, ObjectsInUseAreBusy) {
   Endpoint end;
   EXPECT_EQ(ibv_dealloc_pd(end.pd), EBUSY);
   EXPECT_EQ(ibv_destroy_cq(end.send_cq), EBUSY);
@@ -14,7 +14,7 @@ TEST(Objects, WhatIsInUseIsBusy) {
   EXPECT_EQ(ibv_destroy_comp_channel(shared.channel), EBUSY);
 }
 
-TEST(Objects, ClosingADeviceTakesAlongWhatIsLeft) {
+TEST(Objects, ClosingADeviceRetiresItsRemainingObjects) {
   Endpoint end;
   int count = 0;
   ibv_device** devices = ibv_get_device_list(&count);
@@ -49,7 +49,7 @@ TEST(Objects, RegistrationChecksRangeAndAccess) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-TEST(Objects, AnIoAddressMayDifferFromTheAddress) {
+TEST(Objects, AnIovaMayDifferFromTheAddress) {
   Pair pair;
   constexpr std::uint64_t iova = 0x1000'0000'0000;
   ibv_mr* mr = ibv_reg_mr_iova(pair.b.pd, pair.b.data(4096), 4096, iova, kAllAccess);
@@ -112,7 +112,7 @@ TEST(Objects, ReregistrationThatIsRefusedAtOnceLeavesTheRegionAsItWas) {
   EXPECT_EQ(pair.a.sent().status, IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST(Objects, WhatIsNotSupportedSaysSo) {
+TEST(Objects, UnsupportedCallsReportIt) {
   Endpoint end;
   ibv_qp_init_attr attributes{};
   attributes.send_cq = attributes.recv_cq = end.send_cq;

@@ -34,7 +34,7 @@ TEST(States, PostingNeedsTheRightState) {
   }
 }
 
-TEST(States, QueryReturnsWhatWasSet) {
+TEST(States, QueryReturnsTheAttributesThatWereSet) {
   Pair pair;
   ibv_qp_attr attributes{};
   ibv_qp_init_attr initial{};
@@ -56,7 +56,7 @@ TEST(States, QueryReturnsWhatWasSet) {
   EXPECT_EQ(initial.qp_type, IBV_QPT_RC);
 }
 
-TEST(States, ResetForgetsWhatWasOutstandingAndTheQpWorksAgain) {
+TEST(States, ResetDropsOutstandingRequestsAndTheQpWorksAgain) {
   Pair pair;
   ASSERT_EQ(pair.a.post_recv(1, {pair.a.sge(0, 8)}), 0);
   ASSERT_EQ(pair.a.post_send(IBV_WR_RDMA_WRITE, 2, {pair.a.sge(0, 8)}), 0);  // not polled
@@ -72,7 +72,7 @@ TEST(States, ResetForgetsWhatWasOutstandingAndTheQpWorksAgain) {
   EXPECT_EQ(pair.a.sent().wr_id, 3U);
 }
 
-TEST(States, TheDrainedStateHoldsBackWhatIsPostedAndSaysWhenItIsDrained) {
+TEST(States, TheDrainedStateHoldsNewRequestsBackAndRaisesAnEvent) {
   Pair pair;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_SQD;

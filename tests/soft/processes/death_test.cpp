@@ -84,7 +84,7 @@ TEST(Death, ASendingSurvivorGetsAnErrorAndFlushesWithinSeconds) {
   }
 }
 
-TEST(Death, ASurvivorThatOnlyWaitsIsToldToo) {
+TEST(Death, AWaitingSurvivorIsNotifiedToo) {
   Role victim(flood);
   Role survivor([](Line& line) {
     Endpoint end(Options{.with_channel = true, .timeout = 18});
@@ -183,7 +183,7 @@ void serve(Line& line, int clients) {
   EXPECT_TRUE(posted.empty());
 }
 
-TEST(Death, OfManyClientsInTheMidstOfTrafficOnSharedQueues) {
+TEST(Death, OfManyClientsDuringTrafficOnSharedQueues) {
   constexpr int clients = 24;
   std::mt19937 random(12345);
   Role server([](Line& line) { serve(line, clients); });
@@ -241,7 +241,7 @@ TEST(Death, LeavesNoNameAndNoFile) {
   EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(dead)));
 }
 
-TEST(Death, IsSeenThoughAForkedChildLivesOn) {
+TEST(Death, IsNoticedThoughAForkedChildLivesOn) {
   Role victim([](Line& line) {
     Endpoint end(Options{.shared_memory = true, .timeout = 18});
     end.connect(line.exchange(end.address()));

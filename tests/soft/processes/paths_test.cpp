@@ -85,7 +85,7 @@ void run_role(Line& line, const Way& way, unsigned my_seed, unsigned peer_seed) 
 
 class Paths : public ::testing::TestWithParam<Way> {};
 
-TEST_P(Paths, CarryEverything) {
+TEST_P(Paths, CarryEveryOperation) {
   const Way way = GetParam();
   Role first([&](Line& line) { run_role(line, way, 1, 2); });
   Role second([&](Line& line) { run_role(line, way, 2, 1); });
@@ -113,7 +113,7 @@ void forbid_copying() {
   ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
-TEST(Fallback, TheAgentCopiesWhereTheKernelMayNot) {
+TEST(Fallback, TheAgentCopiesWhereTheKernelRefuses) {
   const Way way = {"auto", false};
   const auto role = [&](unsigned mine, unsigned theirs) {
     return [&way, mine, theirs](Line& line) {
