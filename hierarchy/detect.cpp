@@ -25,7 +25,7 @@ int count(std::string_view mask) {
   return cores;
 }
 
-/// What the cgroup leaves of so many cores; 0: the kernel does not say how many there are.
+/// The part of so many cores that the cgroup's quota allows; `cores` 0: their number is unknown.
 int within_quota(int cores) {
   std::ifstream file("/proc/self/cgroup");
   const std::string memberships(std::istreambuf_iterator<char>(file), {});
@@ -46,7 +46,7 @@ Machine split_evenly(const Machine& real, int blocks) {
   return Machine(std::move(node_of_rank)).with_domains(real.domain_of_rank());
 }
 
-/// Of a socket identity; {-1, -1} where it is none.
+/// The numbers in a socket identity; {-1, -1} where the text is not one.
 std::pair<int, int> package_and_l3(const std::string& identity) {
   std::istringstream text(identity);
   std::pair<int, int> numbers = {-1, -1};
@@ -135,7 +135,7 @@ Machine machine_from(std::span<const std::string> identities) {
 }
 
 std::string socket_identity() {
-  // A rank that may run anywhere is in no one socket; that needs no hwloc, which takes its time.
+  // A rank that may run on all cores is in no single socket: no need to load hwloc, which is slow.
   if (count(affinity_mask()) >= sysconf(_SC_NPROCESSORS_ONLN)) return "-1 -1";
   const Binding bound = binding();
   return fmt::format("{} {}", bound.package, bound.l3);

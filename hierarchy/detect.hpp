@@ -34,7 +34,7 @@ std::string affinity_mask();
 /// of its own.
 int usable_cores(std::span<const std::string> masks);
 
-/// The same, and what the cgroup's CPU quota has to do with it.
+/// Usable cores, and the part of the cgroup's CPU quota in it.
 struct Cores {
   int bound = 0;   // by the masks; 0: the kernel does not say
   int usable = 1;  // of these, by the quota
@@ -52,24 +52,24 @@ struct Binding {
 };
 Binding binding();
 
-/// Which socket and which cache the thread runs in, for other ranks of the host to compare:
+/// The socket and the cache in which the thread runs, for other ranks of the host to compare:
 /// "PACKAGE L3" as in binding().
 std::string socket_identity();
 /// The machine with a domain for each L3 cache of a node where every rank of the node runs in one,
-/// else for each package where every rank runs in one; other nodes are one domain. From every
-/// rank's socket identity, in rank order; what is none counts as unknown.
+/// else for each package where every rank runs in one; other nodes are one domain. `identities`
+/// are the ranks' socket identities, in rank order; other texts count as unknown.
 Machine with_sockets(const Machine& machine, std::span<const std::string> identities);
 
-/// One line for people: packages, NUMA nodes, cores, caches.
+/// A description in one line: packages, NUMA nodes, cores, caches.
 std::string describe_topology();
 
-/// The machine from every rank's host identity, in rank order. Nodes are numbered in the order in
-/// which they first appear.
+/// The machine of ranks with these host identities, in rank order. Nodes are numbered in the order
+/// in which they first appear.
 Machine machine_from(std::span<const std::string> identities);
 
-/// The machine that WEFT_NODES asks for, when set: a number n splits the ranks of every real node
-/// into n blocks as even as can be, the larger first; any other text of Machine::parse places all
-/// ranks and may only split real nodes, never join ranks of two. Domains are those of the text,
+/// The machine of virtual nodes that WEFT_NODES asks for: a number n splits the ranks of every real
+/// node into n blocks as even as can be, the larger first; any other text of Machine::parse places
+/// all ranks and may only split real nodes, never join ranks of two. Domains are those of the text,
 /// else the real ones. UsageError names WEFT_NODES, its value and what is allowed (n from 1 to the
 /// number of ranks on a node).
 Machine with_virtual_nodes(const Machine& real, std::string_view setting);

@@ -1,4 +1,4 @@
-// Machines whose nodes are divided into domains: sockets, or what shares a cache.
+// Domains of machines: nodes divided into sockets, or into ranks that share a cache.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace weft::hierarchy {
 
-/// The ranks of each node in so many domains, in blocks by place as even as can be, the larger
-/// first; on a node of fewer ranks each has one of its own. At least 1.
+/// Divides each node into so many domains (at least 1): blocks by place, as even as can be, the
+/// larger first. On a node of fewer ranks each rank is a domain.
 Machine in_blocks(const Machine& machine, int domains);
-/// Dealt out in turn: the rank at place p of a node is in its domain p % domains.
+/// Deals the ranks of a node out in turn: the rank at place p is in domain p % domains of the node.
 Machine dealt_out(const Machine& machine, int domains);
 
-/// What stands behind the slash of a machine's text: "2" (in_blocks), "2:cyclic" (dealt_out), or
-/// "0,0,1,1", the domain of each rank on its node. Nothing when it is none of these.
+/// Reads the part behind the slash of a machine's text: "2" (in_blocks), "2:cyclic" (dealt_out), or
+/// "0,0,1,1", the domain of each rank on its node. nullopt for other texts.
 std::optional<Machine> parse_domains(const Machine& machine, std::string_view text);
 
 /// The machine with the domains that WEFT_SOCKETS asks for: any text of parse_domains(). UsageError

@@ -10,7 +10,8 @@ using plan::Space;
 
 namespace {
 
-/// Beside a limit that is a power of two blocks would all begin in the same sets of a cache.
+/// Between slots: with a limit that is a power of two all slots would begin in the same sets of a
+/// cache.
 constexpr std::uint64_t kSkew = 64;
 
 std::uint64_t slot_bytes_of(const LocalBlocks& blocks, const Machine& machine, bool direct,
@@ -117,7 +118,7 @@ Slice InsideNode::slot(int from, int to, std::uint64_t bytes) const {
   return Slice::contiguous(Space::stage, from, number * slot_bytes_, bytes);
 }
 
-/// Of the blocks of others this asks only for what it receives itself.
+/// Of the blocks of other ranks this reads only those that this rank receives.
 void InsideNode::exchange_in_slots() {
   std::vector<OpId> told(peers_.size(), plan::kNoOp);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
@@ -129,7 +130,7 @@ void InsideNode::exchange_in_slots() {
   if (!blocks_.in_place()) {
     builder_.copy(blocks_.target(self_, self_), blocks_.source(self_, self_));
   }
-  for (std::size_t i = peers_.size(); i-- > 0;) {  // those before this rank turned to it first
+  for (std::size_t i = peers_.size(); i-- > 0;) {  // the peers before this rank start with it
     const Slice target = blocks_.target(self_, peers_[i]);
     if (target.empty() || leaves(target.bytes())) continue;
     const OpId come = builder_.wait(peers_[i]);

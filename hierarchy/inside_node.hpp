@@ -17,33 +17,33 @@ namespace weft::hierarchy {
 ///   direct: stage 0, copied P m, signals 2 (P - 1), shared with collect()
 /// Blocks of different sizes: the same with their sizes, and no signal where there is no byte.
 ///
-/// Where the node is all there is, and blocks of different sizes have a limit, a staged block lies
-/// in a slot of its own, whatever the others' sizes: stage (P - 1) (limit + 64), the limit rounded
-/// up to 64. Then a rank needs to know its own blocks only.
+/// On a machine of one node, where blocks of different sizes have a limit, each staged block has a
+/// slot of fixed size: stage (P - 1) (limit + 64), the limit rounded up to 64. Then a rank needs to
+/// know only its own blocks.
 class InsideNode {
  public:
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
-  /// The arguments must live longer. `direct`: read peers' inputs where they lie; not in place,
-  /// where peers write them. Blocks above `limit` bytes are left out of what is staged: they are
-  /// for the caller to send.
+  /// The arguments must live longer. `direct`: read peers' inputs in their own buffers; not for
+  /// calls in place, whose buffers peers write. Blocks above `limit` bytes are not staged: the
+  /// caller sends them.
   InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine, bool direct,
              std::uint64_t limit);
 
-  /// Whether the block between two ranks of this node is left to the caller.
+  /// True if the caller has to send a block of so many bytes between two ranks of this node.
   bool leaves(std::uint64_t bytes) const { return !direct_ && bytes > limit_; }
 
   /// Bytes at the beginning of the stage of `owner` that are for exchange_blocks(); a multiple of
-  /// the alignment. Whoever uses stages allocates them, these included.
+  /// the alignment. The user of the stages allocates them, these bytes included.
   std::uint64_t stage_bytes(int owner) const;
 
   /// Moves from inputs into stages. Staged: the owners of the inputs write, one signal a move.
-  /// Direct: the owners of the stages read. Returns the ops after which this rank's stage has what
-  /// others write into it; what it copies itself it knows from the moves.
+  /// Direct: the owners of the stages read. Returns the ops after which this rank's stage has
+  /// all that others write into it; its own copies are known from the moves.
   std::vector<plan::OpId> collect(const Moves& moves);
 
-  /// Moves from stages into stages; the owners of the first write, one signal a move. Returns the
-  /// ops after which this rank's stage has what others write into it.
+  /// Moves from stages into stages; the owners of the sources write, one signal a move. Returns the
+  /// ops after which this rank's stage has all that others write into it.
   std::vector<plan::OpId> pass_on(const Moves& moves);
 
   /// The alltoall among the ranks of the node. Staged: a rank copies its blocks for its P - 1 peers
@@ -52,8 +52,8 @@ class InsideNode {
   ///
   ///   stage of rank 1 of 4:   | for 0 | for 2 | for 3 |
   ///
-  /// In place each rank has copied all of its own out before it copies others' in; in slots, the
-  /// one that lies in the same bytes.
+  /// In place each rank copies all of its blocks out before it copies peers' blocks in; in slots,
+  /// only the block that lies in the same bytes.
   /// Direct: each rank copies its blocks from the inputs of its peers; no collect() may follow.
   void exchange_blocks();
 
@@ -66,7 +66,7 @@ class InsideNode {
   void exchange_staged();
   void exchange_in_slots();
   void exchange_direct();
-  /// In the stage of `from`, what it has for `to`.
+  /// The part of the stage of `from` that holds its block for `to`.
   plan::Slice slot(int from, int to, std::uint64_t bytes) const;
   /// The bytes of a block that are staged.
   std::uint64_t staged_bytes(int from, int to) const;
@@ -79,7 +79,7 @@ class InsideNode {
   const std::uint64_t slot_bytes_;  // 0: there are no slots
   const int self_;
   const std::vector<int> peers_;
-  std::optional<OpenInputs> inputs_;  // once they are needed
+  std::optional<OpenInputs> inputs_;  // made when first needed
 };
 
 }  // namespace weft::hierarchy

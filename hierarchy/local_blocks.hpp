@@ -1,4 +1,4 @@
-// Blocks of an alltoall, as far as the ranks of one node know them.
+// Local blocks: the blocks of an alltoall that the ranks of one node know.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace weft::hierarchy {
 ///
 /// Counts are published inside a node and nowhere else, so the plan of a rank may depend on those
 /// of its own node's ranks alone. This is the only way in which the algorithms of alltoall see a
-/// problem: to ask for what a rank of another node sends or receives is a UsageError.
+/// problem: to ask for the blocks of a rank of another node is a UsageError.
 class LocalBlocks {
  public:
   using Rows = std::vector<std::span<const plan::Block>>;
@@ -40,13 +40,13 @@ class LocalBlocks {
 
   std::uint64_t sent_bytes(int local, int to) const { return sent(local, to).bytes; }
   std::uint64_t received_bytes(int local, int from) const { return received(local, from).bytes; }
-  /// Where the block of `local` for `to` lies: in its input, in place in its output.
+  /// The place of the block of `local` for `to`: in its input, or for a call in place its output.
   plan::Slice source(int local, int to) const {
     const plan::Block block = sent(local, to);
     return plan::Slice::contiguous(in_place_ ? plan::Space::output : plan::Space::input, local,
                                    block.offset, block.bytes);
   }
-  /// Where the block of `from` for `local` must end.
+  /// The place where the block of `from` for `local` must arrive.
   plan::Slice target(int local, int from) const {
     const plan::Block block = received(local, from);
     return plan::Slice::contiguous(plan::Space::output, local, block.offset, block.bytes);

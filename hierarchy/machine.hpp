@@ -1,4 +1,4 @@
-// The machine: which rank runs where.
+// Machine: the nodes and domains on which the ranks run.
 #pragma once
 
 #include <span>
@@ -8,17 +8,17 @@
 
 namespace weft::hierarchy {
 
-/// Which rank is on which node. Any placement: uneven, interleaved, nodes of one rank. A value.
+/// A placement of ranks on nodes. Nodes may be uneven, interleaved, or of one rank. A value.
 ///
 /// Nodes are numbered 0 to nodes()-1 without gaps. The *place* of a rank is its position among the
 /// ranks of its node in ascending order (the paper's "shared memory rank").
 ///
-/// The ranks of a node are in *domains*, each rank in one: those of a socket, or of a cache. Unless
-/// told otherwise every node is one domain, with the node's number. Domains are numbered node after
-/// node, those of a node in the order of their first ranks.
+/// The ranks of a node are divided into *domains*, such as the ranks of a socket or of a cache. By
+/// default every node is one domain, with the node's number. Domains are numbered node after node,
+/// the domains of a node in the order of their first ranks.
 class Machine {
  public:
-  static constexpr int kMostRanks = 1 << 20;  ///< of what is made from numbers or text
+  static constexpr int kMostRanks = 1 << 20;  ///< of machines made from numbers or text
 
   /// `node_of_rank[r]` is the node of rank r. UsageError when empty, or when nodes have gaps.
   explicit Machine(std::vector<int> node_of_rank);
@@ -60,7 +60,7 @@ class Machine {
   std::span<const int> domain_of_rank() const {
     return has_domains() ? domain_of_rank_ : node_of_rank_;
   }
-  /// Of a node: the following ones are the others.
+  /// The first domain of a node; its other domains follow.
   int first_domain(int node) const { return has_domains() ? first_domain_[node] : node; }
   int domains_on(int node) const { return first_domain(node + 1) - first_domain(node); }
   /// The ranks of a domain, ascending.
@@ -75,9 +75,9 @@ class Machine {
   Machine with_domains(std::span<const int> label_of_rank) const;
   Machine without_domains() const { return Machine(node_of_rank_); }
 
-  /// The machine as a communicator of `members` sees it: its rank i is rank members[i] here, its
-  /// nodes are numbered in the order in which they first appear. Members share a domain where they
-  /// do here.
+  /// The machine of a communicator of `members`: its rank i is rank members[i] of this machine, its
+  /// nodes are numbered in the order in which they first appear. Two members share a domain where
+  /// they share one in this machine.
   Machine view(std::span<const int> members) const;
 
   bool operator==(const Machine& other) const {
@@ -96,7 +96,7 @@ class Machine {
   std::vector<std::size_t> first_in_domain_;  // where each domain begins in by_domain_
 };
 
-/// The shortest of the forms that parse() reads; without a slash where there is such.
+/// The shortest of the forms that parse() reads; a form without a slash where there is one.
 std::string to_string(const Machine& machine);
 
 }  // namespace weft::hierarchy

@@ -23,7 +23,7 @@ std::optional<int> number_in(std::string_view text) {
   return value;
 }
 
-/// The numbers between the separators; nullopt when one of them is none.
+/// The numbers between the separators; nullopt when a part is not a number.
 std::optional<std::vector<int>> numbers_in(std::string_view text, char separator) {
   std::vector<int> numbers;
   while (true) {
@@ -65,7 +65,7 @@ std::optional<Machine> product_in(std::string_view text) {
   return in_blocks(Machine::uniform(nodes, domains * ranks), domains);
 }
 
-/// The forms that say no more than nodes, and "3x2x4".
+/// The forms with nodes alone, and "3x2x4".
 std::optional<Machine> nodes_in(std::string_view text) {
   if (text.find('x') != text.npos) return product_in(text);
   if (text.find('+') != text.npos) {
@@ -76,7 +76,7 @@ std::optional<Machine> nodes_in(std::string_view text) {
   return std::nullopt;
 }
 
-/// All forms that say which rank is on which node.
+/// All forms of the nodes of ranks.
 std::vector<std::string> forms_of_nodes(const Machine& machine) {
   const int nodes = machine.nodes();
   const int ppn = machine.ranks() / nodes;
@@ -100,7 +100,7 @@ std::string shortest(const std::vector<std::string>& forms) {
   return *std::ranges::min_element(forms, {}, &std::string::size);
 }
 
-/// All forms that say which rank of a node is in which domain.
+/// All forms of the domains of a node's ranks.
 std::vector<std::string> forms_of_domains(const Machine& machine, const Machine& nodes) {
   int most = 0;
   for (int node = 0; node < machine.nodes(); ++node) {
@@ -140,7 +140,7 @@ Machine Machine::parse(std::string_view text) {
     }
     if (machine) return *std::move(machine);
   } catch (const UsageError&) {
-    // Well-formed, but no machine: the one message below says what is allowed.
+    // Well-formed numbers, but not a machine: the message below lists the forms.
   }
   throw_usage(
       "machine '{}': not NODESxRANKS (3x4), NODESxRANKS:cyclic, NODESxSOCKETSxRANKS (3x2x4), ranks "

@@ -25,7 +25,7 @@ std::vector<OpId> push(plan::Builder& builder, std::span<const int> peers, const
   }
   if (moves.any(self, self)) moves.copy(self, self, {}, copies);
   std::vector<OpId> arrived;
-  for (std::size_t i = peers.size(); i-- > 0;) {  // those before this rank turned to it first
+  for (std::size_t i = peers.size(); i-- > 0;) {  // the peers before this rank start with it
     if (moves.any(peers[i], self)) arrived.push_back(builder.wait(peers[i]));
   }
   return arrived;

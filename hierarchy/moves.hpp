@@ -1,7 +1,7 @@
-// Moves inside a node, as plan fragments: who copies what, and how the others learn of it.
+// Moves of data inside a node, as plan fragments: copies, and the signals that announce them.
 //
-// All ranks of a node call the same fragments in the same order with the same moves; then their
-// signals match.
+// All ranks of a node must call the same fragments in the same order with the same moves, so that
+// their signals match.
 #pragma once
 
 #include <functional>
@@ -13,42 +13,44 @@
 
 namespace weft::hierarchy {
 
-/// What goes from one rank of a node to another, or to itself. The same whoever asks.
+/// The data that goes from each rank of a node to each other and to itself. All ranks give the
+/// same.
 struct Moves {
-  /// Whether there is anything from rank `from` to rank `to`.
+  /// True if some data goes from rank `from` to rank `to`.
   std::function<bool(int from, int to)> any;
-  /// Adds the copies of it, each behind `after`, to the plan of whoever makes them.
+  /// Adds the copies of that data, each behind `after`, to the plan of the rank that copies;
+  /// appends them to `done`.
   std::function<void(int from, int to, plan::After after, std::vector<plan::OpId>& done)> copy;
 };
 
-/// The ranks that share `rank`'s node, without it, beginning after it: so that they do not all
-/// turn to the same one first.
+/// The other ranks of `rank`'s node, beginning with the one after it and going round, so that ranks
+/// do not all start with the same peer.
 std::vector<int> peers_of(const Machine& machine, int rank);
 
-/// Each rank copies what it has for others, and for itself, to where they want it (their stages),
-/// and signals. Returns the ops after which all that the others had for it is there. Signals: one
-/// for each move that is not empty.
+/// Each rank copies its data for the others, and for itself, to their destinations (stages), and
+/// signals. Returns the ops after which all data of the others for this rank has arrived. Signals:
+/// one for each move that is not empty.
 std::vector<plan::OpId> push(plan::Builder& builder, std::span<const int> peers,
                              const Moves& moves);
 
-/// Each rank says when what it has for others lies ready for them (`ready`), and copies what the
-/// others, and itself, have for it. Signals: one for each move that is not empty.
+/// Each rank signals when its data for others can be read (after `ready`), and copies the data of
+/// the others, and its own, for itself. Signals: one for each move that is not empty.
 void pull(plan::Builder& builder, std::span<const int> peers, const Moves& moves,
           plan::After ready);
 
-/// Buffers that peers read where they lie: each rank tells those who will read its own that it has
-/// come, and does not leave before they have read. Signals: two for each pair that reads.
+/// Buffers that peers read in place. Each rank signals to its readers that it has entered the call,
+/// and does not leave before they have read. Signals: two for each pair that reads.
 class OpenInputs {
  public:
-  /// Tells the peers that this rank has come. `reads(from, to)`: whether `to` reads what `from`
-  /// has.
+  /// Signals to the readers that this rank has entered. `reads(from, to)`: true if `to` reads from
+  /// `from`.
   OpenInputs(plan::Builder& builder, std::span<const int> peers,
              const std::function<bool(int from, int to)>& reads);
 
-  /// Copies what the peers and this rank itself have for it.
+  /// Copies the data of the peers, and of this rank itself, for this rank.
   void read(const Moves& moves);
 
-  /// Tells each peer when it has been read, and awaits the same from each.
+  /// Signals to each peer that its buffer has been read, and waits for the same from each reader.
   void close();
 
  private:

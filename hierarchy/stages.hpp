@@ -1,4 +1,4 @@
-// Room in the stages of a node, handed out so that all its ranks know where everything lies.
+// Stages of a node: an allocator in them, whose offsets all ranks of the node compute alike.
 #pragma once
 
 #include <map>
@@ -7,9 +7,9 @@
 
 namespace weft::hierarchy {
 
-/// Hands out parts of the stages of all ranks of a node. Every rank of the node makes the same
-/// calls in the same order, and then agrees with the others on each offset; only what is the
-/// builder's own is allocated. No other allocation of stages may go on beside it.
+/// Allocates parts of the stages of all ranks of a node. Every rank of the node makes the same
+/// calls in the same order, and so gets the same offsets; only the part in the builder's own stage
+/// is allocated there. Nothing else may allocate stages meanwhile.
 class Stages {
  public:
   explicit Stages(plan::Builder& builder) : builder_(builder) {}

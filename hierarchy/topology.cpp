@@ -1,4 +1,4 @@
-// The part of detection that asks hwloc.
+// Topology by hwloc, a part of detection.
 #include <hwloc.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ struct FreeSet {
 };
 using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
 
-/// Loaded once, since that takes milliseconds; nullptr where hwloc cannot tell.
+/// Loaded once, since that takes milliseconds; nullptr where hwloc cannot find it out.
 hwloc_topology_t topology() {
   static const Topology loaded = [] {
     hwloc_topology_t raw = nullptr;
@@ -31,7 +31,7 @@ hwloc_topology_t topology() {
   return loaded.get();
 }
 
-/// hwloc writes into a topology that it is asked about in some calls: one thread at a time.
+/// Some queries of hwloc write into the topology: one thread at a time.
 std::mutex& topology_mutex() {
   static std::mutex mutex;
   return mutex;

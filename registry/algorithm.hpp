@@ -25,12 +25,12 @@ struct Memory {
 /// A way to do a collective: a flat algorithm alone or a scheme, with parameters. A value.
 class Algorithm {
  public:
-  /// None: plan() and name() may not be called.
+  /// No algorithm: plan() and name() may not be called.
   Algorithm() = default;
 
   /// Reads "bruck", "chain:segment=8192", "sa:between=bruck,radix=4",
-  /// "leader:leaders=sockets,inside=binomial". UsageError names what is unknown and lists what
-  /// there is.
+  /// "leader:leaders=sockets,inside=binomial". UsageError names the unknown part and lists the
+  /// known ones.
   static Algorithm parse(plan::Collective collective, std::string_view text);
 
   /// Canonical: parse(collective(), name()) == *this; defaults are left out.
@@ -41,36 +41,36 @@ class Algorithm {
   /// All values: `between` and `inside` are not null where the algorithm reads them.
   const Parameters& parameters() const { return parameters_; }
   bool is_flat() const { return flat_ != nullptr; }
-  /// Whether it can be set, or would be ignored.
+  /// True if the algorithm reads this parameter, so that it can be set.
   bool reads(algorithm::Parameter parameter) const { return read_set().has(parameter); }
 
-  /// The plan of `rank`. Pure: the same arguments give the same plan, in every process. Of an
-  /// alltoallv it reads the rows of the ranks of `rank`'s node alone. UsageError where problem,
-  /// machine and algorithm do not go together, and where refusal() says why. An algorithm for
-  /// alltoall is one for alltoallv, and the reverse.
+  /// The plan of `rank`. Pure: the same arguments give the same plan, in every process. For an
+  /// alltoallv it reads only the rows of ranks of `rank`'s node. UsageError where problem, machine
+  /// and algorithm do not fit together, and where refusal() has a reason. Algorithms for alltoall
+  /// are algorithms for alltoallv, and the reverse.
   plan::Plan plan(const plan::Problem& problem, const hierarchy::Machine& machine, int rank) const;
-  /// Alltoall and alltoallv: the same from what the node of `rank` knows.
+  /// Alltoall and alltoallv: the same from the blocks that the node of `rank` knows.
   plan::Plan plan(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
                   int rank) const;
 
-  /// Why plan() would refuse, or nothing. From facts that all ranks share.
+  /// The reason why plan() would refuse, if it would. It follows from facts that all ranks share.
   std::optional<std::string> refusal(const plan::Problem& problem,
                                      const hierarchy::Machine& machine) const;
 
-  /// Reductions: whether the operands stand in rank order, on machines that refusal() has nothing
-  /// against.
+  /// Reductions: true if the operands stand in rank order, on machines that refusal() does not
+  /// refuse.
   bool keeps_order() const;
-  /// Reductions: whether operands are grouped alike wherever the ranks are, as `deterministic` asks
-  /// for. Operations that are associative to the bit need no such algorithm.
+  /// Reductions: true if operands are grouped alike on every placement of the ranks, as
+  /// `deterministic` requires. Operations that are associative to the bit do not need it.
   bool groups_alike_everywhere() const { return is_flat(); }
 
-  /// Alltoallv: whether the plan of a rank follows from its own rows alone, not from those of its
-  /// neighbours: where blocks go straight, and where they lie in slots (hierarchy::InsideNode).
+  /// Alltoallv: true if the plan of a rank follows from its own rows alone, without those of its
+  /// neighbours: blocks go straight, or lie in slots of fixed size (hierarchy::InsideNode).
   bool needs_own_rows_only(const hierarchy::Machine& machine) const;
 
-  /// Alltoallv: what no plan of `rank` exceeds, whatever the counts, in place or not: that of
-  /// blocks of `aggregate` bytes that all need packing. Nothing where there is no such bound: in
-  /// schemes without `aggregate`, and where blocks are passed on.
+  /// Alltoallv: a bound of the memory of every plan of `rank`, for all counts, in place or not: the
+  /// memory for blocks of `aggregate` bytes that all need packing. nullopt where there is no bound:
+  /// in schemes without `aggregate`, and where ranks pass on blocks of others.
   std::optional<Memory> memory_bound(const hierarchy::Machine& machine, int rank) const;
 
   bool operator==(const Algorithm&) const = default;

@@ -1,4 +1,4 @@
-// Plans: what Algorithm makes of its row, and what it refuses.
+// Plans of algorithms: emitted by the functions of their rows, or refused.
 #include <algorithm>
 #include <numeric>
 
@@ -26,7 +26,7 @@ bool is_prefix(Collective collective) {
   return collective == Collective::scan || collective == Collective::exscan;
 }
 
-/// UsageError unless blocks are of whole elements.
+/// UsageError unless blocks are whole elements.
 void check_elements(const Problem& problem) {
   const auto is_whole = [&](const plan::Block& block) {
     return block.offset % problem.element_bytes == 0 && block.bytes % problem.element_bytes == 0;
@@ -106,7 +106,7 @@ std::optional<std::string> Algorithm::refusal(const Problem& problem,
   return std::nullopt;
 }
 
-/// Why it does not keep the order of the ranks where that is needed.
+/// The reason to refuse a reduction that needs the order of the ranks, where it is not kept.
 std::optional<std::string> Algorithm::order_refusal(const Problem& problem,
                                                     const Machine& machine) const {
   if (problem.commutative && !is_prefix(collective_)) return std::nullopt;
@@ -183,8 +183,7 @@ std::optional<Memory> Algorithm::memory_bound(const Machine& machine, int rank) 
   if (flat_step()->forwards) return std::nullopt;
   if (is_flat()) return Memory{0, alltoall::kSwapScratchBytes};
   if (parameters_.aggregate == Parameters::kEverything) return std::nullopt;
-  // All blocks as large as may be, in an order that leaves none beside the next: whatever may need
-  // packing does.
+  // The largest blocks, in an order in which no two neighbours are contiguous: all need packing.
   std::vector<plan::Block> row;
   for (int other = machine.ranks(); other-- > 0;) {
     row.push_back(

@@ -26,7 +26,7 @@ constexpr FlatForm exchange(ParameterSet reads, algorithm::EmitExchange emit,
                             algorithm::EmitSwaps swap) {
   return {.collective = Collective::alltoall, .reads = reads, .emit = emit, .swap = swap};
 }
-/// Of a reduction that keeps the order of the ranks.
+/// A reduction that keeps the order of the ranks.
 constexpr FlatForm in_order(Collective collective, ParameterSet reads,
                             algorithm::EmitReduction emit) {
   return {.collective = collective, .reads = reads, .emit = emit};
@@ -120,10 +120,10 @@ constexpr std::array kTable = {
                   {forwarding({radix}, alltoall::bruck),
                    form(Collective::allgather, {radix}, allgather_by_bruck)}},
     FlatAlgorithm{"dissemination",
-                  "each tells one at twice the distance each round",
+                  "each rank signals one at twice the distance each round",
                   {barrier({radix}, barrier_by_dissemination)}},
     FlatAlgorithm{"tournament",
-                  "pairs meet, winners go on, the champion lets all go",
+                  "pairs meet, winners go on, the champion releases all",
                   {barrier({}, barrier_by<tournament_barrier>)}},
     FlatAlgorithm{"doubling",
                   "pairs exchange all they have, at twice the distance each round",
@@ -168,11 +168,11 @@ constexpr std::array kTable = {
                   "all vectors to the root, which reduces; for very short vectors",
                   {in_order(Collective::reduce, {}, reduce::reduce_gather)}},
     FlatAlgorithm{"allgather",
-                  "all vectors to all, who reduce; for very short vectors",
+                  "all vectors to all ranks, which reduce; for very short vectors",
                   {in_order(Collective::allreduce, {}, reduce::allreduce_allgather)}},
 };
 
-// The order in each collective, which differs: the first one is the default between nodes.
+// The algorithms of each collective, in order: the first one is the default between nodes.
 constexpr auto kAlltoall = in_order_of<kTable, Collective::alltoall>(
     {"isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree"});
 constexpr auto kBroadcast = in_order_of<kTable, Collective::broadcast>(

@@ -14,7 +14,7 @@ struct Steps {
   std::span<const algorithm::FlatAlgorithm* const> between;
   std::span<const algorithm::InsideStep> inside;
 
-  /// All parameters as they are unless set.
+  /// All parameters with their defaults.
   algorithm::Parameters defaults() const;
 };
 
@@ -25,7 +25,7 @@ struct ParameterRow {
   /// Reads a value. UsageError, which begins with `what`, says what is allowed.
   void (*parse)(algorithm::Parameters& parameters, std::string_view what, std::string_view value,
                 const Steps& steps);
-  /// What parse() reads.
+  /// The text that parse() reads back.
   std::string (*format)(const algorithm::Parameters& parameters);
 };
 

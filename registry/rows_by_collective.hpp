@@ -15,7 +15,7 @@ namespace weft::registry {
 inline constexpr std::size_t kCollectives =
     static_cast<std::size_t>(plan::Collective::alltoallv) + 1;
 
-/// How many rows of `table` have a form for the collective.
+/// The number of rows of `table` that have a form for the collective.
 template <const auto& table>
 consteval std::size_t count_of(plan::Collective collective) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -33,7 +33,7 @@ inline constexpr auto kRowsOf = [] {
   return found;
 }();
 
-/// The same for all collectives, by their numbers.
+/// The rows for each collective, by the collective's number.
 template <const auto& table>
 consteval auto by_collective() {
   return []<std::size_t... i>(std::index_sequence<i...>) {

@@ -7,11 +7,11 @@
 
 namespace weft::registry {
 
-/// Every flat algorithm with the values of its parameters that make a difference on `ranks` ranks,
-/// segments being of `segment_bytes`, and every scheme with each of those between nodes, each step
-/// inside nodes, 1, 2 and all leaders or cores, a leader a socket, direct and staged: what `weft
-/// check` proves. Those that are not for the collective at all are left out; a problem or machine
-/// may refuse some.
+/// The algorithms that `weft check` proves: every flat algorithm with the values of its parameters
+/// that make a difference on `ranks` ranks, with segments of `segment_bytes`; and every scheme with
+/// each flat algorithm between nodes, each step inside nodes, 1, 2 and all leaders or cores, a
+/// leader for each socket, direct and staged. All are for the collective; some may refuse a problem
+/// or machine.
 std::vector<Algorithm> variants(plan::Collective collective, int ranks,
                                 std::uint64_t segment_bytes = 4096);
 

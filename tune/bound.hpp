@@ -1,4 +1,4 @@
-// Lower bound of the time of a collective, without simulating it.
+// Lower bound of the time of a collective, without a simulation.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPipelined = 64 << 10;
 constexpr std::uint64_t kLoadedBytes = 2 << 10;
 constexpr std::uint64_t kCalledBytes = 16 << 10;
 
-/// A candidate with parameters, and where it is worth a try.
+/// A candidate with parameters, and the machines on which it is tried.
 struct Extra {
   std::string_view text;
   int from_ranks = 0;  // of the widest node
@@ -31,7 +31,7 @@ struct Extra {
 constexpr Extra by_sockets(std::string_view text) {
   return {text, 0, 0, true};
 }
-/// The scheme that without sockets is another.
+/// A scheme that without sockets equals another one.
 constexpr std::string_view kTwoStep = "two-step";
 
 constexpr Extra kAlltoall[] = {
@@ -142,7 +142,7 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 
 bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
   if (facts.direct == Direct::none) return false;
-  // In these somebody needs the data of all ranks, and so all of them to have had their turn.
+  // In these collectives some rank needs the data of all ranks, so all must have run first.
   const bool waits_anyway = is_alltoall(problem.collective) ||
                             problem.collective == Collective::reduce ||
                             problem.collective == Collective::allreduce;
@@ -154,7 +154,7 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
   if (auto only = deterministic_choice(problem, facts)) return {std::move(*only)};
   const Collective collective = problem.collective;
   const std::uint64_t bytes = block_bytes(problem);
-  // With one rank a node, or one node, there is nothing that a scheme could do for its neighbours.
+  // With one rank a node, or one node, schemes have nothing to do.
   const bool flat_machine = facts.machine.widest() == 1;
   const bool in_place = reads_in_place(problem, facts);
   std::vector<Algorithm> list;

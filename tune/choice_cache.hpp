@@ -16,11 +16,11 @@
 
 namespace weft::tune {
 
-/// Time from one rank's turn on a shared core to the next rank's, where it was not measured: a
-/// yield to another process on a processor of today.
+/// Default of the time from one rank's turn on a shared core to the next rank's: a yield to another
+/// process on a processor of today.
 inline constexpr double kUsualSwitch_ns = 1300;
 
-/// The machine, adapter and settings that simulated choices rest on.
+/// The machine, adapter and settings from which simulated choices follow.
 struct Basis {
   hierarchy::Machine machine;
   sim::Hardware hardware;
@@ -34,7 +34,7 @@ struct Basis {
 /// Remembers choices. Safe to use from several threads.
 class ChoiceCache {
  public:
-  /// What a choice may simulate, in ops: 0.2 s at 512 ranks. See docs/decisions.md.
+  /// Budget of a choice, in ops that it may simulate: 0.2 s at 512 ranks. See docs/decisions.md.
   static constexpr std::uint64_t kMostOps = 1 << 18;
 
   explicit ChoiceCache(Basis basis) : basis_(std::move(basis)) {}

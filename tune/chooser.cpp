@@ -23,8 +23,8 @@ std::string take_part(std::string_view& text) {
   return part;
 }
 
-/// The adapter of the profile, with what this job says itself: how large messages travel is the
-/// channel's affair, whatever the profile's MPI did, and which ranks share cores is this job's.
+/// The adapter of the profile, with the settings of this job: the channel, not the profile's MPI,
+/// decides the path of large messages, and this job knows its ranks that share cores.
 Basis basis_of(const Situation& situation, const std::string& profile) {
   Basis basis{situation.machine, nic_profiles::parse("rank 0's profile", profile).hardware,
               situation.direct, situation.deterministic, situation.crowded};
@@ -67,7 +67,7 @@ AdapterKnowledge look_up_adapter(
   const DecisionTable table = load_table(table_file);
   known.table = to_json(table);
   if (table.machine != to_string(machine)) return known;
-  // A user who names a table wants it: it is followed all the same.
+  // The user has named this table: it is followed all the same.
   const auto names = adapter_names(found, device());
   if (!names.empty() && std::ranges::find(names, table.adapter) == names.end()) {
     known.doubt =
@@ -81,7 +81,7 @@ void Chooser::learn(const AdapterKnowledge& known) {
   const hierarchy::Machine& machine = situation_.machine;
   if (!known.table.empty()) {
     table_ = parse_table("WEFT_TABLE", known.table);
-    // A table made for the nodes alone serves whatever their sockets are.
+    // A table for a machine without sockets serves the same nodes with any sockets.
     if (table_->machine != to_string(machine) &&
         table_->machine != to_string(machine.without_domains())) {
       table_.reset();

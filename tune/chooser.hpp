@@ -1,9 +1,9 @@
 // Chooser: the algorithm of each call of a communicator. All of its ranks choose the same.
 //
 // In this order: the algorithm asked for by name, the rule of the decision table, the one algorithm
-// of a deterministic reduction, then the simulated choice where a profile of the adapter is known,
-// else the fixed rules. An algorithm asked for, by name or by a table, that may not run for a
-// problem is passed over.
+// of a deterministic reduction, the simulated choice where a profile of the adapter is known, else
+// the fixed rules. An algorithm asked for, by name or by a table, that may not run for a problem is
+// skipped.
 #pragma once
 
 #include <cstdint>
@@ -65,11 +65,11 @@ class Chooser {
   void learn(const AdapterKnowledge& known);
 
   Algorithm choose(const plan::Problem& problem) const;
-  /// The same where all ranks find it at once and alike; nothing where the choice is simulated,
-  /// which only rank 0 does, for all.
+  /// The same where each rank can choose alone, and alike; nullopt where the choice is simulated,
+  /// which rank 0 does for all.
   std::optional<Algorithm> choose_without_simulation(const plan::Problem& problem) const;
 
-  /// An algorithm that was asked for by name and is not taken for a problem.
+  /// An algorithm that was asked for by name and may not run for a problem.
   struct PassedOver {
     std::string algorithm;
     std::string reason;

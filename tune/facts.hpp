@@ -11,11 +11,11 @@ namespace weft::tune {
 
 using registry::Algorithm;
 
-/// How a rank can read a neighbour's buffer where it lies.
+/// The way to read a neighbour's buffer in place.
 enum class Direct : std::uint8_t {
   none,
   calls,  ///< by system calls
-  loads,  ///< as its own, most buffers at least
+  loads,  ///< as its own memory, for most buffers at least
 };
 
 /// All ranks share them.
@@ -26,7 +26,7 @@ struct Facts {
   bool crowded = false;        // ranks of some host outnumber its cores
 };
 
-/// Whether an algorithm may solve a problem under these facts.
+/// True if an algorithm may solve a problem under these facts.
 inline bool may_run(const Algorithm& algorithm, const plan::Problem& problem, const Facts& facts) {
   if (is_reduction(problem.collective) && facts.deterministic && !problem.associative &&
       !algorithm.groups_alike_everywhere()) {

@@ -23,7 +23,7 @@ constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide 
 constexpr int kFewRanks = 8;                     // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
 
-/// Candidates, best first. One of the last may run whatever the problem is.
+/// Candidates, best first. The last ones may run for every problem.
 using Names = std::initializer_list<std::string_view>;
 
 class Rules {
@@ -35,7 +35,7 @@ class Rules {
       case Collective::alltoall:
         return alltoall();
       case Collective::alltoallv:
-        // Stages hold what is small, and what is not goes straight: see VectorExchange.
+        // Small blocks go through stages, large ones straight to their places: VectorExchange.
         return first_of({facts_.machine.widest() == 1 ? "isend" : "sa"});
       case Collective::broadcast:
         return broadcast();
@@ -77,7 +77,7 @@ class Rules {
 
   Algorithm barrier() const {
     const int ranks = facts_.machine.ranks();
-    // A few need no leader: each tells all others, and nobody answers.
+    // Few ranks need no leader: each signals to all others, without answers.
     if (facts_.machine.nodes() == 1 && ranks > 1 && ranks <= kFewRanks) {
       return first_of({fmt::format("dissemination:radix={}", ranks)});
     }
@@ -132,8 +132,8 @@ class Rules {
 
   std::uint64_t bytes() const { return block_bytes(problem_); }
 
-  /// Whether it pays that all ranks of a node take a part of a reduction: each with a core, and the
-  /// parts small beside what has to be brought together.
+  /// True if it pays that every rank of a node reduces a part: each has a core, and the parts are
+  /// small compared with the data that must be brought together.
   bool is_shared_out() const { return !facts_.crowded && facts_.machine.widest() > 2; }
 
   bool direct() const { return reads_in_place(problem_, facts_); }
@@ -150,8 +150,8 @@ class Rules {
   const Facts& facts_;
 };
 
-/// For reductions that group their operands alike on every placement. Best first; the last one may
-/// reduce anything.
+/// Candidates for reductions that group their operands alike on every placement. Best first; the
+/// last one may do every reduction.
 std::array<std::string_view, 2> deterministic_names(const plan::Problem& problem) {
   const bool is_short = block_bytes(problem) <= kShortVector;
   switch (problem.collective) {

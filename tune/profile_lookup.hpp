@@ -27,8 +27,8 @@ std::optional<FoundProfile> find_profile(
 /// "soft (catalogue)".
 std::string describe(const FoundProfile& found);
 
-/// Names that a decision table may have for the adapter: its profile's, the device's own and the
-/// catalogue's for its id; each once. Empty where the adapter is not known.
+/// The names by which a decision table may name the adapter: its profile's, the device's own and
+/// the catalogue's for its id; each once. Empty where the adapter is not known.
 std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
                                        const std::optional<nic_profiles::DeviceName>& device);
 

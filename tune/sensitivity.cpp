@@ -47,7 +47,7 @@ std::vector<plan::Plan> plans_of(const Algorithm& algorithm, const plan::Problem
   return plans;
 }
 
-/// How many of the predictions are compared.
+/// The number of predictions that are compared.
 int compared(const plan::Problem& problem, const Facts& facts, const sim::Hardware& hardware,
              const std::vector<Prediction>& predictions) {
   constexpr int kLeast = 2;

@@ -15,14 +15,14 @@ struct Change {
   std::string path;  ///< of the number, as "adapter.post_ns"
   double factor = 1;
   std::string chosen;    ///< the fastest then
-  double time_ns = 0;    ///< of that one
-  double before_ns = 0;  ///< then, of the algorithm that is the fastest without the change
+  double time_ns = 0;    ///< its time then
+  double before_ns = 0;  ///< the time then of the algorithm that is the fastest without the change
 };
 
 struct Sensitivity {
   std::vector<std::string> kept;  ///< estimates that cannot be halved: 0, "all", true or false
-  int variations = 0;             ///< that were compared: two of each other estimate
-  int candidates = 0;             ///< of each variation: the fastest of the predictions
+  int variations = 0;             ///< compared: two for each other estimate
+  int candidates = 0;             ///< in each variation: the fastest predictions
   std::vector<Change> changes;    ///< in the order of the profile
 };
 

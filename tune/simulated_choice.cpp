@@ -11,7 +11,7 @@ namespace weft::tune {
 
 namespace {
 
-// Progress of a candidate: its steps, and the share of it that making plans takes.
+// Progress within a candidate: its steps, and the share of them for making plans.
 constexpr int kParts = 100;
 constexpr double kPlanning = 0.3;
 constexpr int kRanksPerLook = 64;
@@ -31,7 +31,7 @@ class Comparison {
     if (entries_.empty()) {
       throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
     }
-    // The most promising comes first: the others then often need no simulation.
+    // The most promising candidate comes first: its time often spares the simulation of others.
     std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
     int done = 0;
     for (Entry& entry : entries_) {

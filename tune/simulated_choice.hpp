@@ -17,7 +17,7 @@ struct Prediction {
   Algorithm algorithm;
   bool simulated = false;
   double time_ns = 0;          ///< simulated; else estimated
-  double bound_ns = 0;         ///< it cannot be faster
+  double bound_ns = 0;         ///< lower bound of the time
   std::uint64_t messages = 0;  ///< between nodes; known if simulated, as what follows is
   std::uint64_t wire_bytes = 0;
   std::array<double, sim::kCosts> breakdown_ns = {};  ///< by sim::Cost, if asked for
@@ -30,21 +30,21 @@ struct ChoiceOptions {
   /// too little is left are estimated: the likely time of their busiest core and adapter (see
   /// Bound), times the largest factor by which a simulation exceeded its own.
   std::uint64_t most_ops = kAllOps;
-  /// Candidates whose bound is above the best time found are simulated, too: for people to read.
+  /// Simulates also candidates whose bound is above the best time found, to show them to people.
   bool exhaustive = false;
   bool breakdown = false;
-  /// Called now and then: how much is done, of how much.
+  /// Called now and then with the steps done, and of all.
   std::function<void(int done, int total)> progress = nullptr;
 };
 
 /// Predictions for all candidates, the fastest first. Never empty: some algorithm always may run.
 /// The same arguments give the same on every machine. That ranks share cores counts for alltoall
 /// only: other collectives would get slower algorithms by it (docs/decisions.md). UsageError where
-/// problem and machine do not go together.
+/// problem and machine do not fit together.
 std::vector<Prediction> choose(const plan::Problem& problem, const Facts& facts,
                                const sim::Hardware& hardware, const ChoiceOptions& options = {});
 
-/// `hardware` as choose() simulates it: without what does not count for the problem.
+/// `hardware` as choose() simulates it: without the properties that do not count for the problem.
 sim::Hardware counted(const plan::Problem& problem, const Facts& facts,
                       const sim::Hardware& hardware);
 

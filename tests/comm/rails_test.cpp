@@ -101,7 +101,7 @@ TEST(Rails, AreThoseThatAreNamed) {
        "weft_soft2 port 1 (software device), weft_soft0 port 1 (software device)"},
       {"weft_soft0,weft_soft0:1",
        "WEFT_DEVICE=weft_soft0,weft_soft0:1: weft_soft0:1 is named twice"},
-      {"weft_soft0:2", "WEFT_DEVICE=weft_soft0:2: weft_soft0:2 is not there or not active"},
+      {"weft_soft0:2", "WEFT_DEVICE=weft_soft0:2: weft_soft0:2 does not exist or is not active"},
       {"soft,nonsense",
        "WEFT_DEVICE=soft,nonsense: there is no device nonsense; there are: weft_soft0, weft_soft1, "
        "weft_soft2 (or: soft)"},

@@ -44,8 +44,8 @@ class Registration {
 class Endpoint {
  public:
   /// Opens the ports that choose_ports() returns. Of rails that are equally near, `turn` chooses
-  /// the rail of small messages. UsageError names the setting that cannot be followed, and what
-  /// there is.
+  /// the rail of small messages. UsageError names the setting that cannot be followed, and the
+  /// devices or ports that exist.
   explicit Endpoint(const PortSettings& settings, int turn = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;

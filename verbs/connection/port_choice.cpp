@@ -18,9 +18,9 @@ constexpr int kNearest = 10;  // the distance of a NUMA node from itself
 
 /// The devices and ports of the loaded libraries.
 struct Found {
-  std::vector<OpenPort> ports;  // that are active
+  std::vector<OpenPort> ports;  // the active ones
   std::vector<std::string> devices;
-  std::string why;  // a library could not be loaded
+  std::string why;  // the error of a library that could not be loaded
 };
 
 void add_device(const Library& library, ibv_device* handle, Found& found) {
@@ -69,7 +69,7 @@ std::string text_of(const std::vector<PortName>& names) {
   return text;
 }
 
-/// The active ports that one name stands for, all alike; none is an error.
+/// The active ports that a name of WEFT_DEVICE means, all alike. UsageError when there is none.
 std::vector<OpenPort> ports_of(const PortName& name, const Found& found, const std::string& all) {
   const bool soft = name.device == "soft";
   std::vector<OpenPort> result;
@@ -81,7 +81,7 @@ std::vector<OpenPort> ports_of(const PortName& name, const Found& found, const s
   if (!result.empty()) return result;
   if (std::ranges::find(found.devices, name.device) != found.devices.end()) {
     if (name.port == 0) throw_usage("WEFT_DEVICE={}: {} has no active port", all, name.device);
-    throw_usage("WEFT_DEVICE={}: {} is not there or not active", all, name.text());
+    throw_usage("WEFT_DEVICE={}: {} does not exist or is not active", all, name.text());
   }
   std::string devices;
   for (const std::string& one : found.devices) devices += (devices.empty() ? "" : ", ") + one;
@@ -160,7 +160,7 @@ int numa_node_of_thread() noexcept {
 int numa_distance(int from, int to, const std::filesystem::path& system) {
   if (from < 0 || to < 0 || from == to) return kNearest;
   std::ifstream file(system / "devices/system/node" / ("node" + std::to_string(from)) / "distance");
-  // One number for each node that is there; their numbers may have gaps, but hardly ever do.
+  // One number for each existing node; node numbers may have gaps, but hardly ever do.
   int distance = kNearest;
   for (int node = 0; node <= to; ++node) {
     if (!(file >> distance)) return kNearest;

@@ -24,14 +24,15 @@ struct OpenPort {
 
   /// "mlx5_0:1".
   std::string name() const;
-  /// Whether messages may be spread over both: the same kind of fabric and the same rate.
+  /// True if messages may be spread over both ports: same kind of fabric, same rate.
   bool is_like(const OpenPort& other) const noexcept;
 };
 
 /// The ports that the settings name, in that order. Without names: of the system's devices the
 /// first active port and those like it, at most kMaxRails, in the order of the library; without
 /// such the software device's. The i-th ports of two nodes are connected: nodes that are built
-/// alike have the same order. UsageError names what is not there and lists what is.
+/// alike have the same order. UsageError names the missing device or port and lists those that
+/// exist.
 std::vector<OpenPort> choose_ports(const PortSettings& settings);
 
 /// The NUMA node that a device is attached to; -1 when unknown. `system`: where sysfs is mounted.

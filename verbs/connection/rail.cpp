@@ -13,11 +13,11 @@ namespace weft::verbs {
 namespace {
 
 constexpr int kQueueEntries = 4096;
-// Where each write by a peer has a completion, too.
+// More entries where each write by a peer has a completion, too.
 constexpr int kImmediateQueueEntries = 16384;
 
 /// The software device stores a write's last word last. Mellanox's adapters place writes in order,
-/// on which MPIs have relied since InfiniHost. Of others a queue pair may know.
+/// on which MPIs have relied since InfiniHost. For other adapters a queue pair may know.
 Placement known_placement(const Library& library, const ibv_device_attr& device) {
   constexpr std::array<std::uint32_t, 2> kInOrder = {0x02c9, 0x15b3};
   const bool polled =

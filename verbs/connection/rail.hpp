@@ -40,9 +40,9 @@ class Rail {
   /// Vendor and part numbers of ibv_query_device.
   std::uint32_t vendor() const { return vendor_; }
   std::uint32_t part() const { return part_; }
-  /// Of the device; -1 when unknown.
+  /// The NUMA node of the device; -1 when unknown.
   int numa_node() const { return numa_node_; }
-  /// How arrivals are found; unknown where only a queue pair can tell.
+  /// The way to find arrivals; unknown where it depends on the queue pair.
   Placement placement() const { return placement_; }
 
   /// Registers for local use and for peers' reads and writes. Null when refused; errno says why.

@@ -10,7 +10,7 @@ namespace weft::verbs {
 namespace {
 
 constexpr std::uint32_t kDepth = 64;
-// Every so many requests one asks for a completion: few events, and room before the queue is full.
+// One request in so many asks for a completion: few completions, in time before the queue is full.
 constexpr std::uint64_t kSignalEvery = 16;
 constexpr std::uint32_t kWantedInlineBytes = 256;
 constexpr unsigned kNumberBits = 40;  // of a work request's id, below its epoch
@@ -85,7 +85,7 @@ RcLane::RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives)
   wanted.cap = {kDepth, receives ? kDepth : 1, 1, 1, kWantedInlineBytes};
   pair_ = library.create_qp(rail.handles_.domain, &wanted);
   while (pair_ == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
-    wanted.cap.max_inline_data /= 2;  // adapters do not tell their limit
+    wanted.cap.max_inline_data /= 2;  // adapters do not report their limit
     pair_ = library.create_qp(rail.handles_.domain, &wanted);
   }
   if (pair_ == nullptr) throw_errno(fmt::format("ibv_create_qp({})", rail.describe()));

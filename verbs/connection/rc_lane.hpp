@@ -48,7 +48,7 @@ class RcLane final : public RecoverableLane {
   RcWire& wire() const noexcept { return wire_; }
   /// Index of its rail at both ends.
   std::size_t number() const noexcept { return number_; }
-  /// Whether arrivals on it have to be announced by writes with immediate.
+  /// True if arrivals on it must be announced by writes with immediate.
   bool wants_immediate() const noexcept { return wants_immediate_; }
   const RcAddress& peer() const noexcept { return peer_; }
   /// For the peer, without key, inbox and `immediate`, which the wire adds.
@@ -71,7 +71,7 @@ class RcLane final : public RecoverableLane {
   void stop_answering() noexcept override;
   bool carried_nothing() const noexcept override { return completed_ == 0; }
   std::string name() const override { return rail_.name(); }
-  /// Whether the notice was sent by the other end of this lane.
+  /// True if the notice was sent by the other end of this lane.
   bool is_from_peer(const Notice& notice) const noexcept {
     return peer_.queue_pair != 0 && notice.from == peer_.queue_pair;
   }
@@ -82,7 +82,7 @@ class RcLane final : public RecoverableLane {
   /// The last request was a put.
   void mark_put() noexcept { last_put_ = posted_; }
   bool is_full() const noexcept { return posted_ - completed_ == depth_; }
-  /// Whether a completion is of this epoch.
+  /// True if a completion is of this epoch.
   bool is_current(const ibv_wc& completion) const noexcept;
   /// Completions come in order: this one implies all before it.
   void complete(const ibv_wc& completion) noexcept;

@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::size_t kAlignment = 4096;
 
-// Every so many calls of poll() the device is polled, although this wire expects no completion.
+// One call of poll() in so many polls the device although this wire expects no completion.
 constexpr std::uint32_t kQuietPolls = 256;
 
-/// The data of a write with immediate: which bytes of the inbox it wrote. Both are multiples of 8.
+/// The immediate data of a write: the range of the inbox that it wrote. Both are multiples of 8.
 constexpr std::uint32_t pack(std::size_t offset, std::size_t bytes) noexcept {
   return static_cast<std::uint32_t>(offset / 8 << 16 | bytes / 8);
 }
@@ -99,7 +99,7 @@ bool RcWire::is_closed_by_peer() const noexcept {
   return verbs::is_closed_by_peer(mailbox());
 }
 
-/// The bytes that `immediate` names have arrived. Others that the peer has written may not have.
+/// Announces the bytes that `immediate` names; others that the peer wrote may not have arrived.
 void RcWire::arrive(RcLane& lane, std::uint32_t immediate) noexcept {
   const std::size_t offset = std::size_t{immediate >> 16} * 8;
   const std::size_t bytes = std::size_t{immediate & 0xffff} * 8;
@@ -225,7 +225,7 @@ const Wire::Bounce* RcWire::bounce_half(std::size_t half) noexcept {
 }
 
 Status RcWire::poll() noexcept {
-  // An end that only waits must receive notices, too; they are rare.
+  // An end that only waits must receive notices, too, though they are rare.
   const bool due = ++quiet_polls_ % kQuietPolls == 0;
   const auto expects = [](const auto& lane) { return lane->expects_completion(); };
   if (immediate_ || due || is_recovering() || std::ranges::any_of(lanes_, expects)) {

@@ -57,11 +57,11 @@ class RcWire final : public Wire, private RecoverableConnection {
   /// All that was sent has been acknowledged.
   bool is_drained() const noexcept;
 
-  /// Whether the peer's commits come with a completion each; the other end may differ.
+  /// True if each of the peer's commits has a completion; the other end may differ.
   bool is_immediate() const noexcept { return immediate_; }
   /// Commits of at most so many bytes are handed to the adapter with the request itself.
   std::uint32_t inline_bytes() const noexcept { return lanes_[commits_]->inline_bytes(); }
-  /// Queue pairs that it has.
+  /// The number of its queue pairs.
   std::size_t lanes() const noexcept { return lanes_.size(); }
 
   /// Called by rails with a completion of a lane's queue pair.
@@ -71,12 +71,12 @@ class RcWire final : public Wire, private RecoverableConnection {
     if (lane.is_from_peer(notice)) recovery_.receive(lane, notice);
   }
 
-  /// It was broken and its channel has not resumed yet.
+  /// True from a break until its channel has resumed.
   bool is_recovering() const noexcept { return recovery_.is_recovering(); }
 
   /// Registered memory of a new connection.
   static std::size_t memory_bytes();
-  /// That and the bounce memory, if there is any.
+  /// Registered memory now, with the bounce memory if there is any.
   std::size_t held_bytes() const noexcept { return memory_.size() + bounce_memory_.size(); }
 
  private:
@@ -86,7 +86,7 @@ class RcWire final : public Wire, private RecoverableConnection {
   std::string describe() const override { return endpoint_.describe(); }
 
   void arrive(RcLane& lane, std::uint32_t immediate) noexcept;
-  /// What a request that cannot be posted now returns.
+  /// The status of a request that cannot be posted now.
   Status not_now() const noexcept {
     return recovery_.has_failed() ? Status::failed : Status::again;
   }

@@ -31,9 +31,9 @@ std::string_view to_string(GidType type) noexcept;
 std::vector<GidEntry> query_gids(const Library& library, ibv_context* context, std::uint8_t port,
                                  const ibv_port_attr& attributes);
 
-/// The entry to use. On Ethernet, of those that the settings allow: RoCE v2 before the others, IPv4
-/// before IPv6, addresses that can be routed before link-local ones, then the first. On InfiniBand
-/// the first. UsageError when the settings allow none; an empty entry with index -1 when there is
+/// The entry to use. On Ethernet the best of those that the settings allow: RoCE v2 before other
+/// types, IPv4 before IPv6, routable before link-local addresses, then the first. On InfiniBand the
+/// first. UsageError when the settings allow none; an empty entry with index -1 when there is
 /// none at all.
 GidEntry choose_gid(std::span<const GidEntry> entries, const PortSettings& settings, bool ethernet,
                     std::string_view port_name);

@@ -1,4 +1,4 @@
-// Devices and ports of a library, described for users.
+// Devices and ports of a library, as descriptions for users.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace weft::verbs {
 
 namespace {
 
-/// The value that a word stands for; `none` when the variable is not set.
+/// The value for a word of a list; `none` when the variable is not set.
 template <class Value, std::size_t kCount>
 Value word(const char* name, const std::optional<std::string>& text,
            const std::array<std::pair<std::string_view, Value>, kCount>& words, Value none) {
@@ -35,7 +35,7 @@ PortName read_port(const std::string& whole, std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + name.device.size() + 1, end, name.port);
   if (error != std::errc{} || stop != end || name.port < 1 || name.port > 255) {
-    throw_usage("WEFT_DEVICE={}: after the colon stands a port, 1 to 255", whole);
+    throw_usage("WEFT_DEVICE={}: the port after the colon is not a number from 1 to 255", whole);
   }
   return name;
 }

@@ -1,5 +1,5 @@
-// Port settings: the environment's choice of ports and of their use. Each setting has a default
-// that follows from the ports.
+// Port settings: the environment variables that choose ports and their use. Each setting has a
+// default that follows from the ports.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ struct PortSettings {
   // WEFT_RC_RETRY. Not 7, the maximum: rxe retries without end then, and a peer that has ended
   // would never be noticed.
   std::uint8_t retries = 6;
-  int recovery_s = 10;  // WEFT_RECOVERY: how long a connection may be broken; 0: not at all
-  // How long at most while the peer's process is known to live; 0: without limit. From the
-  // communicator's WEFT_TIMEOUT.
+  int recovery_s = 10;  // WEFT_RECOVERY: longest time that a connection may be broken; 0: none
+  // The longest time that a connection may be broken while the peer's process is known to live; 0:
+  // no limit. From the communicator's WEFT_TIMEOUT.
   std::int64_t absence_ns = 0;
 
   /// UsageError names the variable, its value and what is allowed.

@@ -1,5 +1,5 @@
-// This process among those that have the device open: its slot, its control segment, the agent that
-// answers other processes, and the peers that it is attached to.
+// Process: this process as a user of the device, with its slot, its control segment, the agent that
+// answers other processes, and the peers to which it is attached.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class Process {
 
   /// The process that holds `slot`, attached now if need be; nullptr when none does.
   std::shared_ptr<Peer> peer(std::uint32_t slot) noexcept;
-  /// The same for a new connection: makes sure that the process has not died a moment ago.
+  /// The same for a new connection: checks first that the process is still alive.
   std::shared_ptr<Peer> living_peer(std::uint32_t slot) noexcept;
   /// The agent saw the connection to `slot` end.
   void peer_hung_up(std::uint32_t slot) noexcept;

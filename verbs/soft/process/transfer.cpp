@@ -233,7 +233,7 @@ int apply_atomic(Peer& peer, const RemotePiece& remote, AtomicOp op, std::uint64
     return 0;
   }
   if (settings().path == Path::direct) return EOPNOTSUPP;
-  // The kernel copies but cannot compute: only the target can do this to memory of its own.
+  // The kernel can copy but not compute, so the target's agent does the atomic operation.
   const bool add = op == AtomicOp::fetch_add;
   const Request request = {.kind = add ? RequestKind::fetch_add : RequestKind::compare_swap,
                            .address = remote.address,

@@ -102,8 +102,8 @@ bool take_completion(Cq& cq, Cqe& entry) noexcept {
 }
 
 bool progress_completions(Cq& cq) noexcept {
-  // There is no adapter that works while this program spins: another thread does, and it may need
-  // this core.
+  // No adapter works while this program spins: another thread does the work, and may need this
+  // core.
   if (cq.empty_polls.fetch_add(1, std::memory_order_relaxed) % kPollsBeforeYield == 0) {
     ::sched_yield();
   }

@@ -22,7 +22,7 @@ Outcome done(ibv_wc_status status, std::size_t bytes = 0) {
   return {Verdict::done, status, static_cast<std::uint32_t>(bytes)};
 }
 
-/// The responder detects an error: its QP is lost too, and its owner hears of it.
+/// An error that the responder detects: its QP fails too, and its owner gets an event.
 Outcome refuse(const Target& target, std::uint32_t event, ibv_wc_status status) noexcept {
   target.qp.state.store(IBV_QPS_ERR);
   target.qp.attention.fetch_or(kFlush | event);
@@ -48,7 +48,8 @@ bool find_remote(const Target& target, std::uint64_t address, std::uint32_t rkey
   return true;
 }
 
-/// A connection that the other end already uses: its owner need not wait to be told otherwise.
+/// Raises IBV_EVENT_COMM_EST: the other end already uses a connection that is not yet ready to
+/// send.
 void note_established(const Target& target) noexcept {
   if (target.qp.state.load(std::memory_order_relaxed) != IBV_QPS_RTR ||
       target.qp.established != 0) {

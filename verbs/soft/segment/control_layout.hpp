@@ -2,7 +2,7 @@
 // reached by its peers. They map it and push completions, consume receives and look up keys in it
 // without asking the owner.
 //
-// Who writes what: the owner creates and retires objects. A requester changes a QP only while it
+// Writers: the owner creates and retires objects. A requester changes a QP only while it
 // holds that QP's `responder` lock, and a CQ's ring only while it holds the CQ's `lock`; both may
 // be taken by any process and survive its death. Locks are taken in the order send queue (private
 // to its process), responder, SRQ, CQ, and never two of a kind.
