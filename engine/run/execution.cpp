@@ -39,9 +39,10 @@ void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
-                       bool is_run, std::span<const Counts> counts) noexcept {
+                       bool is_run, std::span<const Counts> counts, const Stages* stages) noexcept {
   const Program& program = prepared.program;
   prepared_ = &prepared;
+  stages_ = stages;
   buffers_ = buffers;
   number_ = number;
   is_run_ = is_run;
@@ -64,7 +65,7 @@ void Execution::queue() noexcept {
   counts_ = own_counts_.data();
 }
 
-void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
+void Execution::enter(std::size_t scratch_slot, std::byte* scratch,
                       const verbs::Registration& registration) noexcept {
   const Program& program = prepared_->program;
   scratch_slot_ = scratch_slot;
@@ -75,8 +76,8 @@ void Execution::enter(const Stages* stages, std::size_t scratch_slot, std::byte*
   set_keys(2, registration.lkey(), registration.rkey());
   for (const int place : program.stages()) {
     const std::uint32_t base = program.stage_base(place);
-    bases_[base] = stages->half(place, number_);
-    set_keys(base, stages->lkey(place), stages->rkey(place));
+    bases_[base] = stages_->half(place, number_);
+    set_keys(base, stages_->lkey(place), stages_->rkey(place));
   }
   for (const IncomingInline& message : program.incoming()) {
     bases_[message.base] = executor_.node_->inline_bytes(

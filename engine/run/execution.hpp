@@ -79,17 +79,19 @@ class Execution {
 
   /// Assigns a program to this object: execution number `number` of this rank. `counts`, by place,
   /// are those of all earlier executions, and stay so until this one is done or has queued.
-  /// `is_run`: the caller waits for its end. To be followed by queue(), or, once it has entered,
-  /// run_through().
+  /// `is_run`: the caller waits for its end. `stages` may be null where the program uses none. They
+  /// are those of the time of the call, which all ranks make between the same others; it may enter
+  /// on one rank before, and on another after larger ones are made. To be followed by queue(), or,
+  /// once it has entered, run_through().
   void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
-              std::span<const Counts> counts) noexcept;
+              std::span<const Counts> counts, const Stages* stages) noexcept;
   /// Prepares to start steps in any order that their dependencies allow.
   void queue() noexcept;
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
-  /// Begins, once may_enter() allows it. `stages` may be null where the program uses none.
-  void enter(const Stages* stages, std::size_t scratch_slot, std::byte* scratch,
+  /// Begins, once may_enter() allows it.
+  void enter(std::size_t scratch_slot, std::byte* scratch,
              const verbs::Registration& registration) noexcept;
   /// Makes steps that wait for nothing ready: once it has queued and entered.
   void release_initial() noexcept;
@@ -176,6 +178,7 @@ class Execution {
   Executor& executor_;
   std::uint64_t version_ = 0;
   const Prepared* prepared_ = nullptr;
+  const Stages* stages_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;
   std::size_t scratch_slot_ = 0;

@@ -48,7 +48,7 @@ Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bo
   }
   Execution& execution = *spare_.back();
   if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
-  execution.assign(prepared, buffers, ++started_, is_run, counts_);
+  execution.assign(prepared, buffers, ++started_, is_run, counts_, stages_);
   return execution;
 }
 
@@ -126,7 +126,7 @@ bool Executor::enter(Execution& execution) noexcept {
   const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
   const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
   const Scratch& scratch = scratch_[slot];
-  execution.enter(stages_, slot, scratch.memory.data(), scratch.registration);
+  execution.enter(slot, scratch.memory.data(), scratch.registration);
   return true;
 }
 

@@ -96,7 +96,8 @@ class Executor {
            std::int64_t timeout_ns);
   ~Executor();
 
-  /// Sets the stages that programs use from the next execution on. Nothing is under way.
+  /// Sets the stages that programs use from the next execution on. Executions that are under way
+  /// keep the former ones, which outlive them.
   void set_stages(Stages* stages) { stages_ = stages; }
 
   /// Size of all scratch memory.
