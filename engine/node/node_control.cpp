@@ -1,11 +1,8 @@
 #include "engine/node/node_control.hpp"
 
-#include <poll.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -87,14 +84,9 @@ int NodeControl::find_dead(std::uint64_t execution) noexcept {
   for (int other = 0; other < places_; ++other) {
     const pid_t process = process_of(other);
     if (other == place_ || process == self) continue;
-    if (!process_handles_[other]) {
-      const long handle = ::syscall(SYS_pidfd_open, process, 0);
-      if (handle < 0 && errno == ESRCH && completed_by(other) < execution) return other;
-      process_handles_[other] = File(static_cast<int>(handle));
-    }
-    // Readable once the process has ended, reaped or not.
-    pollfd entry{process_handles_[other].get(), POLLIN, 0};
-    const bool ended = process_handles_[other] && ::poll(&entry, 1, 0) > 0;
+    auto& handle = process_handles_[other];
+    if (handle == nullptr) handle = ProcessHandle::of(process);
+    const bool ended = handle != nullptr && handle->has_ended();
     if (ended && completed_by(other) < execution) return other;
   }
   return -1;

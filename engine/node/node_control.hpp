@@ -7,14 +7,15 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/node/helper_copy.hpp"
+#include "engine/node/process_handle.hpp"
 #include "engine/node/shared_memory.hpp"
 #include "engine/program/inline_messages.hpp"
 #include "engine/views/peer_memory.hpp"
@@ -179,8 +180,8 @@ class NodeControl {
   std::vector<std::byte*> bases_;       // by place
   PeerMemory peers_;
   CopyByOwner copy_by_owner_;
-  std::vector<std::uint64_t> sent_;    // signals, by place
-  std::vector<File> process_handles_;  // by place; opened when first asked
+  std::vector<std::uint64_t> sent_;                                    // signals, by place
+  std::vector<std::shared_ptr<const ProcessHandle>> process_handles_;  // by place; when first asked
 };
 
 }  // namespace weft::engine
