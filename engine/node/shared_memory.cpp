@@ -1,80 +1,284 @@
 #include "engine/node/shared_memory.hpp"
 
-#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "engine/node/slab.hpp"
 
 namespace weft::engine {
 
 namespace {
 
-struct Handle {
-  std::int64_t process = 0;
-  std::int64_t descriptor = -1;
-  std::uint64_t bytes = 0;
-};
+constexpr std::uint64_t kFirstSlabPages = (4 << 20) / Slab::kPage;
 
-/// What this process has created, by descriptor: so its threads find the mapping itself. Ranks in
-/// one address space that have a copy of this library each do not find one another's, and map it
-/// again.
-class Created {
- public:
-  static Created& instance() {
-    static Created created;
-    return created;
-  }
-  void add(int descriptor, const std::shared_ptr<Mapping>& mapping) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(by_descriptor_, [](const auto& entry) { return entry.second.expired(); });
-    by_descriptor_[descriptor] = mapping;
-  }
-  std::shared_ptr<Mapping> find(int descriptor) {
-    const std::lock_guard lock(mutex_);
-    const auto found = by_descriptor_.find(descriptor);
-    return found == by_descriptor_.end() ? nullptr : found->second.lock();
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<int, std::weak_ptr<Mapping>> by_descriptor_;
-};
+/// The pages of the next slab: as large as the block asks for, and twice as large as the last.
+std::uint64_t slab_pages_for(std::uint64_t block_pages, std::uint64_t last) {
+  const auto is_enough = [block_pages](std::uint64_t pages) {
+    return pages - Slab::word_pages(pages) >= block_pages;
+  };
+  std::uint64_t pages = std::max(kFirstSlabPages, 2 * last);
+  while (!is_enough(pages)) pages *= 2;
+  // A file that is longer than allowed would end the program by SIGXFSZ.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return pages;
+  const std::uint64_t most = limit.rlim_cur / Slab::kPage;
+  if (pages <= most) return pages;
+  if (is_enough(most)) return most;
+  throw SystemError(fmt::format("{} bytes of shared memory, RLIMIT_FSIZE is {}",
+                                block_pages * Slab::kPage, limit.rlim_cur),
+                    EFBIG);
+}
 
 }  // namespace
 
+/// A block as its creator has it, or as somebody who has attached it.
+class SharedBlock {
+ public:
+  /// Attaches it. Error as Slab::attach_block().
+  SharedBlock(std::shared_ptr<Slab> slab, const BlockHandle& handle)
+      : SharedBlock(std::move(slab), handle, nullptr) {
+    slab_->attach_block(handle);
+  }
+  /// Just created.
+  SharedBlock(std::shared_ptr<Slab> slab, const BlockHandle& handle, const char* label)
+      : slab_(std::move(slab)), handle_(handle), label_(label) {}
+  SharedBlock(const SharedBlock&) = delete;
+  SharedBlock& operator=(const SharedBlock&) = delete;
+  ~SharedBlock();
+
+  const BlockHandle& handle() const noexcept { return handle_; }
+  const char* label() const noexcept { return label_; }
+  const Slab* slab() const noexcept { return slab_.get(); }
+  std::byte* data() const noexcept { return slab_->at(handle_.first_page); }
+  std::size_t size() const noexcept { return handle_.pages * Slab::kPage; }
+
+ private:
+  std::shared_ptr<Slab> slab_;
+  BlockHandle handle_;
+  const char* label_;  // null: attached
+  pid_t process_ = ::getpid();
+};
+
+namespace {
+
+/// The slabs of this process, and those of others that it has mapped. Thread safe.
+class Slabs {
+ public:
+  /// Never destroyed, as blocks may live in static variables. A child of fork gets a new one: what
+  /// it inherits belongs to its parent, and another thread may have been changing it.
+  static Slabs& instance() {
+    static std::atomic<Slabs*> latest{nullptr};
+    const pid_t process = ::getpid();
+    Slabs* slabs = latest.load(std::memory_order_acquire);
+    while (slabs == nullptr || slabs->process_ != process) {
+      auto* made = new Slabs;
+      if (latest.compare_exchange_strong(slabs, made, std::memory_order_acq_rel)) return *made;
+      delete made;
+    }
+    return *slabs;
+  }
+
+  std::shared_ptr<const SharedBlock> create(const char* label, std::uint64_t pages);
+  std::shared_ptr<const SharedBlock> attach(const BlockHandle& handle);
+  void free(const SharedBlock& block) noexcept;
+  std::vector<std::span<const std::byte>> created(std::string_view label);
+
+ private:
+  struct Range {
+    std::uint64_t first_page;
+    std::uint64_t pages;
+  };
+  struct Own {
+    std::shared_ptr<Slab> slab;
+    FreePages free;
+    std::vector<Range> freed;  // blocks that peers may still have attached
+    bool is_empty() const {
+      const std::uint64_t words = Slab::word_pages(slab->pages());
+      return free.has_all(words, slab->pages() - words);
+    }
+  };
+
+  std::pair<std::shared_ptr<Slab>, BlockHandle> reserve(std::uint64_t pages);
+  void put(const Slab* slab, Range range);
+  std::shared_ptr<Slab> find(const BlockHandle& handle);
+  void reclaim();
+
+  const pid_t process_ = ::getpid();
+  std::mutex mutex_;
+  std::vector<Own> owns_;
+  std::vector<const SharedBlock*> blocks_;  // created, in order
+  std::uint32_t generation_ = 0;
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::weak_ptr<Slab>> peers_;  // process, token
+};
+
+/// Pages of a slab, which is made where there is none with room.
+std::pair<std::shared_ptr<Slab>, BlockHandle> Slabs::reserve(std::uint64_t pages) {
+  reclaim();
+  std::uint64_t largest = 0;
+  std::optional<std::uint64_t> first;
+  Own* own = nullptr;
+  for (Own& one : owns_) {
+    own = &one;
+    first = one.free.take(pages);
+    if (first) break;
+    largest = std::max(largest, one.slab->pages());
+  }
+  if (!first) {
+    const std::uint64_t slab_pages = slab_pages_for(pages, largest);
+    const std::uint64_t words = Slab::word_pages(slab_pages);
+    owns_.push_back({std::make_shared<Slab>(slab_pages), FreePages(words, slab_pages - words), {}});
+    own = &owns_.back();
+    first = own->free.take(pages);
+  }
+  if (++generation_ == 0) ++generation_;
+  const Slab& slab = *own->slab;
+  return {own->slab,
+          {process_, slab.descriptor(), slab.token(), slab.pages(), *first, pages, generation_}};
+}
+
+std::shared_ptr<const SharedBlock> Slabs::create(const char* label, std::uint64_t pages) {
+  std::unique_lock lock(mutex_);
+  const auto [slab, handle] = reserve(pages);
+  // These pages are this thread's: it commits them while others create theirs.
+  lock.unlock();
+  try {
+    slab->commit(handle.first_page, pages);
+  } catch (...) {
+    lock.lock();
+    put(slab.get(), {handle.first_page, pages});
+    throw;
+  }
+  slab->open_block(handle.first_page, static_cast<std::uint32_t>(handle.generation));
+  auto block = std::make_shared<const SharedBlock>(slab, handle, label);
+  lock.lock();
+  blocks_.push_back(block.get());
+  return block;
+}
+
+std::shared_ptr<const SharedBlock> Slabs::attach(const BlockHandle& handle) {
+  std::shared_ptr<Slab> slab;
+  {
+    const std::lock_guard lock(mutex_);
+    slab = find(handle);
+  }
+  return std::make_shared<const SharedBlock>(std::move(slab), handle);
+}
+
+/// The slab that a handle names. Ranks in one address space that have a copy of this library each
+/// do not find one another's, and map them again.
+std::shared_ptr<Slab> Slabs::find(const BlockHandle& handle) {
+  for (const Own& own : owns_) {
+    if (handle.process == process_ && own.slab->token() == handle.token) return own.slab;
+  }
+  std::weak_ptr<Slab>& known = peers_[{handle.process, handle.token}];
+  std::shared_ptr<Slab> slab = known.lock();
+  if (slab == nullptr) {
+    std::erase_if(peers_, [&](const auto& entry) {
+      return &entry.second != &known && entry.second.expired();
+    });
+    slab = std::make_shared<Slab>(handle);
+    known = slab;
+  }
+  return slab;
+}
+
+void Slabs::free(const SharedBlock& block) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    std::erase(blocks_, &block);
+    const auto& handle = block.handle();
+    const auto own =
+        std::ranges::find(owns_, block.slab(), [](const Own& one) { return one.slab.get(); });
+    own->freed.push_back({handle.first_page, handle.pages});
+    own->slab->close_block(handle.first_page);
+    reclaim();
+  } catch (const std::bad_alloc&) {
+    // The block stays as it is, and its pages are not used again.
+  }
+}
+
+void Slabs::put(const Slab* slab, Range range) {
+  const auto own = std::ranges::find(owns_, slab, [](const Own& one) { return one.slab.get(); });
+  own->free.put(range.first_page, range.pages);
+}
+
+/// Takes back what was freed and nobody has attached any more. Of slabs without blocks one stays
+/// for the next block.
+void Slabs::reclaim() {
+  for (Own& own : owns_) {
+    std::erase_if(own.freed, [&own](const Range& range) {
+      if (!own.slab->is_unused(range.first_page)) return false;
+      own.slab->give_back(range.first_page, range.pages);
+      own.free.put(range.first_page, range.pages);
+      return true;
+    });
+  }
+  for (std::size_t i = owns_.size(); i-- > 1;) {
+    if (owns_[i].is_empty()) owns_.erase(owns_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+std::vector<std::span<const std::byte>> Slabs::created(std::string_view label) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::span<const std::byte>> result;
+  for (const SharedBlock* block : blocks_) {
+    if (block->label() == label) result.emplace_back(block->data(), block->size());
+  }
+  return result;
+}
+
+}  // namespace
+
+SharedBlock::~SharedBlock() {
+  if (process_ != ::getpid()) return;  // a child of fork: the block is its parent's
+  if (label_ != nullptr) {
+    Slabs::instance().free(*this);
+  } else {
+    slab_->detach_block(handle_.first_page, handle_.pages);
+  }
+}
+
 SharedMemory SharedMemory::create(const char* label, std::size_t bytes) {
   SharedMemory memory;
-  bytes = round_up(std::max<std::size_t>(bytes, 1), std::size_t{4096});
-  memory.file_ = std::make_shared<File>(make_memory_file(label, bytes));
-  memory.mapping_ = std::make_shared<Mapping>(memory.file_->get(), bytes);
-  Created::instance().add(memory.file_->get(), memory.mapping_);
+  const std::size_t whole = round_up(std::max<std::size_t>(bytes, 1), Slab::kPage);
+  memory.block_ = Slabs::instance().create(label, whole / Slab::kPage);
   return memory;
 }
 
 std::string SharedMemory::handle() const {
-  const Handle handle{::getpid(), file_->get(), size()};
-  return {reinterpret_cast<const char*>(&handle), sizeof handle};
+  return {reinterpret_cast<const char*>(&block_->handle()), sizeof(BlockHandle)};
 }
 
 SharedMemory SharedMemory::attach(std::string_view bytes) {
-  Handle handle;
+  BlockHandle handle;
   if (bytes.size() != sizeof handle) throw Error("shared memory handle of a different build");
   std::memcpy(&handle, bytes.data(), sizeof handle);
   SharedMemory memory;
-  const bool is_ours = handle.process == ::getpid();
-  if (is_ours) memory.mapping_ = Created::instance().find(static_cast<int>(handle.descriptor));
-  if (memory.mapping_ != nullptr) return memory;
-  const std::string path = fmt::format("/proc/{}/fd/{}", handle.process, handle.descriptor);
-  const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file && is_ours) throw Error("shared memory of a rank that has ended");
-  if (!file) throw_errno(fmt::format("open({}), another rank's shared memory", path));
-  memory.mapping_ = std::make_shared<Mapping>(file.get(), handle.bytes);
+  memory.block_ = Slabs::instance().attach(handle);
   return memory;
+}
+
+std::byte* SharedMemory::data() const noexcept {
+  return block_ ? block_->data() : nullptr;
+}
+
+std::size_t SharedMemory::size() const noexcept {
+  return block_ ? block_->size() : 0;
+}
+
+std::vector<std::span<const std::byte>> SharedMemory::created(std::string_view label) {
+  return Slabs::instance().created(label);
 }
 
 }  // namespace weft::engine

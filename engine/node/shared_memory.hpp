@@ -1,21 +1,33 @@
-// Shared memory that one rank creates and the ranks of its node attach.
+// Shared memory: blocks that one rank creates and the ranks of its node attach.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.hpp"
 
 namespace weft::engine {
 
-/// Anonymous: it has no name that could be left behind, and is freed with its last owner. Ranks
-/// that are threads of one process share one mapping, so that addresses mean the same to all of
-/// them. A value that shares ownership.
+class SharedBlock;
+
+/// A block of whole pages. A process has few memory files for all of its blocks (see slab.hpp), and
+/// maps those of another process once: descriptors and mappings grow with the number of neighbours
+/// and the logarithm of their memory, not with the number of blocks. The files have no names that
+/// could be left behind, and are freed with their last owner.
+///
+/// A value that shares ownership: the block lives until its creator and all that have it attached
+/// have let go of it. What a process that has died had attached is not used again before its owner
+/// ends. Ranks that are threads of one process share one mapping, so that addresses mean the same
+/// to all of them. A child of fork may use the blocks that it inherits and let go of them: the
+/// parent's are untouched by that. Thread safe, each value apart.
 class SharedMemory {
  public:
   SharedMemory() = default;
   /// Zero at the beginning, all of it committed. SystemError when there is not enough memory.
+  /// `label` outlives everything.
   static SharedMemory create(const char* label, std::size_t bytes);
   /// From another rank's handle(). SystemError when the system does not let this process open it,
   /// or the rank's process has ended.
@@ -23,12 +35,15 @@ class SharedMemory {
 
   /// For attach(), while this object lives. Of fixed size.
   std::string handle() const;
-  std::byte* data() const noexcept { return mapping_ ? mapping_->data() : nullptr; }
-  std::size_t size() const noexcept { return mapping_ ? mapping_->size() : 0; }
+  std::byte* data() const noexcept;
+  std::size_t size() const noexcept;
+
+  /// The living blocks that this process has created under this label, in the order of their
+  /// creation; they must go on living while the result is used. For tests.
+  static std::vector<std::span<const std::byte>> created(std::string_view label);
 
  private:
-  std::shared_ptr<Mapping> mapping_;
-  std::shared_ptr<File> file_;  // the creator's only
+  std::shared_ptr<const SharedBlock> block_;
 };
 
 }  // namespace weft::engine

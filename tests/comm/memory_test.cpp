@@ -1,19 +1,15 @@
 // Memory that calls take beside the caller's buffers: as much as the cost sheet says, within the
 // bounds that settings give. Ranks are processes, so that each can look at the memory that it made.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
+#include "engine/node/shared_memory.hpp"
 #include "engine/program/inline_messages.hpp"
 #include "plan/inspect/cost_sheet.hpp"
 #include "registry/variants.hpp"
@@ -32,22 +28,11 @@ using plan::Collective;
 constexpr std::size_t kPage = 4096;
 constexpr std::array kMachines = {"1x3", "1x4", "2x2", "1+3+2", "0,1,0,1,2", "3x2:cyclic"};
 
-/// The memory that this process has made under this name; empty where there is none. The device has
-/// descriptors of it, too, and of neighbours': they came later.
+/// The first shared memory that this process has made under this name; empty where there is none.
 std::vector<std::byte> made(const std::string& label) {
-  int first = INT_MAX;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    const std::string path = std::filesystem::read_symlink(entry, gone).string();
-    if (gone || !path.starts_with("/memfd:" + label + " ")) continue;
-    first = std::min(first, std::stoi(entry.path().filename()));
-  }
-  struct stat status {};
-  if (first == INT_MAX) return {};
-  if (::fstat(first, &status) != 0) throw Error("fstat");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  if (::pread(first, bytes.data(), bytes.size(), 0) != status.st_size) throw Error("pread");
-  return bytes;
+  const auto blocks = engine::SharedMemory::created(label);
+  if (blocks.empty()) return {};
+  return {blocks.front().begin(), blocks.front().end()};
 }
 
 /// One past the last byte that is not 0.
