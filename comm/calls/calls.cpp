@@ -141,12 +141,13 @@ const Communicator::Impl::SharedCall& Communicator::Impl::prepare(const Problem&
   Cut cut = this->cut(algorithm, problem);
   call.slice_bytes = cut.slice_bytes;
   call.reads_peers = cut.need.reads_peers;
+  const bool sliced = cut.slice_bytes < problem.block_bytes;
   if (cut.need.stage_bytes != 0) {
-    resources_.make_stages(std::max(stage_limit(), cut.need.stage_bytes));
+    // What the last slice needs has not been agreed upon; it fits into the largest stages.
+    resources_.make_stages(std::max(sliced ? stage_limit() : 0, cut.need.stage_bytes));
   }
   std::vector<plan::Plan> plans;
   plans.push_back(std::move(cut.plan));
-  const bool sliced = cut.slice_bytes < problem.block_bytes;
   if (sliced && problem.block_bytes % cut.slice_bytes != 0) {
     const Problem rest = slice_of(problem, problem.block_bytes % cut.slice_bytes);
     plans.push_back(algorithm.plan(rest, machine(), rank()));

@@ -63,7 +63,7 @@ VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked)
   const auto places = static_cast<std::size_t>(resources.places());
   const auto ranks = static_cast<std::size_t>(resources.size());
   const std::size_t row_bytes = 2 * ranks * sizeof(Block);
-  resources.make_stages(std::max({limit, most, row_bytes}));
+  resources.make_stages(std::max<std::size_t>(most, row_bytes));
   if (places == 1 || algorithm_.needs_own_rows_only(machine)) return;
   changed_.resize(places);
   of_node_.resize(places * 2 * ranks);

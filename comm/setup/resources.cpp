@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.hpp"
 #include "comm/setup/placement.hpp"
@@ -26,6 +27,11 @@ std::vector<int> peers_of(std::span<const plan::Plan> plans) {
   peers.erase(std::ranges::unique(peers).begin(), peers.end());
   return peers;
 }
+
+// Of the stages of a communicator that has small calls only.
+constexpr std::size_t kLeastHalf = 16 << 10;
+// Few sizes until the largest: each is agreed upon by all ranks, and registered with the device.
+constexpr std::size_t kGrowth = 4;
 
 void require_one_for_each(const char* option, std::size_t entries, int ranks) {
   if (entries == 0 || entries == static_cast<std::size_t>(ranks)) return;
@@ -199,8 +205,12 @@ std::optional<nic_profiles::DeviceName> Resources::device() {
   }
 }
 
-void Resources::make_stages(std::size_t half_bytes) {
-  if (stages_ != nullptr && stages_->half_bytes() >= half_bytes) return;
+void Resources::make_stages(std::size_t need) {
+  const std::size_t known = stages_ == nullptr ? 0 : stages_->half_bytes();
+  if (stages_ != nullptr && known >= need) return;
+  const std::size_t most = std::max<std::size_t>(settings_.stage_bytes / 2, need);
+  const std::size_t half_bytes =
+      std::min(most, std::max({kLeastHalf, std::bit_ceil(need), kGrowth * known}));
   std::unique_ptr<engine::Stages> stages;
   std::string handle;
   members_.agree([&] {
@@ -268,6 +278,9 @@ engine::Prepared Resources::prepare(const plan::Plan& plan,
                                     std::span<const int> place_of_rank) {
   if (place_of_rank.empty()) place_of_rank = place_of_rank_;
   try {
+    if (plan.stage_bytes() > (stages_ == nullptr ? 0 : stages_->half_bytes())) {
+      throw Error(fmt::format("a plan needs stages of {} bytes", plan.stage_bytes()));
+    }
     return executor_->prepare(engine::Program(plan, place_of_rank, places(), inline_ops));
   } catch (const std::exception& error) {
     poison_all(error.what());

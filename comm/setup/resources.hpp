@@ -59,8 +59,9 @@ class Resources {
   void connect(std::span<const int> peers);
   /// Made by the two ends of each channel that a plan lacks: their plans agree on it.
   void connect_pairs(const plan::Plan& plan);
-  /// Stages of at least so many bytes each half. Collective.
-  void make_stages(std::size_t half_bytes);
+  /// Stages of at least `need` bytes each half: larger by a power of two, so that few calls make
+  /// them grow, but not beyond WEFT_STAGE on that account. All ranks give the same. Collective.
+  void make_stages(std::size_t need);
   /// A program of this rank; an error poisons the communicator on all ranks. `place_of_rank`: of
   /// the ranks that the plan names, where these are not the communicator's.
   engine::Prepared prepare(const plan::Plan& plan,
