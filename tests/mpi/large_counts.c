@@ -1,5 +1,5 @@
-/* Counts past 2^31, by the functions of MPI 4 that take them: a broadcast and an allreduce in place
-   of one buffer, of which every byte is checked. Takes 2 GiB a rank. */
+/* Counts past 2^31, by the functions of MPI 4 that take them: a broadcast, an allreduce in place and
+   an alltoall in place between two ranks, of which every byte is checked. Takes 4 GiB a rank. */
 #include "check.h"
 
 static const MPI_Count kBytes = ((MPI_Count)1 << 31) + 4099;
@@ -14,6 +14,28 @@ static MPI_Count first_wrong(const unsigned char* bytes, int more) {
     if (bytes[at] != (unsigned char)(pattern(at) / 2 + more)) return at;
   }
   return -1;
+}
+
+/* Two blocks of kBytes, each made of the ranks that send and receive it; on two ranks. */
+static unsigned char block_byte(int from, int to, MPI_Count at) {
+  return (unsigned char)(pattern(at) / 4 + 64 * (2 * from + to));
+}
+
+static void check_alltoall(int rank) {
+  unsigned char* blocks = malloc(2 * (size_t)kBytes);
+  if (blocks == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+  for (int peer = 0; peer < 2; ++peer) {
+    for (MPI_Count at = 0; at < kBytes; ++at) {
+      blocks[peer * kBytes + at] = block_byte(rank, peer, at);
+    }
+  }
+  MPI_Alltoall_c(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, kBytes, MPI_BYTE, MPI_COMM_WORLD);
+  for (int peer = 0; peer < 2; ++peer) {
+    MPI_Count at = 0;
+    while (at < kBytes && blocks[peer * kBytes + at] == block_byte(peer, rank, at)) ++at;
+    expect(at == kBytes, "alltoall: byte %lld from rank %d on rank %d", (long long)at, peer, rank);
+  }
+  free(blocks);
 }
 
 int main(int argc, char** argv) {
@@ -37,5 +59,6 @@ int main(int argc, char** argv) {
   wrong = first_wrong(bytes, size - 1);
   expect(wrong == -1, "allreduce: byte %lld on rank %d", (long long)wrong, rank);
   free(bytes);
+  if (size == 2) check_alltoall(rank);
   return finish();
 }
