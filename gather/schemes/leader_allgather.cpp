@@ -28,7 +28,7 @@
 #include "gather/flat/team_segments.hpp"
 #include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/inside_steps.hpp"
-#include "gather/schemes/leaders.hpp"
+#include "gather/schemes/leader_scheme.hpp"
 
 namespace weft::gather {
 
@@ -38,19 +38,11 @@ using plan::Space;
 
 namespace {
 
-class LeaderAllgather {
+class LeaderAllgather : LeaderScheme {
  public:
   LeaderAllgather(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
                   const Parameters& parameters)
-      : builder_(builder),
-        problem_(problem),
-        machine_(machine),
-        parameters_(parameters),
-        self_(builder.rank()),
-        node_(machine.node_of(self_)),
-        local_(machine.ranks_on(node_)),
-        leaders_(machine, parameters.leaders),
-        stages_(builder),
+      : LeaderScheme(builder, problem, machine, parameters),
         landings_(static_cast<std::size_t>(leaders_.columns())) {
     // Copies inside begin in stages: then what comes goes there at once.
     const bool staged = step().copies_by_stages();
@@ -147,17 +139,6 @@ class LeaderAllgather {
     move_inside(builder_, team, Collective::broadcast, step());
   }
 
-  const InsideStep& step() const { return *parameters_.inside; }
-
-  plan::Builder& builder_;
-  const plan::Problem& problem_;
-  const Machine& machine_;
-  const Parameters& parameters_;
-  const int self_;
-  const int node_;
-  const std::span<const int> local_;
-  const Leaders leaders_;
-  hierarchy::Stages stages_;
   std::vector<std::vector<Slices>> landings_;  // by column and node: where its leader receives
 };
 

@@ -29,7 +29,7 @@
 #include "gather/flat/team_segments.hpp"
 #include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/inside_steps.hpp"
-#include "gather/schemes/leaders.hpp"
+#include "gather/schemes/leader_scheme.hpp"
 
 namespace weft::gather {
 
@@ -39,19 +39,12 @@ using plan::Space;
 
 namespace {
 
-class LeaderBroadcast {
+class LeaderBroadcast : LeaderScheme {
  public:
   LeaderBroadcast(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
                   const Parameters& parameters)
-      : builder_(builder),
-        problem_(problem),
-        machine_(machine),
-        parameters_(parameters),
-        self_(builder.rank()),
-        node_(machine.node_of(self_)),
-        root_node_(machine.node_of(problem.root)),
-        leaders_(machine, parameters.leaders, problem.root),
-        stages_(builder) {}
+      : LeaderScheme(builder, problem, machine, parameters, problem.root),
+        root_node_(machine.node_of(problem.root)) {}
 
   void emit() {
     const std::uint64_t bytes = problem_.block_bytes;
@@ -83,8 +76,7 @@ class LeaderBroadcast {
       return;
     }
     // Copies inside begin in a stage: then it comes there at once.
-    const bool staged =
-        parameters_.inside->copies_by_stages() && machine_.ranks_on(node_).size() > 1;
+    const bool staged = step().copies_by_stages() && local_.size() > 1;
     const Slices landing = staged ? Slices{stages_.allocate(leader, to - from)}
                                   : at(Space::output, leader, from, to - from);
     const Ops here = leads ? between(column, landing, {}) : Ops();
@@ -106,13 +98,13 @@ class LeaderBroadcast {
   /// ops after which they are here.
   Ops inside(int head, const Slices& place, std::uint64_t from, std::uint64_t to,
              const Ops& ready) {
-    Team team = team_of(machine_.ranks_on(node_), self_, head, stages_);
+    Team team = team_of(local_, self_, head, stages_);
     describe(team, place, ready);
     team.target = [members = team.members, root = problem_.root, from, to](int member, int) {
       const int rank = members[member];
       return rank == root ? Slices() : at(Space::output, rank, from, to - from);
     };
-    return move_inside(builder_, team, Collective::broadcast, *parameters_.inside)[0];
+    return move_inside(builder_, team, Collective::broadcast, step())[0];
   }
 
   /// One block, which the root of the team has at `place`.
@@ -128,15 +120,7 @@ class LeaderBroadcast {
     team.ready = [ready](int) { return ready; };
   }
 
-  plan::Builder& builder_;
-  const plan::Problem& problem_;
-  const Machine& machine_;
-  const Parameters& parameters_;
-  const int self_;
-  const int node_;
   const int root_node_;
-  const Leaders leaders_;
-  hierarchy::Stages stages_;
 };
 
 }  // namespace

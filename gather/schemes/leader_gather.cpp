@@ -27,7 +27,6 @@
 #include "gather/flat/team_segments.hpp"
 #include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/inside_steps.hpp"
-#include "gather/schemes/leaders.hpp"
 #include "gather/schemes/staged_groups.hpp"
 
 namespace weft::gather {
@@ -38,51 +37,45 @@ using plan::Space;
 
 namespace {
 
-class LeaderGather {
+class LeaderGather : StagedGroups {
  public:
   LeaderGather(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
                const Parameters& parameters)
-      : builder_(builder),
-        parameters_(parameters),
-        groups_(builder, problem, machine, parameters.leaders, Space::output, Space::input) {}
+      : StagedGroups(builder, problem, machine, parameters, Space::output, Space::input) {}
 
   void emit() {
-    Arrived bundles(static_cast<std::size_t>(groups_.leaders().columns()));
-    for (int column = 0; column < groups_.leaders().columns(); ++column) {
+    Arrived bundles(static_cast<std::size_t>(leaders_.columns()));
+    for (int column = 0; column < leaders_.columns(); ++column) {
       Arrived collected;
-      if (!groups_.at_root() && groups_.has_self(column)) collected = collect(column);
-      if (groups_.leads(column)) bundles[column] = send_between(column, collected);
+      if (!at_root() && has_self(column)) collected = collect(column);
+      if (leads(column)) bundles[column] = send_between(column, collected);
     }
-    if (!groups_.at_root()) return;
+    if (!at_root()) return;
     take_own_node();
-    for (int column = 0; column < groups_.leaders().columns(); ++column) {
-      if (groups_.in_bundle(column)) take_bundle(column, bundles[column]);
+    for (int column = 0; column < leaders_.columns(); ++column) {
+      if (in_bundle(column)) take_bundle(column, bundles[column]);
     }
   }
 
  private:
-  const InsideStep& step() const { return *parameters_.inside; }
-
   Arrived collect(int column) {
-    if (groups_.is_alone(column)) return {};
-    Team team = groups_.group_team(column);
+    if (is_alone(column)) return {};
+    Team team = group_team(column);
     team.holds = holds_own;
-    team.source = [&team, this](int member, int) {
-      return groups_.own_block(team.members[member]);
-    };
+    team.source = [&team, this](int member, int) { return own_block(team.members[member]); };
     team.target = [this, column, root = team.root](int member, int block) {
-      return member == root ? groups_.piece(column, block) : Slices();
+      return member == root ? piece(column, block) : Slices();
     };
     return move_inside(builder_, team, Collective::gather, step());
   }
 
   /// Returns the ops after which the column's blocks are on the root's node.
   Ops send_between(int column, const Arrived& collected) {
-    Team team = groups_.column_team(column);
+    Team team = column_team(column);
     team.holds = holds_own;
-    team.source = [this, column](int, int) { return groups_.at_leader(column); };
+    team.source = [this, column](int, int) { return at_leader(column); };
     team.target = [this, column, root = team.root](int member, int node) {
-      return member == root ? groups_.at_root_leader(column, node) : Slices();
+      return member == root ? at_root_leader(column, node) : Slices();
     };
     team.ready = [&collected](int) {
       Ops ready;
@@ -98,32 +91,26 @@ class LeaderGather {
   }
 
   void take_own_node() {
-    Team team = groups_.node_team();
+    Team team = node_team();
     team.holds = holds_own;
-    team.source = [&team, this](int member, int) {
-      return groups_.own_block(team.members[member]);
-    };
+    team.source = [&team, this](int member, int) { return own_block(team.members[member]); };
     team.target = [&team, this](int member, int block) {
-      return member == team.root ? groups_.block_at_root(team.members[block]) : Slices();
+      return member == team.root ? block_at_root(team.members[block]) : Slices();
     };
     move_inside(builder_, team, Collective::gather, step());
   }
 
   void take_bundle(int column, const Ops& ready) {
-    Team team = groups_.bundle_team(column);
+    Team team = bundle_team(column);
     team.root = 1;
     team.holds = [](int member, int) { return member == 1; };
-    team.source = [this, column](int, int) { return groups_.bundle(column); };
+    team.source = [this, column](int, int) { return bundle(column); };
     team.target = [this, column](int member, int) {
-      return member == 0 ? groups_.bundle_at_root(column) : Slices();
+      return member == 0 ? bundle_at_root(column) : Slices();
     };
     team.ready = [&ready](int) { return ready; };
     move_inside(builder_, team, Collective::broadcast, step());
   }
-
-  plan::Builder& builder_;
-  const Parameters& parameters_;
-  StagedGroups groups_;
 };
 
 }  // namespace

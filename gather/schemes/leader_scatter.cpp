@@ -23,7 +23,6 @@
 #include "gather/flat/team_segments.hpp"
 #include "gather/schemes/algorithms.hpp"
 #include "gather/schemes/inside_steps.hpp"
-#include "gather/schemes/leaders.hpp"
 #include "gather/schemes/staged_groups.hpp"
 
 namespace weft::gather {
@@ -34,30 +33,26 @@ using plan::Space;
 
 namespace {
 
-class LeaderScatter {
+class LeaderScatter : StagedGroups {
  public:
   LeaderScatter(plan::Builder& builder, const plan::Problem& problem, const Machine& machine,
                 const Parameters& parameters)
-      : builder_(builder),
-        parameters_(parameters),
-        groups_(builder, problem, machine, parameters.leaders, Space::input, Space::output) {}
+      : StagedGroups(builder, problem, machine, parameters, Space::input, Space::output) {}
 
   void emit() {
-    const Arrived bundles = groups_.at_root() ? hand_to_leaders() : Arrived();
-    for (int column = 0; column < groups_.leaders().columns(); ++column) {
+    const Arrived bundles = at_root() ? hand_to_leaders() : Arrived();
+    for (int column = 0; column < leaders_.columns(); ++column) {
       Ops arrived;
-      if (groups_.leads(column)) {
+      if (leads(column)) {
         const Ops ready = bundles.empty() ? Ops() : bundles[column];
         arrived = send_between(column, ready);
       }
-      if (!groups_.at_root() && groups_.has_self(column)) distribute(column, arrived);
+      if (!at_root() && has_self(column)) distribute(column, arrived);
     }
-    if (groups_.at_root()) serve_own_node();
+    if (at_root()) serve_own_node();
   }
 
  private:
-  const InsideStep& step() const { return *parameters_.inside; }
-
   static auto holds_of(const Team& team) {
     return [root = team.root](int member, int) { return member == root; };
   }
@@ -65,14 +60,14 @@ class LeaderScatter {
   /// From the root's input to the stages of its node's leaders, all that their columns are to have.
   /// By column: the ops after which it is there.
   Arrived hand_to_leaders() {
-    Arrived there(static_cast<std::size_t>(groups_.leaders().columns()));
-    for (int column = 0; column < groups_.leaders().columns(); ++column) {
-      if (!groups_.in_bundle(column)) continue;
-      Team team = groups_.bundle_team(column);
+    Arrived there(static_cast<std::size_t>(leaders_.columns()));
+    for (int column = 0; column < leaders_.columns(); ++column) {
+      if (!in_bundle(column)) continue;
+      Team team = bundle_team(column);
       team.holds = holds_of(team);
-      team.source = [this, column](int, int) { return groups_.bundle_at_root(column); };
+      team.source = [this, column](int, int) { return bundle_at_root(column); };
       team.target = [this, column](int member, int) {
-        return member == 1 ? groups_.bundle(column) : Slices();
+        return member == 1 ? bundle(column) : Slices();
       };
       there[column] = move_inside(builder_, team, Collective::broadcast, step())[0];
     }
@@ -80,45 +75,39 @@ class LeaderScatter {
   }
 
   Ops send_between(int column, const Ops& ready) {
-    Team team = groups_.column_team(column);
+    Team team = column_team(column);
     team.holds = holds_of(team);
-    team.source = [this, column](int, int node) { return groups_.at_root_leader(column, node); };
+    team.source = [this, column](int, int node) { return at_root_leader(column, node); };
     team.target = [this, column](int member, int node) {
-      return member == node ? groups_.at_leader(column) : Slices();
+      return member == node ? at_leader(column) : Slices();
     };
     team.ready = [&ready](int) { return ready; };
     const Arrived arrived =
         emit_on_team(builder_, team, *parameters_.between->find(Collective::scatter), parameters_);
-    return arrived[groups_.node()];
+    return arrived[node_];
   }
 
   void distribute(int column, const Ops& ready) {
-    if (groups_.is_alone(column)) return;
-    Team team = groups_.group_team(column);
+    if (is_alone(column)) return;
+    Team team = group_team(column);
     team.holds = holds_of(team);
-    team.source = [this, column](int, int block) { return groups_.piece(column, block); };
+    team.source = [this, column](int, int block) { return piece(column, block); };
     team.target = [&team, this](int member, int block) {
-      return member == block ? groups_.own_block(team.members[member]) : Slices();
+      return member == block ? own_block(team.members[member]) : Slices();
     };
     team.ready = [&ready](int) { return ready; };
     move_inside(builder_, team, Collective::scatter, step());
   }
 
   void serve_own_node() {
-    Team team = groups_.node_team();
+    Team team = node_team();
     team.holds = holds_of(team);
-    team.source = [&team, this](int, int block) {
-      return groups_.block_at_root(team.members[block]);
-    };
+    team.source = [&team, this](int, int block) { return block_at_root(team.members[block]); };
     team.target = [&team, this](int member, int block) {
-      return member == block ? groups_.own_block(team.members[member]) : Slices();
+      return member == block ? own_block(team.members[member]) : Slices();
     };
     move_inside(builder_, team, Collective::scatter, step());
   }
-
-  plan::Builder& builder_;
-  const Parameters& parameters_;
-  StagedGroups groups_;
 };
 
 }  // namespace

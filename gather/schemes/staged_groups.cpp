@@ -9,17 +9,13 @@ namespace weft::gather {
 using plan::Space;
 
 StagedGroups::StagedGroups(plan::Builder& builder, const plan::Problem& problem,
-                           const hierarchy::Machine& machine, int leaders, Space root_space,
+                           const hierarchy::Machine& machine,
+                           const algorithm::Parameters& parameters, Space root_space,
                            Space own_space)
-    : problem_(problem),
-      machine_(machine),
+    : LeaderScheme(builder, problem, machine, parameters, problem.root),
       root_space_(root_space),
       own_space_(own_space),
-      self_(builder.rank()),
-      node_(machine.node_of(self_)),
       root_node_(machine.node_of(problem.root)),
-      leaders_(machine, leaders, problem.root),
-      stages_(builder),
       bundles_(static_cast<std::size_t>(leaders_.columns())),
       groups_(bundles_.size()) {
   for (int column = 0; column < leaders_.columns(); ++column) {
@@ -72,9 +68,8 @@ Team StagedGroups::group_team(int column) {
 }
 
 Team StagedGroups::node_team() {
-  const auto local = machine_.ranks_on(node_);
-  Team team = team_of(local, self_, problem_.root, stages_);
-  team.bytes = [this, local](int block) { return problem_.block(local[block]).bytes; };
+  Team team = team_of(local_, self_, problem_.root, stages_);
+  team.bytes = [this](int block) { return problem_.block(local_[block]).bytes; };
   return team;
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gather/flat/team_of_all.hpp"
-#include "gather/schemes/leaders.hpp"
+#include "gather/schemes/leader_scheme.hpp"
 #include "hierarchy/machine.hpp"
 
 namespace weft::gather {
@@ -12,16 +12,14 @@ namespace weft::gather {
 /// several has room in its stage for their blocks; a leader on the root's node that is not the root
 /// has room for the *bundle* of its column: the blocks of that column's groups on all other nodes,
 /// by node. The groups of the root's own node take no part in columns.
-class StagedGroups {
+class StagedGroups : protected LeaderScheme {
  public:
   /// `root_space` has the blocks of all at the root, `own_space` each rank's own. Allocates the
   /// stages; the arguments must live longer.
   StagedGroups(plan::Builder& builder, const plan::Problem& problem,
-               const hierarchy::Machine& machine, int leaders, plan::Space root_space,
-               plan::Space own_space);
+               const hierarchy::Machine& machine, const algorithm::Parameters& parameters,
+               plan::Space root_space, plan::Space own_space);
 
-  const Leaders& leaders() const { return leaders_; }
-  int node() const { return node_; }
   /// Whether this is the root's node.
   bool at_root() const { return node_ == root_node_; }
   /// Whether the builder's rank leads the column here.
@@ -55,15 +53,9 @@ class StagedGroups {
  private:
   std::uint64_t group_bytes(int node, int column) const;
 
-  const plan::Problem& problem_;
-  const hierarchy::Machine& machine_;
   const plan::Space root_space_;
   const plan::Space own_space_;
-  const int self_;
-  const int node_;
   const int root_node_;
-  const Leaders leaders_;
-  hierarchy::Stages stages_;
   std::vector<plan::Slice> bundles_;  // by column; on the root's node
   std::vector<plan::Slice> groups_;   // by column; on other nodes
 };

@@ -35,11 +35,10 @@
 // Source: Huang et al., "PiP-MColl", CLUSTER 2023, section III-C, Fig. 5 (the chunked local
 // reduce); Rabenseifner, ICCS 2004, section 5, for one leader a node.
 #include <array>
-#include <set>
 
 #include "reduce/flat/cut.hpp"
 #include "reduce/schemes/algorithms.hpp"
-#include "reduce/schemes/shared_vectors.hpp"
+#include "reduce/schemes/leader_reduction.hpp"
 
 namespace weft::reduce {
 
@@ -49,22 +48,15 @@ using plan::Space;
 
 namespace {
 
-class LeaderReduce {
+class LeaderReduce : LeaderReduction {
  public:
   LeaderReduce(Ledger& ledger, const plan::Problem& problem, const hierarchy::Machine& machine,
                const Parameters& parameters)
-      : ledger_(ledger),
-        problem_(problem),
-        parameters_(parameters),
-        self_(ledger.builder().rank()),
-        nodes_(machine, self_),
+      : LeaderReduction(ledger, problem, machine, parameters, problem.block_bytes,
+                        problem.collective == Collective::allreduce ? -1 : problem.root),
         root_node_(nodes_.index_of_node_of(problem.root)),
         root_place_(machine.place_of(problem.root)),
-        sockets_(machine, nodes_, parameters.leaders, is_allreduce() ? -1 : problem.root),
-        cut_(problem.block_bytes, problem.element_bytes,
-             sockets_.are_asked_for() ? sockets_.most()
-                                      : std::min(parameters.leaders, nodes_.widest())),
-        vectors_(ledger, nodes_, problem.block_bytes, parameters.direct) {
+        cut_(problem.block_bytes, problem.element_bytes, most_leaders()) {
     for (int part = 0; part < cut_.parts(); ++part) {
       if (cut_.part(part).bytes > 0) leaders_.insert(leader(nodes_.own(), part));
     }
@@ -152,17 +144,9 @@ class LeaderReduce {
   }
 
   void reduce_between(int part, const Slice& local, const Slice& result) {
-    Reduction reduction;
-    for (int node = 0; node < nodes_.count(); ++node) {
-      reduction.members.push_back(leader(node, part));
-    }
-    reduction.self = nodes_.own();
+    Reduction reduction =
+        between_nodes([&](int node) { return leader(node, part); }, local, result);
     reduction.root = root_node_;
-    reduction.bytes = local.bytes();
-    reduction.element_bytes = problem_.element_bytes;
-    reduction.commutative = problem_.commutative;
-    reduction.source = local;
-    reduction.target = result;
     const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, problem_.collective);
     emit(ledger_, reduction, parameters_);
   }
@@ -180,17 +164,9 @@ class LeaderReduce {
     ledger_.copy(output(block), result);
   }
 
-  Ledger& ledger_;
-  const plan::Problem& problem_;
-  const Parameters& parameters_;
-  const int self_;
-  const Nodes nodes_;
   const int root_node_;
   const int root_place_;
-  const SocketLeaders sockets_;
   const Cut cut_;
-  SharedVectors vectors_;
-  std::set<int> leaders_;  // of this node, with something to lead
 };
 
 }  // namespace

@@ -29,13 +29,12 @@
 // reduce-scatter after a chunked local reduce).
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "algorithm/blocks.hpp"
 #include "base/cast.hpp"
 #include "reduce/flat/reduction_of_all.hpp"
 #include "reduce/schemes/algorithms.hpp"
-#include "reduce/schemes/shared_vectors.hpp"
+#include "reduce/schemes/leader_reduction.hpp"
 
 namespace weft::reduce {
 
@@ -54,21 +53,14 @@ struct BlockClass {
   std::vector<int> local;        // the ranks of this node among them
 };
 
-class LeaderReduceScatter {
+class LeaderReduceScatter : LeaderReduction {
  public:
   LeaderReduceScatter(Ledger& ledger, const plan::Problem& problem,
                       const hierarchy::Machine& machine, const Parameters& parameters)
-      : ledger_(ledger),
-        problem_(problem),
-        parameters_(parameters),
-        self_(ledger.builder().rank()),
-        nodes_(machine, self_),
-        sockets_(machine, nodes_, parameters.leaders),
-        vectors_(ledger, nodes_,
-                 parameters.direct ? problem.input_bytes(self_) : vector_bytes(problem),
-                 parameters.direct) {
-    const int count =
-        sockets_.are_asked_for() ? sockets_.most() : std::min(parameters.leaders, nodes_.widest());
+      : LeaderReduction(ledger, problem, machine, parameters,
+                        parameters.direct ? problem.input_bytes(ledger.builder().rank())
+                                          : vector_bytes(problem)) {
+    const int count = most_leaders();
     std::vector<std::uint64_t> results(nodes_.own_ranks().size(), vectors_.stage_bytes());
     std::uint64_t staged = 0;
     for (int index = 0; index < count; ++index) {
@@ -214,17 +206,9 @@ class LeaderReduceScatter {
   }
 
   void scatter_between(int index, const Slice& local, const Slice& result) {
-    Reduction reduction;
-    for (int node = 0; node < nodes_.count(); ++node) {
-      reduction.members.push_back(leader(node, index));
-    }
-    reduction.self = nodes_.own();
-    reduction.bytes = local.bytes();
-    reduction.element_bytes = problem_.element_bytes;
-    reduction.commutative = problem_.commutative;
+    Reduction reduction =
+        between_nodes([&](int node) { return leader(node, index); }, local, result);
     reduction.blocks = of(index).of_node;
-    reduction.source = local;
-    reduction.target = result;
     const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, problem_.collective);
     emit(ledger_, reduction, parameters_);
   }
@@ -237,16 +221,8 @@ class LeaderReduceScatter {
     if (block.space != Space::output) ledger_.copy(output(), block);
   }
 
-  Ledger& ledger_;
-  const plan::Problem& problem_;
-  const Parameters& parameters_;
-  const int self_;
-  const Nodes nodes_;
-  const SocketLeaders sockets_;
-  SharedVectors vectors_;
   std::vector<BlockClass> classes_;
-  int own_class_ = 0;      // which has this rank's block
-  std::set<int> leaders_;  // of this node, with something to lead
+  int own_class_ = 0;  // which has this rank's block
 };
 
 }  // namespace

@@ -20,12 +20,11 @@
 // A prefix of ranks is a prefix of nodes only where the ranks of each node follow one another;
 // other placements are refused.
 #include <array>
-#include <set>
 
 #include "base/cast.hpp"
 #include "reduce/flat/cut.hpp"
 #include "reduce/schemes/algorithms.hpp"
-#include "reduce/schemes/shared_vectors.hpp"
+#include "reduce/schemes/leader_reduction.hpp"
 
 namespace weft::reduce {
 
@@ -35,20 +34,12 @@ using plan::Space;
 
 namespace {
 
-class LeaderScan {
+class LeaderScan : LeaderReduction {
  public:
   LeaderScan(Ledger& ledger, const plan::Problem& problem, const hierarchy::Machine& machine,
              const Parameters& parameters)
-      : ledger_(ledger),
-        problem_(problem),
-        parameters_(parameters),
-        self_(ledger.builder().rank()),
-        nodes_(machine, self_),
-        sockets_(machine, nodes_, parameters.leaders),
-        cut_(problem.block_bytes, problem.element_bytes,
-             sockets_.are_asked_for() ? sockets_.most()
-                                      : std::min(parameters.leaders, nodes_.widest())),
-        vectors_(ledger, nodes_, problem.block_bytes, parameters.direct) {
+      : LeaderReduction(ledger, problem, machine, parameters, problem.block_bytes),
+        cut_(problem.block_bytes, problem.element_bytes, most_leaders()) {
     for (int part = 0; part < cut_.parts(); ++part) {
       const Block block = cut_.part(part);
       if (block.bytes == 0) continue;
@@ -152,16 +143,9 @@ class LeaderScan {
   }
 
   void scan_between(int part) {
-    Reduction reduction;
-    for (int node = 0; node < nodes_.count(); ++node) {
-      reduction.members.push_back(leader(node, part));
-    }
-    reduction.self = nodes_.own();
-    reduction.bytes = cut_.part(part).bytes;
-    reduction.element_bytes = problem_.element_bytes;
-    reduction.commutative = problem_.commutative;
-    reduction.source = prefix(part, places() - 1);
-    if (is_behind_nodes()) reduction.target = nodes_before(part);
+    const Reduction reduction =
+        between_nodes([&](int node) { return leader(node, part); }, prefix(part, places() - 1),
+                      is_behind_nodes() ? nodes_before(part) : Slice());
     const auto emit = emit_of<algorithm::EmitReduction>(*parameters_.between, Collective::exscan);
     emit(ledger_, reduction, parameters_);
   }
@@ -182,15 +166,7 @@ class LeaderScan {
     if (reads.size() > 1) ledger_.reduce(output(part), reads.back(), Operand::left);
   }
 
-  Ledger& ledger_;
-  const plan::Problem& problem_;
-  const Parameters& parameters_;
-  const int self_;
-  const Nodes nodes_;
-  const SocketLeaders sockets_;
   const Cut cut_;
-  SharedVectors vectors_;
-  std::set<int> leaders_;  // of this node, with something to lead
 };
 
 }  // namespace
