@@ -1,5 +1,6 @@
-/* Counts past 2^31, by the functions of MPI 4 that take them: a broadcast, an allreduce in place and
-   an alltoall in place between two ranks, of which every byte is checked. Takes 4 GiB a rank. */
+/* Counts past 2^31, by the functions of MPI 4 that take them: a broadcast, an allreduce in place of
+   one buffer, and an alltoall in place between two ranks. Every byte is checked. Takes 4 GiB a
+   rank. */
 #include "check.h"
 
 static const MPI_Count kBytes = ((MPI_Count)1 << 31) + 4099;
