@@ -1,9 +1,9 @@
-// malloc and its kin, as programs find them here before they find the C library's.
+// Hooks of malloc and related functions: programs call them instead of the C library's.
 //
-// WEFT_SHARED_HEAP serves them from the shared heap (engine/heap/heap.hpp), so that the ranks of
-// a node see one another's buffers. Without it, before it is made and when it is full, the next
-// allocator serves. Whose block it is, its address says. C++'s new and Fortran's allocate come
-// through here.
+// With WEFT_SHARED_HEAP they allocate from the shared heap (engine/heap/heap.hpp), so that the
+// ranks of a node can access one another's buffers. Without it, before the heap exists and when it
+// is full, they call the next allocator. The address of a block shows which allocator it came from.
+// C++'s new and Fortran's allocate call malloc, so they come here, too.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -33,9 +33,9 @@ constinit Next<void(void*)> next_free("free");
 constinit Next<void*(std::size_t, std::size_t)> next_memalign("memalign");
 constinit Next<std::size_t(void*)> next_usable_size("malloc_usable_size");
 
-/// What the system's linker asks for while it looks for the next allocator: a few bytes, zero,
-/// never given back.
-class Early {
+/// Memory for what dlsym() allocates while it looks for the next allocator: a few bytes, zeroed and
+/// never freed.
+class EarlyMemory {
  public:
   void* allocate(std::size_t bytes) noexcept {
     bytes = (bytes + 15) / 16 * 16;
@@ -51,7 +51,7 @@ class Early {
                reinterpret_cast<std::uintptr_t>(memory_.data()) <
            memory_.size();
   }
-  /// How much may be copied from a block without leaving the memory.
+  /// The number of bytes from a block to the end of the memory.
   std::size_t bytes_from(const void* block) const noexcept {
     return static_cast<std::size_t>(memory_.data() + memory_.size() -
                                     static_cast<const std::byte*>(block));
@@ -61,18 +61,18 @@ class Early {
   alignas(16) std::array<std::byte, 8192> memory_ = {};
   std::atomic<std::size_t> used_ = 0;
 };
-constinit Early early;
+constinit EarlyMemory early;
 
 bool is_power_of_two(std::size_t value) noexcept {
   return value != 0 && (value & (value - 1)) == 0;
 }
 
-void* other_malloc(std::size_t bytes) noexcept {
+void* fallback_malloc(std::size_t bytes) noexcept {
   auto* next = next_malloc.find();
   return next != nullptr ? next(bytes) : early.allocate(bytes);
 }
 
-/// Of `alignment` or the next power of two.
+/// A block aligned to `alignment`, or to the next power of two.
 void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
   if (is_power_of_two(alignment)) {
     if (void* block = heap::allocate(bytes, alignment)) return block;
@@ -81,20 +81,21 @@ void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
   return next != nullptr ? next(alignment, bytes) : nullptr;
 }
 
-/// Into a block of another allocator than the one it is from.
-void* moved(void* block, std::size_t has, std::size_t bytes) noexcept {
-  void* fresh = other_malloc(bytes);
+/// Copies a block of `has` bytes to a new block of the next allocator.
+void* copied_to_fallback(void* block, std::size_t has, std::size_t bytes) noexcept {
+  void* fresh = fallback_malloc(bytes);
   if (fresh != nullptr) std::memcpy(fresh, block, std::min(has, bytes));
   return fresh;
 }
 
-/// Before the constructors of the program, whose allocations are to be seen.
-[[gnu::constructor(101)]] void begin() {
+/// Starts the shared heap. Runs before the constructors of the program, so that their allocations
+/// come from it.
+[[gnu::constructor(101)]] void start_heap() {
   try {
     const auto bytes = heap::wanted();
     if (bytes && !weft::env::flag("WEFT_DISABLE").value_or(false)) heap::start(*bytes);
   } catch (const std::exception&) {
-    // MPI_Init reads the settings again, and says what is wrong with them.
+    // MPI_Init reads the settings again, and reports the error.
   }
 }
 
@@ -104,7 +105,7 @@ WEFT_ENTRY void* malloc(std::size_t bytes) noexcept {
   if (heap::is_serving()) {
     if (void* block = heap::allocate(bytes)) return block;
   }
-  return other_malloc(bytes);
+  return fallback_malloc(bytes);
 }
 
 WEFT_ENTRY void free(void* block) noexcept {
@@ -126,14 +127,14 @@ WEFT_ENTRY void* calloc(std::size_t count, std::size_t each) noexcept {
 
 WEFT_ENTRY void* realloc(void* block, std::size_t bytes) noexcept {
   if (block == nullptr) return malloc(bytes);
-  if (early.contains(block)) return moved(block, early.bytes_from(block), bytes);
+  if (early.contains(block)) return copied_to_fallback(block, early.bytes_from(block), bytes);
   if (!heap::contains(block)) return next_realloc.find()(block, bytes);
   if (bytes == 0) {
     heap::deallocate(block);
     return nullptr;
   }
   if (void* resized = heap::reallocate(block, bytes)) return resized;
-  void* fresh = moved(block, heap::usable_bytes(block), bytes);
+  void* fresh = copied_to_fallback(block, heap::usable_bytes(block), bytes);
   if (fresh != nullptr) heap::deallocate(block);
   return fresh;
 }

@@ -1,5 +1,5 @@
-// mmap and its kin, as programs find them here before they find the C library's: they are handed
-// on, and the shared heap is told of those that meet it (engine/heap/heap.hpp).
+// Hooks of mmap, mremap and munmap: programs call them instead of the C library's. They pass the
+// call on, and tell the shared heap of mappings over its memory (engine/heap/heap.hpp).
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constinit Next<void*(void*, std::size_t, int, int, int, off_t)> next_mmap("mmap"
 constinit Next<void*(void*, std::size_t, std::size_t, int, void*)> next_mremap("mremap");
 constinit Next<int(void*, std::size_t)> next_munmap("munmap");
 
-/// Noted first: no collective of this thread comes in between.
+/// The mapping is noted before it is made: no collective of this thread comes in between.
 void* map(void* at, std::size_t bytes, int protection, int flags, int file, off_t from) noexcept {
   if ((flags & MAP_FIXED) != 0) heap::note_mapping(at, bytes);
   auto* next = next_mmap.find();

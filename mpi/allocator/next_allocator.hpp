@@ -1,4 +1,4 @@
-// The allocator that the program would have without the add-on.
+// Next allocator: functions of the allocator that the program would use without the add-on.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,15 +8,15 @@
 
 namespace weft::mpi {
 
-/// A function of the libraries behind this one: glibc's, or that of an allocator which the program
-/// is linked to. Looked up when first called, which is before any constructor has run. Safe from
+/// A function of a library loaded after this one: glibc's, or of an allocator that the program is
+/// linked with. Looked up at its first call, which comes before any constructor has run. Safe from
 /// many threads.
 template <class Function>
 class Next {
  public:
   constexpr explicit Next(const char* name) : name_(name) {}
 
-  /// Null while this very thread looks it up: the system's linker may want memory for that.
+  /// Null while this thread looks it up: dlsym() may allocate memory.
   Function* find() noexcept {
     Function* known = known_.load(std::memory_order_relaxed);
     return known != nullptr ? known : look_up();

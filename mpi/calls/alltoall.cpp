@@ -15,7 +15,7 @@ std::optional<Passed> Alltoall::judge(const Context& context) {
         send_.bytes(0) != receive_.bytes(0)) {
       return Passed::arguments;
     }
-    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.names_like(0, send_))
+    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.is_same_block(0, send_))
       return Passed::arguments;
   }
   if (receive_.bytes(0) == 0) return Passed::no_bytes;
@@ -32,7 +32,7 @@ void Alltoall::run(const Context& context) {
     }
   } else {
     input = send_.input(context.layouts(), attached.packed_input);
-    // Not MPI's way to say in place, so other ranks may have two buffers.
+    // MPI_IN_PLACE was not given, so other ranks may have two buffers: not run in place.
     if (input == output) {
       std::byte* copy = attached.packed_input.reserve(receive_.total_bytes());
       std::memcpy(copy, input, receive_.total_bytes());
@@ -54,7 +54,7 @@ std::optional<Passed> Alltoallv::judge(const Context& context) {
       send_.bytes(context.rank()) != receive_.bytes(context.rank())) {
     return Passed::arguments;
   }
-  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  if (kRefusesEqualBuffers && receive_.has_same_arguments(send_)) return Passed::arguments;
   return std::nullopt;
 }
 
@@ -85,7 +85,7 @@ std::optional<Passed> Alltoallw::judge(const Context& context) {
           attached.receive_parts[static_cast<std::size_t>(context.rank())].bytes) {
     return Passed::arguments;
   }
-  if (kRefusesEqualBuffers && receive_.is_told_like(send_)) return Passed::arguments;
+  if (kRefusesEqualBuffers && receive_.has_same_arguments(send_)) return Passed::arguments;
   return std::nullopt;
 }
 

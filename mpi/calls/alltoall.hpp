@@ -18,8 +18,8 @@ class Alltoall final : public Call {
   Blocks send_, receive_;
 };
 
-/// Taken by weft whatever the sizes are: a rank does not know those of others, so they must not
-/// decide it.
+/// Run by weft for all sizes: a rank does not know the sizes of other ranks, so the decision must
+/// not depend on them.
 class Alltoallv final : public Call {
  public:
   Alltoallv(const Blocks& send, const Blocks& receive, MPI_Comm comm)

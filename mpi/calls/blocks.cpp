@@ -17,17 +17,17 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
   }
   first_ = first < 0 ? static_cast<std::byte*>(buffer_) : memory(first);
   if (gaps_ && layout_.contiguous) keep_gaps(parts);
-  direct_ = layout_.contiguous && (gaps_ || lie_in_a_row());
+  direct_ = layout_.contiguous && (gaps_ || are_consecutive());
   return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
 }
 
-/// Offsets as they are in memory. The lowest block is the first then.
+/// Makes offsets relative to the block with the lowest address.
 void Blocks::keep_gaps(std::vector<Part>& parts) {
   const std::byte* first = first_;
   for (int block = 0; block < blocks_; ++block) {
     Part& part = parts[static_cast<std::size_t>(block)];
     std::byte* begin = memory(block);
-    // Below the first this wraps, and is put right with the rest.
+    // Wraps around for addresses below the first block; corrected below.
     part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(begin - first);
     if (part.bytes != 0 && begin < first_) first_ = begin;
   }
@@ -38,7 +38,7 @@ void Blocks::keep_gaps(std::vector<Part>& parts) {
   }
 }
 
-bool Blocks::lie_in_a_row() const {
+bool Blocks::are_consecutive() const {
   const std::byte* first = first_memory();
   for (int block = 0; block < blocks_; ++block) {
     if (bytes(block) != 0 && memory(block) != first + offset(block)) return false;
@@ -56,11 +56,11 @@ std::size_t Blocks::offset(int block) const {
                     : bytes(0) * static_cast<std::size_t>(block);
 }
 
-bool Blocks::names_like(int block, const Blocks& other) const {
+bool Blocks::is_same_block(int block, const Blocks& other) const {
   return type_ == other.type_ && count(block) == other.count(0) && memory(block) == other.memory(0);
 }
 
-bool Blocks::is_told_like(const Blocks& other) const {
+bool Blocks::has_same_arguments(const Blocks& other) const {
   return irregular_ && other.irregular_ && type_ == other.type_ && buffer_ == other.buffer_ &&
          counts_.is_same_array(other.counts_);
 }

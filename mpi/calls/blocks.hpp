@@ -1,4 +1,5 @@
-// Buffers as calls name them: blocks of elements of a datatype, one for each rank or just one.
+// Buffer arguments of MPI calls: blocks of elements of one datatype, a block for each rank or a
+// single block.
 #pragma once
 
 #include <mpi.h>
@@ -16,7 +17,8 @@
 
 namespace weft::mpi {
 
-/// An array of counts or displacements, as wide as the program's binding has them.
+/// An array of counts or displacements: int, or 64 bits wide in the calls of MPI 4
+/// (MPI_Alltoall_c).
 class Integers {
  public:
   template <class Integer>
@@ -30,7 +32,7 @@ class Integers {
   bool is_same_array(const Integers& other) const { return values_ == other.values_; }
   MPI_Count operator[](int i) const {
     if (!is_wide_) return static_cast<const int*>(values_)[i];
-    // Two types of the binding are as wide as this.
+    // A copy, as the binding has two different types of 64 bits.
     std::int64_t value;
     std::memcpy(&value,
                 static_cast<const std::byte*>(values_) + sizeof value * static_cast<std::size_t>(i),
@@ -43,12 +45,13 @@ class Integers {
   bool is_wide_;
 };
 
-/// Blocks of elements in the program's memory. Weft takes their bytes one after another, in rank
-/// order and without gaps: that is how they lie, or they are packed. As displacements are a rank's
-/// own affair, gaps are left only to calls in which no other rank hears of parts: `gaps`.
+/// Blocks of elements in the program's memory. Weft's calls work on their bytes in rank order and
+/// without gaps: the program's buffer is used where it has this layout, else the blocks are packed.
+/// With `gaps` contiguous blocks are used at any displacements: allowed where the offsets of parts
+/// stay on this rank, as displacements differ between ranks.
 class Blocks {
  public:
-  /// So many blocks of `count` elements in a row as look_up() says.
+  /// Consecutive blocks of `count` elements each; look_up() is given their number.
   Blocks(const void* buffer, MPI_Count count, MPI_Datatype type)
       : buffer_(const_cast<void*>(buffer)), type_(type), count_(count) {}
   /// Block i has counts[i] elements and begins displacements[i] elements behind `buffer`.
@@ -59,8 +62,8 @@ class Blocks {
         counts_(counts),
         displacements_(displacements) {}
 
-  /// Looks the datatype up and reads the counts. False: the host refuses these arguments. `parts`
-  /// is memory for what is irregular, and lives as long as this.
+  /// Looks up the datatype and reads the counts. False: the host refuses these arguments. Irregular
+  /// blocks are written to `parts`, which must live as long as this object.
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps = false) {
     gaps_ = gaps;
     blocks_ = blocks;
@@ -73,50 +76,50 @@ class Blocks {
     return buffer_ != nullptr || !direct_ || total_bytes_ == 0;
   }
 
-  // What stands in the program's arguments.
+  // Properties of the program's arguments.
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   bool is_irregular() const { return irregular_; }
-  /// Whether block `block` of these and `other`, a block alone, are the same elements, told in the
-  /// same way.
-  bool names_like(int block, const Blocks& other) const;
-  /// Whether both are irregular and told by the same arguments.
-  bool is_told_like(const Blocks& other) const;
+  /// Whether block `block` and the single block of `other` have equal arguments: the same memory,
+  /// count and datatype.
+  bool is_same_block(int block, const Blocks& other) const;
+  /// Whether both are irregular and have the same buffer, counts and datatype.
+  bool has_same_arguments(const Blocks& other) const;
 
-  // From here on after look_up().
+  // The rest may be called after look_up() only.
   std::size_t bytes(int block) const {
     return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].bytes
                       : static_cast<std::size_t>(count_ * layout_.size_bytes);
   }
   std::size_t total_bytes() const { return total_bytes_; }
-  /// Where each block lies among the bytes that weft takes. Irregular blocks only.
+  /// The place of each block among the bytes that weft works on. Irregular blocks only.
   std::span<const Part> parts() const { return *parts_; }
-  /// Where block `block` begins among them.
+  /// The offset of block `block` among these bytes.
   std::size_t offset(int block) const;
   bool is_packed() const { return !direct_; }
 
-  /// The bytes: where they lie, or packed into `packed`.
+  /// The bytes: in the program's buffer, or packed into `packed`.
   const std::byte* input(const Layouts& layouts, Buffer& packed) const {
     return direct_ ? first_memory() : pack_all(layouts, packed);
   }
-  /// Where to put the bytes; deliver() brings them home.
+  /// Where to receive the bytes: the program's buffer or `packed`, which deliver() then unpacks.
   std::byte* output(Buffer& packed) const {
     return direct_ ? first_memory() : packed.reserve(total_bytes_);
   }
   void deliver(const Layouts& layouts, const std::byte* output) const {
     if (!direct_) unpack_all(layouts, output);
   }
-  /// Packs one block to its place in `packed`, unless `packed` is where it lies.
+  /// Packs one block to its place in `packed`, unless the program's buffer is used.
   void pack(const Layouts& layouts, int block, std::byte* packed) const;
 
  private:
   bool look_up_irregular(std::vector<Part>& parts);
   void keep_gaps(std::vector<Part>& parts);
-  bool lie_in_a_row() const;
+  bool are_consecutive() const;
   MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
-  /// Where a block begins in the program's memory.
+  /// The address of a block in the program's memory.
   std::byte* memory(int block) const;
-  /// Where the bytes that weft takes begin: of what lies in a row with the first block, of what has
-  /// gaps with the lowest.
+  /// The address of the first byte that weft works on: of the first block, or with gaps of the
+  /// block with the lowest address.
   std::byte* first_memory() const { return irregular_ ? first_ : static_cast<std::byte*>(buffer_); }
   const std::byte* pack_all(const Layouts& layouts, Buffer& packed) const;
   void unpack_all(const Layouts& layouts, const std::byte* output) const;
@@ -131,7 +134,7 @@ class Blocks {
   int blocks_ = 0;
   Layout layout_;
   std::size_t total_bytes_ = 0;
-  std::byte* first_ = nullptr;  // of irregular blocks, where some bytes are: see first_memory()
+  std::byte* first_ = nullptr;  // of irregular blocks: see first_memory()
   const std::vector<Part>* parts_ = nullptr;
   bool direct_ = false;
   bool gaps_ = false;

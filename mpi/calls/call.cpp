@@ -6,10 +6,10 @@ namespace weft::mpi {
 
 namespace {
 
-// Whether this thread is inside weft already: what MPI calls from there is the host's.
+// Whether this thread is inside weft: calls of MPI from there go to the host.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool inside = false;
 
-// What this thread is freeing: callbacks may free others meanwhile.
+// Innermost scope of a list: while a communicator is freed, callbacks may free others.
 [[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
 
 class Inside {
@@ -27,10 +27,10 @@ struct Result {
 
 std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
-  if (Freeing::has(call.comm())) return Passed::being_freed;
+  if (Freeing::contains(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
-  if (attached->state == Attached::State::apart) return attached->why;
+  if (attached->state == Attached::State::passed_through) return attached->why;
   const Context context{world, *attached};
   try {
     if (const auto why = call.judge(context)) return why;
@@ -59,13 +59,13 @@ Freeing::~Freeing() {
   last_freeing = outer_;
 }
 
-bool Freeing::has(MPI_Comm comm) {
+bool Freeing::contains(MPI_Comm comm) {
   const Freeing* one = last_freeing;
   while (one != nullptr && one->comm_ != comm) one = one->outer_;
   return one != nullptr;
 }
 
-std::optional<int> take(Call& call) {
+std::optional<int> try_run(Call& call) {
   World* world = World::get();
   if (world == nullptr || inside || call.comm() == MPI_COMM_NULL) return std::nullopt;
   Result result;
@@ -78,7 +78,7 @@ std::optional<int> take(Call& call) {
     world->tally().count_passed(call.collective(), *passed);
     return std::nullopt;
   }
-  // Outside the guard and with nothing held: an error handler may do anything.
+  // Outside the guard and without locks: an error handler may do anything.
   if (!result.line.empty()) return raise_error(call.comm(), result.line);
   if (result.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm(), result.code);
   return result.code;

@@ -1,4 +1,4 @@
-// Blocking collective of the program: taken by weft or passed to the host MPI, and its error code.
+// Blocking collective of the program: run by weft or passed to the host MPI, and its error code.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,7 @@
 
 namespace weft::mpi {
 
-/// What a call finds here.
+/// Surroundings of a call: the world and its communicator.
 struct Context {
   const World& world;
   Attached& attached;
@@ -31,11 +31,12 @@ class Call {
   plan::Collective collective() const { return collective_; }
   MPI_Comm comm() const { return comm_; }
 
-  /// Looks at the arguments; nullopt: weft takes the call. Whether it does follows from what all
-  /// ranks share, or from arguments that no rank may give, which the host refuses before it
-  /// communicates. UsageError on those that the host would notice too late, when others wait.
+  /// Checks the arguments; nullopt: weft runs the call, else the reason why the host must. All
+  /// ranks must decide alike, so the decision depends only on facts that all ranks share, and on
+  /// invalid arguments, which the host refuses before it communicates. UsageError on invalid
+  /// arguments that the host would find only after other ranks have begun to wait.
   virtual std::optional<Passed> judge(const Context& context) = 0;
-  /// Does it. What it throws becomes the error of the call.
+  /// Runs the call. An exception becomes the error of the call.
   virtual void run(const Context& context) = 0;
 
  protected:
@@ -47,9 +48,9 @@ class Call {
   MPI_Comm comm_;
 };
 
-/// While this lives the thread is freeing `*comm`, and attribute callbacks of the program may use
-/// it once more. Those calls are the host's: which of the attributes goes first, and so whether
-/// what belongs to weft is still there, may differ from rank to rank.
+/// Scope in which this thread frees `*comm`. Attribute callbacks of the program may call
+/// collectives on it once more; those go to the host, since ranks may delete attributes, weft's
+/// among them, in different orders.
 class Freeing {
  public:
   explicit Freeing(const MPI_Comm* comm);
@@ -57,16 +58,16 @@ class Freeing {
   Freeing& operator=(const Freeing&) = delete;
   ~Freeing();
 
-  /// Whether this thread is freeing it.
-  static bool has(MPI_Comm comm);
+  /// Whether this thread is freeing `comm`.
+  static bool contains(MPI_Comm comm);
 
  private:
   MPI_Comm comm_;
   const Freeing* outer_;
 };
 
-/// Does the call and returns its MPI error code, its error raised. Nullopt: nothing was done, the
-/// call is the host's.
-std::optional<int> take(Call& call);
+/// Runs the call, calls the error handler on failure and returns the MPI error code. Nullopt:
+/// nothing was done, and the host must run the call.
+std::optional<int> try_run(Call& call);
 
 }  // namespace weft::mpi

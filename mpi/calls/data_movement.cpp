@@ -29,7 +29,7 @@ std::optional<Passed> Allgather::judge(const Context& context) {
   if (!send_.is_in_place()) {
     if (!send_.look_up(context.layouts(), 1, parts) || send_.bytes(0) != receive_.bytes(rank))
       return Passed::arguments;
-    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.names_like(rank, send_))
+    if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.is_same_block(rank, send_))
       return Passed::arguments;
   }
   if (receive_.total_bytes() == 0) return Passed::no_bytes;
@@ -81,14 +81,14 @@ std::optional<Passed> Rooted::judge(const Context& context) {
   } else if (!own_.look_up(context.layouts(), 1, parts)) {
     return Passed::arguments;
   } else if (root && own_.total_bytes() != all_.bytes(root_)) {
-    // The host would notice when the others wait for this rank already.
+    // The host would find this only after other ranks have begun to wait for this one.
     throw_usage(
         "MPI_{}: the root {} names its own block as {} bytes in one buffer and {} in the "
         "other; allowed: the same",
         collective() == plan::Collective::scatter ? "Scatter" : "Gather", root_, own_.total_bytes(),
         all_.bytes(root_));
   }
-  // Of irregular blocks, a rank knows its own: others may have bytes where it has none.
+  // A rank knows only its own irregular block: other blocks may have bytes where this one is empty.
   if (!all_.is_irregular() && own_bytes(context) == 0) return Passed::no_bytes;
   return std::nullopt;
 }
@@ -103,7 +103,7 @@ void Scatter::run(const Context& context) {
       at_root(context) ? all_.input(context.layouts(), attached.packed_input) : nullptr;
   std::byte* output = nullptr;
   if (in_place(context)) {
-    // Nothing is written there: it is the block itself.
+    // Not written: input and output are the same block.
     output = const_cast<std::byte*>(input + all_.offset(root_));
   } else {
     output = own_.output(attached.packed_output);

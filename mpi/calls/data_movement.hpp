@@ -1,6 +1,6 @@
 // Collectives that move data without combining it, and the barrier: MPI_Barrier, MPI_Bcast,
-// MPI_Scatter[v], MPI_Gather[v] and MPI_Allgather[v] over weft. Arguments that only the root has to
-// give are read by the root alone, so no choice between weft and the host may follow from them.
+// MPI_Scatter[v], MPI_Gather[v] and MPI_Allgather[v] over weft. Only the root reads the arguments
+// that only the root must give, so the choice between weft and the host must not depend on them.
 #pragma once
 
 #include "mpi/calls/blocks.hpp"
@@ -39,7 +39,7 @@ class Broadcast final : public Call {
   int root_;
 };
 
-/// Scatter or gather: the root's blocks for all ranks, and the own block of each rank.
+/// Base of scatter and gather: the root's blocks of all ranks, and each rank's own block.
 class Rooted : public Call {
  public:
   std::optional<Passed> judge(const Context& context) override;
@@ -52,7 +52,7 @@ class Rooted : public Call {
   bool at_root(const Context& context) const { return context.rank() == root_; }
   /// The bytes of this rank's block.
   std::size_t own_bytes(const Context& context) const;
-  /// Whether this is the root and its own block stays where it is among all.
+  /// Whether this is the root and its own block stays in its place among all blocks.
   bool in_place(const Context& context) const { return at_root(context) && own_.is_in_place(); }
 
   Blocks all_, own_;

@@ -14,7 +14,7 @@ std::size_t bytes_of(MPI_Count elements, const Resolution& resolution) {
   return static_cast<std::size_t>(elements) * resolution.operation.element_bytes;
 }
 
-// The fields of pairs, and not what is between them.
+// Copies the fields of pairs, and leaves the gaps between them as they are.
 void copy_pairs(std::byte* to, const std::byte* from, MPI_Count count,
                 const Resolution& resolution) {
   const std::size_t step = resolution.operation.element_bytes, index = resolution.index_offset;
@@ -30,10 +30,10 @@ bool Reduction::buffers_are_good() const {
   if (receives_ && vectors_.receive == MPI_IN_PLACE) return false;
   if (in_place_) return receives_;
   if (vectors_.send != vectors_.receive || !receives_) return true;
-  // At the root of a reduce only the root sees it: the others would wait.
+  // Of a reduce only the root can see this, and a refusal there would leave the others waiting.
   if (collective() == plan::Collective::reduce) return true;
   if (kRefusesEqualBuffers) return false;
-  // Open MPI refuses it here alone; elsewhere it takes it as in place.
+  // Open MPI refuses this for allreduce alone, and treats it as in place elsewhere.
   return collective() != plan::Collective::allreduce || given_ <= 1;
 }
 
@@ -66,7 +66,7 @@ void Reduction::run(const Context& context) {
   if (receives_ && resolution.form != Form::in_place)
     output = attached.packed_output.reserve(bytes_of(results_, resolution));
   reduce(context, input, output, resolution.operation);
-  if (resolution.host) resolution.host->check();
+  if (resolution.host) resolution.host->throw_if_failed();
   if (results_ == 0 || resolution.form == Form::in_place) return;
   if (resolution.form == Form::packed) {
     context.layouts().unpack(output, receive, results_, resolution.layout);
@@ -89,7 +89,7 @@ void Reduce::reduce(const Context& context, const std::byte* input, std::byte* o
 
 bool ReduceForAll::read_counts(const Context& context) {
   given_ = count_;
-  // Nothing comes before the first rank.
+  // An exscan has no result on rank 0.
   const bool nothing = collective() == plan::Collective::exscan && context.rank() == 0;
   results_ = nothing ? 0 : count_;
   return count_ >= 0;

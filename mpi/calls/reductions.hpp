@@ -1,4 +1,5 @@
-// The collectives that combine what ranks give by an operation.
+// Reductions: MPI_Reduce, MPI_Allreduce, MPI_Reduce_scatter[_block], MPI_Scan and MPI_Exscan over
+// weft.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,7 @@
 
 namespace weft::mpi {
 
-/// What every reduction is given.
+/// The arguments that all reductions share.
 struct Vectors {
   const void* send;
   void* receive;
@@ -17,7 +18,8 @@ struct Vectors {
   MPI_Op op;
 };
 
-/// Any reduction: a vector goes in, a vector of as many elements or of fewer comes out.
+/// Base of all reductions: combines one input vector of each rank into a result vector of at most
+/// as many elements.
 class Reduction : public Call {
  public:
   std::optional<Passed> judge(const Context& context) final;
@@ -28,16 +30,16 @@ class Reduction : public Call {
       : Call(collective, comm), vectors_(vectors) {}
   ~Reduction() = default;
 
-  /// How many elements this rank gives, and how many it is given, if any. False: the host refuses
-  /// the count, or the root. Called once.
+  /// Sets given_, results_ and receives_ from the arguments. False: the host refuses the count or
+  /// the root. Called once.
   virtual bool read_counts(const Context& context) = 0;
-  /// Runs it on memory where elements lie as the operation wants them.
+  /// Runs the collective on memory where elements have the layout that the operation expects.
   virtual void reduce(const Context& context, const std::byte* input, std::byte* output,
                       const Operation& operation) = 0;
 
-  MPI_Count given_ = 0;    // elements of this rank's vector
-  MPI_Count results_ = 0;  // elements that come out on this rank
-  bool receives_ = true;   // whether the receive buffer counts on this rank
+  MPI_Count given_ = 0;    // elements of this rank's input
+  MPI_Count results_ = 0;  // elements of this rank's result
+  bool receives_ = true;   // whether the receive buffer is used on this rank
 
  private:
   bool buffers_are_good() const;

@@ -12,7 +12,7 @@ bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>&
   for (int block = 0; block < blocks; ++block) {
     Part& part = parts[static_cast<std::size_t>(block)];
     part = {.offset = total_bytes_, .bytes = 0};
-    if (!kLooksAtTypesOfNothing && counts_[block] == 0) continue;
+    if (!kChecksTypesOfEmptyBlocks && counts_[block] == 0) continue;
     const Layout layout = layouts.of(types_[block]);
     if (!layout.valid || counts_[block] < 0) return false;
     const auto bytes = static_cast<std::size_t>(counts_[block] * layout.size_bytes);

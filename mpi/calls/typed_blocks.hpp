@@ -1,4 +1,4 @@
-// Buffers as MPI_Alltoallw names them: a block of a datatype of its own for each rank.
+// Buffer arguments of MPI_Alltoallw: a block for each rank, each with a datatype of its own.
 #pragma once
 
 #include <mpi.h>
@@ -11,8 +11,8 @@
 namespace weft::mpi {
 
 /// Block i has counts[i] elements of types[i] and begins displacements[i] bytes behind `buffer`.
-/// Weft takes bytes where they lie, or, where some elements are not plain bytes, all of them packed
-/// one after another in rank order.
+/// Where the elements of all blocks are contiguous, weft works on the program's buffer, else on a
+/// buffer in which all blocks are packed in rank order.
 class TypedBlocks {
  public:
   TypedBlocks(const void* buffer, Integers counts, Integers displacements,
@@ -23,21 +23,21 @@ class TypedBlocks {
         types_(types) {}
 
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
-  /// Whether both are told by the same arguments.
-  bool is_told_like(const TypedBlocks& other) const {
+  /// Whether both have the same buffer, counts and datatypes.
+  bool has_same_arguments(const TypedBlocks& other) const {
     return buffer_ == other.buffer_ && types_ == other.types_ &&
            counts_.is_same_array(other.counts_);
   }
 
-  /// Looks the datatypes up and says in `parts` where each block lies among the bytes that weft
-  /// takes. False: the host refuses these arguments.
+  /// Looks up the datatypes, and writes to `parts` the place of each block among the bytes that
+  /// weft works on. False: the host refuses these arguments.
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
 
-  /// Where the bytes are, or are to be packed or put.
+  /// The bytes that weft works on: the program's buffer, or `packed`.
   std::byte* output(Buffer& packed) const;
-  /// Packs all blocks there, unless that is where they lie.
+  /// Packs all blocks into `packed`, unless the program's buffer is used.
   void pack(const Layouts& layouts, std::byte* packed) const;
-  /// The way back.
+  /// Unpacks received blocks from `output`, unless the program's buffer is used.
   void deliver(const Layouts& layouts, const std::byte* output) const;
 
  private:

@@ -28,8 +28,8 @@ void free_unless_predefined(MPI_Datatype type) {
   if (!is_predefined(combiner)) PMPI_Type_free(&type);
 }
 
-// Size and extent alone do not tell: the blocks of an indexed type may lie in another order. So
-// only predefined types without gaps, and rows or copies of them.
+// Size and extent do not suffice: the blocks of an indexed type may lie in another order. So only
+// predefined types without gaps, and MPI_Type_contiguous and MPI_Type_dup of such types, count.
 bool is_contiguous(MPI_Datatype type) {
   int integers = 0, addresses = 0, types = 0, combiner = 0;
   PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);

@@ -1,4 +1,5 @@
-// Datatypes: which ones are plain bytes in memory, and packing for those that are not.
+// Layouts of MPI datatypes: whether elements are plain bytes in memory, and packing of elements
+// that are not.
 #pragma once
 
 #include <mpi.h>
@@ -9,19 +10,20 @@
 
 namespace weft::mpi {
 
-/// What a call needs to know of a datatype.
+/// The facts of a datatype that calls need.
 struct Layout {
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  /// A committed datatype that exists. Otherwise the rest says nothing, and the host is to judge.
+  /// The datatype exists and is committed. Otherwise the other members mean nothing, and the call
+  /// is left to the host MPI, which reports the error.
   bool valid = false;
-  /// Elements in a row are exactly their bytes, in order and without gaps, from the buffer's start.
+  /// Consecutive elements are their bytes in order, without gaps, from the buffer's start.
   bool contiguous = false;
   MPI_Count size_bytes = 0;
   MPI_Aint extent_bytes = 0;
 };
 
-/// Finds layouts and remembers the answer on the datatype itself, where it goes when the datatype
-/// is freed and its handle is used again. Safe from many threads.
+/// Finds layouts, and caches them as attributes of the datatypes: MPI deletes an attribute when the
+/// datatype is freed, before its handle can be used again. Safe from many threads.
 class Layouts {
  public:
   /// `self`: a communicator of this process alone that returns its errors.
@@ -35,7 +37,7 @@ class Layouts {
     find(type, layout);
     return layout;
   }
-  /// The same where it is needed: the answer is larger than what a small call has time for twice.
+  /// The same, written to `layout`: for a small call a second copy of the answer takes too long.
   void find(MPI_Datatype type, Layout& layout) const {
     const Layout* known = Known::find(type);
     layout = known != nullptr ? *known : ask_host(type);
@@ -44,7 +46,7 @@ class Layouts {
   /// Packs `count` elements at `buffer` into count * size_bytes bytes. HostError when the host
   /// refuses.
   void pack(const void* buffer, MPI_Count count, const Layout& layout, std::byte* packed) const;
-  /// The way back.
+  /// Unpacks what pack() has packed. HostError when the host refuses.
   void unpack(const std::byte* packed, void* buffer, MPI_Count count, const Layout& layout) const;
 
  private:

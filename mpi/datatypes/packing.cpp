@@ -11,7 +11,7 @@ namespace weft::mpi {
 
 namespace {
 
-// A datatype of any number of bytes, also of more than an int counts.
+// A datatype of `count` bytes, which may exceed INT_MAX.
 class Bytes {
  public:
   explicit Bytes(MPI_Count count) {
@@ -39,7 +39,7 @@ class Bytes {
 
 void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type,
                                  void* to, MPI_Count to_count, MPI_Datatype to_type) const {
-  // Threads would take one another's message.
+  // The lock keeps a thread from receiving another thread's message.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   require_success(PMPI_Sendrecv(from, static_cast<int>(from_count), from_type, 0, 0, to,
@@ -47,9 +47,9 @@ void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Dat
                                 MPI_STATUS_IGNORE));
 }
 
-// MPI counts the bytes that it packs in an int: as many elements at a time as fit. An element that
-// does not fit, and what MPICH refuses to pack because it counts from MPI_BOTTOM, is sent from its
-// own layout into bytes.
+// MPI counts packed bytes in an int, so elements are packed in batches that fit. Two cases are sent
+// to this rank itself instead, from the datatype into bytes: an element larger than INT_MAX, and
+// addresses relative to MPI_BOTTOM, which MPICH refuses to pack.
 void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
                    std::byte* packed) const {
   if (count * layout.size_bytes == 0) return;

@@ -11,8 +11,8 @@ namespace weft::mpi {
 
 namespace {
 
-// One class and one code for all of weft's errors; the text is that of the last one. MPI has no
-// way to give codes back before the end, so a code for each would run out.
+// All of weft's errors share one class and one code; the text is that of the last error. MPI cannot
+// free codes before the end of the job, so a code for each error would run out.
 int error_code_for(const std::string& line) {
   static std::mutex mutex;
   static int code = MPI_SUCCESS;
@@ -33,8 +33,8 @@ int error_code_for(const std::string& line) {
 void end_job(std::string_view line) {
   constexpr auto kPatience = std::chrono::seconds(3);
   print_line(line);
-  // An abort kills the other ranks, perhaps before they have said their line. Those that come here
-  // at all come soon, also when each part of the world fails on its own.
+  // An abort kills the other ranks, perhaps before they have printed their lines. All ranks that
+  // fail get here soon, so the wait is bounded.
   MPI_Request arrived = MPI_REQUEST_NULL;
   int done = PMPI_Ibarrier(MPI_COMM_WORLD, &arrived) == MPI_SUCCESS ? 0 : 1;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;

@@ -1,4 +1,4 @@
-// Errors of the add-on and of the host: each ends as one line on every rank, never as a hang.
+// Errors of the add-on and of the host MPI. Each becomes one line on every rank, never a hang.
 #pragma once
 
 #include <mpi.h>
@@ -10,7 +10,7 @@ namespace weft::mpi {
 
 inline constexpr int kUsageExitCode = 2;
 
-/// The host MPI refused a call of ours: its error code, for the program.
+/// Exception: the host MPI refused a call of weft's. Carries its error code, for the program.
 struct HostError {
   int code = MPI_SUCCESS;
 };
@@ -19,9 +19,8 @@ inline void require_success(int code) {
   if (code != MPI_SUCCESS) throw HostError{code};
 }
 
-/// For settings that cannot be followed, which all ranks find at the same point: prints the line,
-/// waits a little so that all ranks of the world can print theirs, and aborts the job with exit
-/// code 2.
+/// Ends the job because of invalid settings, which all ranks find at the same point: prints the
+/// line, waits up to 3 s so that all ranks can print theirs, and aborts with exit code 2.
 [[noreturn]] void end_job(std::string_view line);
 
 /// Calls the error handler of `comm` with an error code whose text is `line`, and returns the code.

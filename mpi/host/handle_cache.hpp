@@ -1,4 +1,4 @@
-// Cache of the values that a thread's last few MPI handles stand for.
+// Cache, one per thread, of the values that belong to its last few MPI handles.
 #pragma once
 
 #include <array>
@@ -8,14 +8,14 @@
 
 namespace weft::mpi {
 
-/// Spares asking the host at each call: its look-up of attributes takes longer than a small
-/// collective does. Handles are used again, so whoever frees what one stood for says
-/// forget_all(), before the host may give the handle out anew; it holds for all threads. One for
-/// each pair of types. Safe from many threads.
+/// Replaces the host's look-up of attributes at each call, which takes longer than a small
+/// collective. The host reuses handles, so code that frees an object calls forget_all() before the
+/// host can hand out its handle again; that empties the caches of all threads. There is one cache
+/// for each pair of types. Safe from many threads.
 template <class Handle, class Value>
 class HandleCache {
  public:
-  /// Null: not known. Good until the thread's next call of this class.
+  /// Null: not cached. The pointer is valid until the thread's next call of this class.
   static const Value* find(Handle handle) noexcept {
     const Entry& entry = entry_of(handle);
     const bool known =
@@ -51,8 +51,8 @@ class HandleCache {
     return entries[(number * 0x9e3779b97f4a7c15u) >> (64 - kBits)];
   }
 
-  // The add-on is there from the start of the program, so its thread-local memory may lie where no
-  // call is needed to find it.
+  // The add-on is loaded at the start of the program, so it may use the static thread-local storage
+  // model, which needs no function call.
   [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Entry, 1 << kBits>
       entries;
   static constinit std::atomic<std::uint64_t> generation;

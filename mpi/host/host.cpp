@@ -7,8 +7,8 @@
 namespace weft::mpi {
 
 std::string host_name() {
-  // Large enough also for a host that the add-on was not built for: MPICH asks for 8 KiB, Open MPI
-  // for 256 bytes.
+  // Large enough for any host, also one that the add-on was not built for: MPICH asks for 8 KiB,
+  // Open MPI for 256 bytes.
   std::array<char, 16384> buffer = {};
   int length = 0;
   if (PMPI_Get_library_version(buffer.data(), &length) != MPI_SUCCESS)

@@ -1,4 +1,4 @@
-// The host MPI, the program's own below the add-on: its name, and where hosts differ.
+// Host MPI, that is, the program's own MPI below the add-on: its name, and how hosts differ.
 #pragma once
 
 #include <mpi.h>
@@ -14,20 +14,19 @@ inline constexpr std::string_view kBuiltFor = "Open MPI";
 inline constexpr std::string_view kBuiltFor = "MPICH";
 #endif
 
-/// MPI forbids a call to send from the buffer that it receives into. Open MPI takes such a call as
-/// in place without complaint; MPICH refuses it where both buffers are given in the same way.
+/// MPI forbids a call to use one buffer for sending and receiving. Open MPI treats such a call as
+/// in place; MPICH refuses it where both buffers are given by equal arguments.
 #ifdef OPEN_MPI
 inline constexpr bool kRefusesEqualBuffers = false;
 #else
 inline constexpr bool kRefusesEqualBuffers = true;
 #endif
 
-/// Whether the datatypes of an alltoallw must be valid where their count is 0. MPICH ignores those:
-/// ranks that exchange nothing need not name a datatype.
+/// Whether the datatypes of an alltoallw must be valid where their count is 0. MPICH ignores them.
 #ifdef OPEN_MPI
-inline constexpr bool kLooksAtTypesOfNothing = true;
+inline constexpr bool kChecksTypesOfEmptyBlocks = true;
 #else
-inline constexpr bool kLooksAtTypesOfNothing = false;
+inline constexpr bool kChecksTypesOfEmptyBlocks = false;
 #endif
 
 /// "Open MPI v4.1.4", as the host calls itself.

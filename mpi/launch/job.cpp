@@ -1,5 +1,5 @@
-// What lets the tool, which is linked with no MPI, take part in a job that mpirun has started: it
-// opens this object, of which there is one for each MPI, and asks it for a bootstrap.
+// Plugin of the tool for each MPI: a bootstrap over MPI_COMM_WORLD. The tool itself is not linked
+// with an MPI; where mpirun has started it, it opens this plugin to join the job.
 #include "weft/mpi.hpp"
 
 namespace weft {
@@ -40,7 +40,8 @@ class Job final : public Bootstrap {
 
 }  // namespace weft
 
-/// Once in a process. The caller owns it, and gives it back before the process ends.
+/// To be called once in a process. The caller owns the object and deletes it before the process
+/// ends.
 extern "C" WEFT_API weft::Bootstrap* weft_job_bootstrap() {
   return std::make_unique<weft::Job>().release();
 }

@@ -11,9 +11,9 @@ namespace weft::mpi {
 
 namespace {
 
-// Enough that a call of the host costs little beside its work, and that both operands stay in the
-// first cache.
-constexpr MPI_Count kBytesAtOnce = 8 << 10;
+// Large enough to make the overhead of a call small, small enough for both operands to stay in the
+// L1 cache.
+constexpr MPI_Count kBatchBytes = 8 << 10;
 
 }  // namespace
 
@@ -21,12 +21,12 @@ void HostOperation::Elements::make(const Layout& layout, MPI_Count count) {
   constexpr std::uintptr_t kAlignment = 64;
   MPI_Aint low = 0, extent = 0;
   PMPI_Type_get_true_extent(layout.type, &low, &extent);
-  // An extent may be negative: then the last element lies lowest.
+  // An extent may be negative: then the last element has the lowest address.
   const MPI_Aint last = (count - 1) * layout.extent_bytes;
   const MPI_Aint before = low + std::min<MPI_Aint>(last, 0);
   const MPI_Aint bytes = extent + std::max(last, -last);
   memory_.reset(new std::byte[static_cast<std::size_t>(bytes) + 2 * kAlignment]);
-  // The elements are as aligned as the datatype would have them in memory that begins aligned.
+  // Aligned as the datatype's elements would be in a buffer with an aligned start.
   const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get()) + kAlignment;
   const auto shift = static_cast<std::uintptr_t>(before);
   const std::uintptr_t start = (begin - shift + kAlignment - 1) / kAlignment * kAlignment;
@@ -40,10 +40,10 @@ HostOperation::HostOperation(const Layouts& layouts, MPI_Op op, const Layout& la
   commutative_ = commutative != 0;
   const MPI_Count bytes = std::max<MPI_Count>(
       layout.size_bytes, std::max<MPI_Count>(layout.extent_bytes, -layout.extent_bytes));
-  const MPI_Count at_once = std::max<MPI_Count>(kBytesAtOnce / bytes, 1);
-  at_once_ = static_cast<std::size_t>(at_once);
-  right_.make(layout, at_once);
-  if (!layout.contiguous) left_.make(layout, at_once);
+  const MPI_Count batch = std::max<MPI_Count>(kBatchBytes / bytes, 1);
+  batch_ = static_cast<std::size_t>(batch);
+  right_.make(layout, batch);
+  if (!layout.contiguous) left_.make(layout, batch);
 }
 
 Operation HostOperation::operation() const {
@@ -60,21 +60,21 @@ void HostOperation::apply(const std::byte* left, std::byte* right, std::size_t e
   require_success(PMPI_Reduce_local(left, right, static_cast<int>(elements), layout_.type, op_));
 }
 
-void HostOperation::check() {
+void HostOperation::throw_if_failed() {
   require_success(std::exchange(code_, MPI_SUCCESS));
 }
 
-// What the executor calls may not throw.
+// Called by the executor, so it must not throw: throw_if_failed() does later.
 void HostOperation::combine(const void* self, std::byte* dst, const std::byte* left,
                             const std::byte* right, std::size_t elements) noexcept {
   const auto& host = *static_cast<const HostOperation*>(self);
   const auto element_bytes = static_cast<std::size_t>(host.layout_.size_bytes);
   try {
-    for (std::size_t at = 0; at < elements; at += host.at_once_) {
+    for (std::size_t at = 0; at < elements; at += host.batch_) {
       const std::size_t offset = at * element_bytes;
-      const std::size_t now = std::min(host.at_once_, elements - at);
+      const std::size_t now = std::min(host.batch_, elements - at);
       if (host.layout_.contiguous) {
-        host.combine_some(dst + offset, left + offset, right + offset, now);
+        host.combine_contiguous(dst + offset, left + offset, right + offset, now);
       } else {
         host.combine_unpacked(dst + offset, left + offset, right + offset, now);
       }
@@ -84,8 +84,8 @@ void HostOperation::combine(const void* self, std::byte* dst, const std::byte* l
   }
 }
 
-void HostOperation::combine_some(std::byte* dst, const std::byte* left, const std::byte* right,
-                                 std::size_t elements) const {
+void HostOperation::combine_contiguous(std::byte* dst, const std::byte* left,
+                                       const std::byte* right, std::size_t elements) const {
   const std::size_t bytes = elements * static_cast<std::size_t>(layout_.size_bytes);
   std::byte* result = dst == left ? right_.get() : dst;
   if (result != right) std::memcpy(result, right, bytes);

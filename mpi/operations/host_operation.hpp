@@ -1,5 +1,5 @@
-// Operations that only the host MPI can do: those that programs define, and predefined ones on
-// types for which weft has no kernel.
+// Reductions by functions of the host MPI: operations that programs define, and predefined ones on
+// datatypes that weft has no kernel for.
 #pragma once
 
 #include <mpi.h>
@@ -12,25 +12,25 @@
 
 namespace weft::mpi {
 
-/// An operation of the host on elements of a datatype, as weft's. Elements travel packed, so ranks
-/// may describe them by datatypes that differ in their gaps; the operation sees them as this
-/// rank's datatype lays them out, with that very handle. Operands are never exchanged, commutative
-/// or not.
+/// Adapter that gives an operation of the host, on elements of a datatype, the interface of weft's
+/// operations. Elements are transferred packed, so datatypes of different ranks may differ in their
+/// gaps; the operation is called with this rank's datatype, on elements in its layout. The order of
+/// operands is kept, whether the operation is commutative or not.
 class HostOperation {
  public:
-  /// `layouts` outlives this, `op` and the datatype its uses.
+  /// `layouts` must outlive this object; `op` and the datatype must exist while it is used.
   HostOperation(const Layouts& layouts, MPI_Op op, const Layout& layout);
   HostOperation(const HostOperation&) = delete;
   HostOperation& operator=(const HostOperation&) = delete;
   ~HostOperation() = default;
 
-  /// Good for as long as this lives.
+  /// Valid while this object exists.
   Operation operation() const;
-  /// Throws HostError when the host failed since the last time, which it has no reason to.
-  void check();
+  /// Throws HostError when the host has failed since the last call of this. Not expected to happen.
+  void throw_if_failed();
 
  private:
-  /// Memory of one's own for some elements, as the datatype lays them out.
+  /// Buffer for some elements in the layout of the datatype.
   class Elements {
    public:
     void make(const Layout& layout, MPI_Count count);
@@ -43,8 +43,8 @@ class HostOperation {
 
   static void combine(const void* self, std::byte* dst, const std::byte* left,
                       const std::byte* right, std::size_t elements) noexcept;
-  void combine_some(std::byte* dst, const std::byte* left, const std::byte* right,
-                    std::size_t elements) const;
+  void combine_contiguous(std::byte* dst, const std::byte* left, const std::byte* right,
+                          std::size_t elements) const;
   void combine_unpacked(std::byte* dst, const std::byte* left, const std::byte* right,
                         std::size_t elements) const;
   void apply(const std::byte* left, std::byte* right, std::size_t elements) const;
@@ -53,7 +53,7 @@ class HostOperation {
   MPI_Op op_;
   Layout layout_;
   bool commutative_ = false;
-  std::size_t at_once_;  // elements
+  std::size_t batch_;  // elements for each call of the host
   Elements left_, right_;
   mutable int code_ = MPI_SUCCESS;
 };

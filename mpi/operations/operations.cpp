@@ -13,7 +13,7 @@ namespace weft::mpi {
 
 namespace {
 
-// Where the fields of a pair with gaps lie.
+// Size and offset of the fields of a pair with gaps.
 struct PairFields {
   Type type;
   std::size_t value_bytes, index_offset;
@@ -35,14 +35,14 @@ constexpr std::array kPairsWithGaps = {
     fields_of<long double>(Type::float_extended_int32),
 };
 
-// The kernel for a predefined operation; nullopt: weft has none that fits this host.
+// The kernel for a predefined operation; nullopt: weft has no kernel with this host's layout.
 std::optional<Resolution> kernel_for(Operator op, Type type, const Layout& layout) {
   Resolution result;
   result.layout = layout;
   try {
     result.operation = operation(op, type);
   } catch (const UsageError&) {
-    // MPICH takes logical operations of floating point, for one.
+    // Hosts support more operations than kernels do: MPICH has logical ones on floating point.
     return std::nullopt;
   }
   if (static_cast<MPI_Aint>(result.operation.element_bytes) != layout.extent_bytes)
@@ -66,15 +66,15 @@ const Resolution* Operations::resolve(MPI_Op op, MPI_Datatype type,
   std::optional<Resolution> made = make(op, type);
   if (!made) return nullptr;
   if (!operator_of(op) || !is_for_reductions(type)) {
-    resolutions.passing = std::move(made);
-    return &*resolutions.passing;
+    resolutions.temporary = std::move(made);
+    return &*resolutions.temporary;
   }
   resolutions.known.push_back({op, type, std::make_unique<const Resolution>(std::move(*made))});
   return resolutions.known.back().resolution.get();
 }
 
-// Asked of a communicator of one rank, and of no elements, the host says whether it takes them and
-// does nothing else.
+// On a communicator of one rank and with no elements, the host checks its arguments and does
+// nothing else.
 bool Operations::accepted(MPI_Op op, MPI_Datatype type) const {
   char from = 0, to = 0;
   return PMPI_Allreduce(&from, &to, 0, type, op, self_) == MPI_SUCCESS;

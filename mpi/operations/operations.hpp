@@ -1,4 +1,4 @@
-// MPI's operations on MPI's datatypes, as weft's operations.
+// Resolution of MPI operations on MPI datatypes to weft's operations.
 #pragma once
 
 #include <mpi.h>
@@ -14,12 +14,12 @@
 
 namespace weft::mpi {
 
-/// How weft does an operation on a datatype.
+/// Weft's implementation of an operation on a datatype.
 struct Resolution {
-  /// How a vector lies in the memory that the operation works on.
+  /// Layout of a vector in the memory that the operation works on.
   enum class Form {
-    in_place,  ///< as the program has it
-    pairs,     ///< likewise, but with gaps that must not be written: a value, then an int
+    in_place,  ///< the program's own
+    pairs,     ///< the program's own; a value, then an int, with gaps that must not be written
     packed,    ///< as the host packs it
   };
 
@@ -27,10 +27,10 @@ struct Resolution {
   Operation operation;
   Form form = Form::in_place;
   std::size_t value_bytes = 0, index_offset = 0;  // of pairs
-  std::unique_ptr<HostOperation> host;            // what `operation` calls, if not a kernel
+  std::unique_ptr<HostOperation> host;            // called by `operation`; null for kernels
 };
 
-/// The pairs of operation and datatype that a communicator has met. Used by one thread at a time.
+/// Cache of the resolutions that a communicator has used. Used by one thread at a time.
 class Resolutions {
  public:
   struct Known {
@@ -38,18 +38,19 @@ class Resolutions {
     MPI_Datatype type;
     std::unique_ptr<const Resolution> resolution;
   };
-  std::vector<Known> known;           // predefined operations on predefined types: they stay
-  std::optional<Resolution> passing;  // of any other, for one call
+  std::vector<Known> known;             // predefined operations on predefined types: kept
+  std::optional<Resolution> temporary;  // of any other pair: kept for one call
 };
 
 /// Resolves operations. Safe from many threads.
 class Operations {
  public:
-  /// `self`: a communicator of this process alone that returns its errors. Both outlive this.
+  /// `self`: a communicator of this process alone that returns its errors. Both arguments must
+  /// outlive this object.
   Operations(MPI_Comm self, const Layouts& layouts) : self_(self), layouts_(layouts) {}
 
-  /// Null: the host refuses this operation on this datatype, before it communicates. Good until
-  /// the next call with these `resolutions`.
+  /// Null: the host refuses this operation on this datatype before it communicates. The pointer is
+  /// valid until the next call with these `resolutions`.
   const Resolution* resolve(MPI_Op op, MPI_Datatype type, Resolutions& resolutions) const;
 
  private:

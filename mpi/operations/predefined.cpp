@@ -21,7 +21,7 @@ struct NamedType {
   Type pair = Type::int8;  // of kind pair
 };
 
-// The sizes of MPI's types are the host's: only what they are is said here.
+// The kind of each type; its size differs between hosts and is asked of the host.
 const auto& named_types() {
   using enum Kind;
   static const std::array kTypes = {
@@ -86,7 +86,7 @@ const auto& named_types() {
 }
 
 const NamedType* find(MPI_Datatype type) {
-  // Fortran's are null where the host has no Fortran.
+  // Fortran's types are null where the host was built without Fortran.
   if (type == MPI_DATATYPE_NULL) return nullptr;
   const auto found = std::ranges::find(named_types(), type, &NamedType::type);
   return found == named_types().end() ? nullptr : &*found;
@@ -107,7 +107,7 @@ std::optional<Type> integer_of(MPI_Count bytes, bool is_signed) {
   }
 }
 
-// A REAL*16 is not what C's long double is, and not in the list above.
+// REAL*16 is another format than C's long double, and is not in the list above.
 std::optional<Type> floating_of(MPI_Count bytes) {
   if (bytes == 4) return Type::float32;
   if (bytes == 8) return Type::float64;

@@ -1,4 +1,4 @@
-// MPI's predefined operations and datatypes in weft's terms.
+// Predefined MPI operations and datatypes, and their counterparts in weft.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@ std::optional<Operator> operator_of(MPI_Op op);
 /// Whether this is one of the predefined datatypes that reductions take.
 bool is_for_reductions(MPI_Datatype type);
 
-/// What an element of such a datatype is. Nullopt: nothing that weft has kernels for.
+/// The element type of such a datatype. Nullopt: weft has no kernels for it.
 std::optional<Type> element_of(MPI_Datatype type);
 
 }  // namespace weft::mpi

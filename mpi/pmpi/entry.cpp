@@ -1,8 +1,8 @@
-// The functions that programs find here before they find the host's.
+// Entry points of the add-on: MPI functions that the dynamic linker finds before the host's.
 //
 // Each is defined under both of its names. C programs call MPI_X; the Fortran libraries of Open MPI
-// call PMPI_X and those of MPICH MPI_X, whatever of mpif.h, `use mpi` and `use mpi_f08` the program
-// uses, with handles and MPI_IN_PLACE already translated. So there are no Fortran wrappers here.
+// call PMPI_X and those of MPICH MPI_X, for mpif.h, `use mpi` and `use mpi_f08` alike, with handles
+// and MPI_IN_PLACE already translated. So there are no Fortran wrappers here.
 #include <mpi.h>
 
 #include "mpi/calls/alltoall.hpp"
@@ -14,12 +14,12 @@
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
 #define WEFT_ALIAS(name) __attribute__((alias(name), visibility("default")))
 
-// One collective under both of its names. `call` is what weft makes of the arguments.
+// Defines one collective under both of its names. `call` makes a Call from the arguments.
 #define WEFT_DEFINE(name, parameters, arguments, call)                            \
   WEFT_ENTRY int PMPI_##name parameters {                                         \
     static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name); \
-    auto taken = call;                                                            \
-    const auto done = weft::mpi::take(taken);                                     \
+    auto weft_call = call;                                                        \
+    const auto done = weft::mpi::try_run(weft_call);                              \
     return done ? *done : host arguments;                                         \
   }                                                                               \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);

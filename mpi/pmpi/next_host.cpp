@@ -15,7 +15,7 @@ namespace weft::mpi {
 
 namespace {
 
-// There is no MPI to abort through: it has not started yet, or it is another one.
+// Without MPI_Abort: the MPI has not started yet, or it is another MPI than the add-on's.
 [[noreturn]] void end_process(const std::string& line) {
   print_line(line);
   ::_exit(kUsageExitCode);
@@ -32,8 +32,9 @@ std::string this_library() {
 void* host_symbol(const char* name) {
   void* symbol = dlsym(RTLD_NEXT, name);
   if (symbol == nullptr) {
-    end_process(fmt::format("{}: no MPI after it has {}; preload it into a program that runs on {}",
-                            this_library(), name, kBuiltFor));
+    end_process(fmt::format(
+        "{}: no library loaded after it has {}; preload it into a program that runs on {}",
+        this_library(), name, kBuiltFor));
   }
   return symbol;
 }

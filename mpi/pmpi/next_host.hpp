@@ -1,10 +1,10 @@
-// The host's functions behind the add-on's own: found by name in the libraries loaded after it.
+// Functions of the host MPI that the add-on's own hide: found by name in libraries loaded after it.
 #pragma once
 
 namespace weft::mpi {
 
-/// The host's function of that name ("PMPI_Alltoall"), past the one that this add-on defines.
-/// Ends the process with one line when there is none: the call has nowhere to go.
+/// The host's function of that name ("PMPI_Alltoall"), not the add-on's. Ends the process with one
+/// line when there is none.
 void* host_symbol(const char* name);
 
 template <class Function>
@@ -13,7 +13,7 @@ Function* host_function(const char* name) {
 }
 
 /// Ends the process with one line unless the program runs on the MPI that this add-on was built
-/// for. Handles of one MPI mean nothing to another, so this comes before any call with a handle.
+/// for. To be called before any call with a handle, as handles of one MPI are invalid in another.
 void require_host();
 
 }  // namespace weft::mpi

@@ -36,7 +36,7 @@ std::string facts_of_this_rank() {
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
-    // What is disabled may be set to anything.
+    // A job with all collectives disabled may have invalid settings.
     if (disabled_here() != CollectiveSet::all()) comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();

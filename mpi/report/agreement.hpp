@@ -1,4 +1,4 @@
-// Settings that all ranks must share, agreed on when the program calls MPI_Init. Needs no mpi.h.
+// Agreement of all ranks on settings, when the program calls MPI_Init. Needs no mpi.h.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 namespace weft::mpi {
 
 struct Agreement {
-  plan::CollectiveSet disabled;  // WEFT_DISABLE of all ranks together
-  ReportTarget report;           // as rank 0 asks
+  plan::CollectiveSet disabled;  // by WEFT_DISABLE of any rank
+  ReportTarget report;           // of rank 0
   hierarchy::Machine machine;
 };
 
 /// Collective. Exchanges the settings in the environments of all ranks, and returns the same answer
-/// on each. UsageError, the same on every rank, when a setting of any rank cannot be followed or
-/// when ranks differ where they must not.
+/// on each. UsageError, the same on every rank, when a setting of any rank is invalid, or when
+/// ranks differ in a setting that must be the same.
 Agreement agree(Bootstrap& bootstrap);
 
 }  // namespace weft::mpi

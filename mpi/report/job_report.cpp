@@ -146,7 +146,8 @@ void raise(json& all, const json& one, std::string_view key) {
   all[name] = std::max(all[name].get<Number>(), one.at(name).get<Number>());
 }
 
-// The entry of `list` that has the same values as `entry` under `keys`; put there when new.
+// The entry of `list` with the same values as `entry` under `keys`. Null: there was none, and
+// `entry` was added.
 json* find_or_add(json& list, const json& entry, std::initializer_list<const char*> keys) {
   for (json& other : list) {
     if (std::ranges::all_of(keys, [&](const char* key) { return other[key] == entry.at(key); }))
@@ -162,8 +163,8 @@ void merge_list(json& all, const json& one) {
   }
 }
 
-// Bytes and messages are sums over the ranks; calls, seconds and memory are those of the rank that
-// has the most.
+// Adds a rank to the report. Bytes and messages are sums over the ranks; calls, seconds and memory
+// are maxima.
 void merge_rank(json& all, const json& one) {
   for (const json& entry : one.at("collectives")) {
     json* same = find_or_add(all["collectives"], entry, {"collective", "algorithm"});

@@ -1,4 +1,4 @@
-// Report of a job: the calls that weft took and those passed to the host MPI, counted while the
+// Report of a job: the calls that weft ran and those passed to the host MPI, counted while the
 // program runs and written at its end where WEFT_REPORT asks for it. Needs no mpi.h.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace weft::mpi {
 /// "weft: LINE" on standard error, in one write so that the lines of ranks do not mix.
 void print_line(std::string_view line);
 
-/// Why a call went to the host MPI.
+/// Reasons for passing a call to the host MPI.
 enum class Passed {
   disabled,
   arguments,
@@ -35,17 +35,17 @@ enum class Passed {
 inline constexpr std::size_t kPassedReasons = 9;
 std::string_view reason(Passed passed);
 
-/// Where the report goes: nowhere, or as a table or JSON to standard error or a file.
+/// Form and destination of the report: none, or a table or JSON to standard error or a file.
 struct ReportTarget {
   enum class Form { none, table, json } form = Form::none;
   std::string file;  // empty: standard error
 
   /// Reads the value of WEFT_REPORT: 0, 1, json, or the name of a file that ends in .json.
-  /// UsageError names the value and these.
+  /// UsageError names the value and what is allowed.
   static ReportTarget parse(std::string_view value);
 };
 
-/// This rank's part of the report. Safe from many threads.
+/// Counters of this rank for the report. Safe from many threads.
 class Tally {
  public:
   void count_passed(plan::Collective collective, Passed why) noexcept {
@@ -53,7 +53,7 @@ class Tally {
         1, std::memory_order_relaxed);
   }
   void add_note(std::string note);
-  /// What a communicator did, when it goes.
+  /// Adds the statistics of a communicator, when it is freed.
   void add(const Statistics& statistics);
   /// As text, for merge_report.
   std::string serialize() const;
@@ -70,11 +70,11 @@ class Tally {
   std::uint64_t heap_bytes_ = 0, xpmem_bytes_ = 0, cma_bytes_ = 0;
 };
 
-/// One report of all ranks' tallies, in the form asked for. `host` and `machine` are told as given.
+/// Merges all ranks' tallies into one report. `host` and `machine` are printed as given.
 std::string merge_report(const std::vector<std::string>& tallies, ReportTarget::Form form,
                          std::string_view host, std::string_view machine, int nodes);
 
-/// Writes a report where the target says; one line on standard error when that fails.
+/// Writes a report to its target; prints one line on standard error when that fails.
 void deliver_report(const ReportTarget& target, const std::string& report);
 
 }  // namespace weft::mpi

@@ -14,18 +14,18 @@ namespace weft::mpi {
 
 namespace {
 
-// Each takes shared memory, connections and one of the host's communicators, of which MPICH has
-// about two thousand.
+// Each uses shared memory, connections and a communicator of the host; MPICH has about 2000 of
+// these.
 constexpr std::size_t kMostCommunicators = 256;
 
 using Known = HandleCache<MPI_Comm, Attached*>;
 
-// How the set-up went, the worst last.
+// Result of the set-up, the worst last.
 enum class Outcome : int { good, failed, bad_setting };
 
 struct Setup {
   Outcome outcome = Outcome::good;
-  std::array<char, 512> line = {};  // what went wrong
+  std::array<char, 512> line = {};  // the error
 
   void fail(Outcome how, const char* what) {
     outcome = how;
@@ -33,8 +33,8 @@ struct Setup {
   }
 };
 
-// Ranks must go the same way afterwards: the worst outcome of any, and the line of the first rank
-// that had it, go to all.
+// All ranks must go on alike: returns, on all, the worst outcome of any rank and the error line of
+// the first rank that had it.
 Setup worst_of_all(MPI_Comm comm, Setup mine) {
   struct {
     int outcome;
@@ -128,7 +128,7 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
   if (inter != 0 || attached->size == 1) {
-    attached->state = Attached::State::apart;
+    attached->state = Attached::State::passed_through;
     attached->why = inter != 0 ? Passed::intercommunicator : Passed::one_rank;
   }
   return attached;
@@ -137,7 +137,7 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
 bool Communicators::connect(Attached& attached) {
   using enum Attached::State;
   if (attached.state != not_connected) return attached.state == connected;
-  attached.state = apart;
+  attached.state = passed_through;
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(attached.comm, &group);
   const auto machine = world_.view_of(group);

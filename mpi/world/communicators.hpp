@@ -1,4 +1,4 @@
-// weft's side of the program's communicators.
+// State that weft attaches to the program's communicators.
 #pragma once
 
 #include <mpi.h>
@@ -20,11 +20,11 @@ namespace weft::mpi {
 
 class World;
 
-/// Memory that is kept between calls, unless it is large.
+/// Buffer for packed data, kept between calls unless it is large.
 class Buffer {
  public:
   std::byte* reserve(std::size_t bytes);
-  /// After a call: gives back what is too large to be kept.
+  /// To be called after a call: frees the memory where it is too large to be kept.
   void release_if_large() noexcept {
     if (bytes_ > kMostKept) release();
   }
@@ -40,25 +40,26 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-/// What belongs to one communicator of the program. Used by one thread at a time, as collective
-/// calls on a communicator are.
+/// The state of one communicator of the program. Used by one thread at a time, as collective calls
+/// on a communicator are.
 struct Attached {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
-  /// Not yet connected: nothing that the ranks share stands in the way so far. Apart: calls are
-  /// passed through. The same on all ranks.
-  enum class State : std::uint8_t { not_connected, connected, apart } state = State::not_connected;
-  Passed why = Passed::setup_failed;  // when apart
-  std::optional<Communicator> weft;   // when connected
+  /// The same on all ranks. not_connected: to be set up at the first call that weft runs.
+  /// passed_through: all calls go to the host.
+  enum class State : std::uint8_t { not_connected, connected, passed_through };
+  State state = State::not_connected;
+  Passed why = Passed::setup_failed;  // of passed_through
+  std::optional<Communicator> weft;   // of connected
   Buffer packed_input, packed_output;
   std::vector<Part> parts;          // of irregular calls
   std::vector<Part> receive_parts;  // of calls that have two lists
-  std::vector<std::size_t> counts;  // likewise
+  std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
   Resolutions operations;
 };
 
-/// Finds what belongs to a communicator, as an attribute on it, so that it is freed with it. Safe
+/// Finds the state of a communicator, which is an attribute of it and so is freed with it. Safe
 /// from many threads; no lock is held while ranks wait for one another.
 class Communicators {
  public:
@@ -69,10 +70,10 @@ class Communicators {
 
   /// Null when the handle is not a communicator.
   Attached* of(MPI_Comm comm);
-  /// Collective over the communicator, before the first call that weft takes on it. False: it is
-  /// apart.
+  /// Collective over the communicator, before the first call that weft runs on it. False: its calls
+  /// are passed through.
   bool connect(Attached& attached);
-  /// Frees what belongs to communicators that still exist.
+  /// Frees the state of communicators that still exist.
   void free_all();
 
  private:

@@ -20,23 +20,25 @@ namespace weft::mpi {
 
 class Communicators;
 
-/// This process's place in MPI_COMM_WORLD, and everything that must be freed before the host's end.
+/// State of this process as a rank of MPI_COMM_WORLD: all that must be freed before the host's
+/// MPI_Finalize.
 class World {
  public:
-  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init. Settings that cannot be
-  /// followed, on any rank, end the job: the same line on every rank.
+  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init. Invalid settings on any rank
+  /// end the job, with the same line on every rank.
   static void start();
   /// Collective over MPI_COMM_WORLD, right before the host's MPI_Finalize: frees everything, and
-  /// prints the report that was asked for.
+  /// prints the report where WEFT_REPORT asks for it.
   static void finish();
-  /// Between the two; null before and after.
+  /// The object that exists between start() and finish(); null before and after.
   static World* get() noexcept;
 
   ~World();
 
-  /// WEFT_DISABLE names it, on some rank: it goes to the host.
+  /// Whether WEFT_DISABLE of some rank names the collective: then it goes to the host.
   bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
-  /// The machine as the ranks of `group` see it. Nothing when it has ranks outside this world.
+  /// The part of the machine that the ranks of `group` use. Nullopt when it has ranks outside this
+  /// world.
   std::optional<hierarchy::Machine> view_of(MPI_Group group) const;
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
