@@ -1,11 +1,10 @@
-// Commands of the tool.
+// Commands of the tool: a function each, which declares the command with its options and help.
 #pragma once
 
 #include "cli/options/command.hpp"
 
 namespace weft::cli {
 
-// Each adds one command with its options and help.
 void add_info(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_check(CommandLine& line);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostErrorBytes = 600;
 
-/// Prints the error as one line, whatever the text quotes.
+/// Prints the error as one line: control characters that it quotes become spaces.
 int fail(std::string text, Exit code) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
@@ -39,8 +39,8 @@ int run(int argc, char** argv) {
   add_probe(line);
   add_run(line);
   line.set_footer(
-      "Ends with 0 when all holds; 1 when a check fails, something is not there or the system\n"
-      "refuses; 2 when the command line, an input or a setting is wrong.\n\n"
+      "Ends with 0 on success; 1 when a check fails, something is missing or the system refuses;\n"
+      "2 when the command line, an input or a setting is wrong.\n\n"
       "Examples:\n"
       "  weft info\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
@@ -52,7 +52,7 @@ int run(int argc, char** argv) {
       "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo\n"
       "  weft run --one-address-space -n 8 ./program\n\n"
       "Settings are variables of the environment: weft info shows all of them.\n"
-      "weft COMMAND --help says more.");
+      "weft COMMAND --help describes a command.");
   return line.run(argc, argv);
 }
 
@@ -62,7 +62,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace weft::cli;
-  // A reader that has seen enough (head) ends the tool without a word, whatever the caller ignores.
+  // When the reader of a pipe closes it (head), the tool ends silently, even if the caller ignores
+  // SIGPIPE.
   std::signal(SIGPIPE, SIG_DFL);
   try {
     return run(argc, argv);

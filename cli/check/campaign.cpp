@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kFindings = 3;  // of one case
 
-/// About how long a case takes, in any unit.
+/// An estimate of the time of a case, in any unit.
 std::uint64_t weight(const Case& one) {
   const auto ranks = static_cast<std::uint64_t>(one.machine->ranks());
   return ranks * (ranks + 10);
@@ -39,7 +39,7 @@ Proof prove_case(const Case& one) {
   }
 }
 
-/// Hands out cases, the longest first, so that no thread is left with a long one at the end.
+/// Queue of cases, the longest first, so that no thread starts a long case at the end.
 class Work {
  public:
   explicit Work(std::span<const Case> cases)
@@ -61,7 +61,7 @@ class Work {
     changed_.notify_one();
   }
 
-  /// Draws until as many threads as there are have left run().
+  /// Draws the progress bar until `threads` threads have left run().
   void watch(int threads) {
     Progress progress("check", total_);
     std::unique_lock lock(mutex_);
@@ -107,8 +107,8 @@ Proof prove(const plan::Problem& problem, const hierarchy::Machine& machine,
 std::vector<Proof> prove_all(std::span<const Case> cases, int threads) {
   Work work(cases);
   {
-    std::vector<std::jthread> crew;
-    for (int i = 0; i < threads; ++i) crew.emplace_back([&work] { work.run(); });
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < threads; ++i) workers.emplace_back([&work] { work.run(); });
     work.watch(threads);
   }
   return std::move(work).take();

@@ -1,4 +1,4 @@
-// Proofs of many cases, on several threads.
+// Verification of many cases, on several threads.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace weft::cli {
 
-/// One thing to prove: that the plans of an algorithm for a problem on a machine are right. What it
-/// points to lives longer.
+/// A case to verify: the plans of an algorithm for a problem on a machine. All that it points to
+/// must outlive it.
 struct Case {
   const Algorithm* algorithm = nullptr;
   const hierarchy::Machine* machine = nullptr;
@@ -21,12 +21,12 @@ struct Case {
   std::string counts = {};  // of an alltoallv: the kind (counts.hpp)
 };
 
-/// What was looked at, and what was wrong with it.
+/// Result of a case: the number of things checked, and the errors found.
 struct Proof {
   std::uint64_t plans = 0;
   std::uint64_t ops = 0;
   std::uint64_t messages = 0;         // sends
-  std::vector<std::string> findings;  // one line each; empty when all holds
+  std::vector<std::string> findings;  // one line each; empty when all is correct
 
   bool holds() const { return findings.empty(); }
 };

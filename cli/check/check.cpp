@@ -31,7 +31,7 @@ int check_algorithms(const CheckOptions& options) {
                        : hierarchy::usable_cores();
   const auto collective = read_collective(options);
   std::vector<std::vector<Algorithm>> algorithms;  // by machine
-  std::vector<std::vector<Variation>> problems;    // likewise
+  std::vector<std::vector<Variation>> problems;    // by machine
   for (const auto& machine : machines) {
     algorithms.push_back(read_algorithms(options, collective, machine.ranks()));
     auto& all = problems.emplace_back();
@@ -44,7 +44,7 @@ int check_algorithms(const CheckOptions& options) {
   for (std::size_t i = 0; i < machines.size(); ++i) {
     for (const auto& algorithm : algorithms[i]) {
       for (const auto& [problem, counts] : problems[i]) {
-        // What is asked for by name says itself why not.
+        // An algorithm asked for by name that may not run becomes an error of its case.
         if (options.algorithms.empty() && algorithm.refusal(problem, machines[i])) continue;
         cases.push_back({&algorithm, &machines[i], &problem, counts});
       }
@@ -57,7 +57,7 @@ int check_algorithms(const CheckOptions& options) {
   return result.failures.empty() ? kHolds : kFails;
 }
 
-/// Verifies the plans that files hold, instead of those of an algorithm.
+/// Verifies plans read from files.
 int check_files(const CheckOptions& options) {
   if (options.machines.size() != 1) {
     throw_usage("--file needs one --machine: the placement that the plans are for");
@@ -69,8 +69,7 @@ int check_files(const CheckOptions& options) {
   required(options.bytes, "--bytes, the size of the blocks that the plans in --file exchange,");
   const auto blocks = read_blocks(options);
   if (blocks.size() != 1) throw_usage("--bytes={}: with --file one size", *options.bytes);
-  // Of a rooted collective the first root, of a reduction any commutative operation, of an
-  // alltoallv random counts, unless told.
+  // The defaults: the first root, a commutative operation, random counts.
   const auto problem = vary(options, make_problem(read_collective(options), machine.ranks(),
                                                   blocks[0].bytes, blocks[0].stride))
                            .front()
@@ -105,7 +104,7 @@ void add_check(CommandLine& line) {
   Command command = line.add_command("check", "Prove that plans are right, without running them");
   add_options(command, *options);
   command.set(
-      "Ends with 0 when all holds, 1 when something does not, 2 for bad usage.\n\n"
+      "Ends with 0 when all plans are right, 1 when one is not, 2 for bad usage.\n\n"
       "Examples:\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft check alltoall --algorithm sa:direct=1 --machine 1+3+4 --bytes 1,512,4K\n"

@@ -14,8 +14,8 @@ namespace weft::cli {
 
 namespace {
 
-/// What is proved where --bytes does not say: blocks side by side, which join into long slices, and
-/// odd ones with a gap, which do not.
+/// The default of --bytes: adjacent blocks, which join into long slices, and blocks of odd size
+/// with gaps, which do not.
 const std::vector<Blocks> kDefaultBlocks = {{1, std::nullopt}, {7, 16}, {64, std::nullopt}};
 
 }  // namespace
@@ -131,8 +131,9 @@ void add_options(Command& command, CheckOptions& options) {
                        "Instead of --ranks: this placement, 3x4, 3x4:cyclic, 1+3+4 (ranks a\n"
                        "node) or 0,1,0,1 (the node of each rank), with sockets 3x2x4 or 1+3+4/2\n"
                        "(repeatable)");
-  command.add_repeated("--algorithm", options.algorithms, "A",
-                       "This one alone (repeatable) [every variant of every algorithm]");
+  command.add_repeated(
+      "--algorithm", options.algorithms, "A",
+      "Check this algorithm only (repeatable) [every variant of every\nalgorithm]");
   command.add_option("--bytes", options.bytes, "B,...",
                      "Block sizes, comma separated [1, 64, and 7 with a stride of 16]");
   command.add_option("--stride", options.stride, "B", "Distance of the blocks [their size]");

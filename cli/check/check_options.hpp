@@ -1,4 +1,4 @@
-// Options of `weft check`: the algorithms, machines and problems to prove.
+// Options of `weft check`: the algorithms, machines and problems to verify.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ std::vector<hierarchy::Machine> read_machines(const CheckOptions& options);
 /// The algorithms to check on some number of ranks.
 std::vector<Algorithm> read_algorithms(const CheckOptions& options, plan::Collective collective,
                                        int ranks);
-/// A problem, and the kind of its counts where it is an alltoallv.
+/// A problem; of an alltoallv also the kind of its counts.
 struct Variation {
   plan::Problem problem;
   std::string counts = {};

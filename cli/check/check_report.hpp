@@ -12,11 +12,11 @@
 namespace weft::cli {
 
 struct Failure {
-  std::string command;  // that shows it again
+  std::string command;  // to reproduce it
   std::vector<std::string> findings;
 };
 
-/// What was proved of one family of algorithms, or in all.
+/// Totals of one family of algorithms, or of all.
 struct Sum {
   std::string name;
   std::set<std::string> variants = {};

@@ -71,7 +71,7 @@ std::vector<Machine> placements(int ranks, int count, std::uint64_t seed) {
   add(Machine::uniform(ranks, 1));
   add(Machine::uniform(1, ranks));
   std::mt19937_64 engine(seed * 1'000'003 + static_cast<std::uint64_t>(ranks));
-  // A few ranks have few placements: draws that bring nothing new come to an end.
+  // Few ranks have few placements: the number of draws is limited.
   for (int draws = 0; static_cast<int>(list.size()) < count && draws < 100 + 10 * count; ++draws) {
     const Machine machine = random_machine(ranks, engine);
     add(ranks > 2 && draws % 2 == 0 ? with_random_domains(machine, engine) : machine);

@@ -1,4 +1,4 @@
-// The placements on which algorithms are checked.
+// Placements of ranks on nodes that algorithms are checked on.
 #pragma once
 
 #include <cstdint>

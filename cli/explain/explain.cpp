@@ -1,4 +1,4 @@
-// weft explain: which algorithm is chosen, from what, and why.
+// weft explain: shows the chosen algorithm, the other candidates with their times, and the reason.
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -29,7 +29,7 @@ struct Options {
   bool json = false;
 };
 
-/// What was found for one size.
+/// The predictions for one block size.
 struct Finding {
   std::uint64_t bytes = 0;
   std::vector<tune::Prediction> predictions;
@@ -88,7 +88,7 @@ class Explanation {
     }
   }
 
-  /// Of all sizes.
+  /// A decision table for all sizes.
   tune::DecisionTable table() const {
     tune::DecisionTable table;
     table.machine = to_string(scenario_.machine());
@@ -150,7 +150,8 @@ class Explanation {
   }
 
  private:
-  /// How many numbers of the profile are estimates; nothing where none is.
+  /// A line with the number of estimates in the profile; empty where there are none, unless
+  /// --sensitivity asks.
   std::string estimates_text() const {
     const auto& sources = scenario_.profile().sources;
     const std::size_t estimates = nic_profiles::estimates(sources).size();
@@ -235,10 +236,10 @@ class Explanation {
 
 int run(const Options& options) {
   Explanation explanation(options);
-  std::ofstream file;  // opened before anything is simulated: a wrong name is told at once
+  std::ofstream file;  // opened before the simulation, so that a wrong name is reported at once
   if (options.table) {
     if (options.scenario.collective == "alltoallv") {
-      throw_usage("--table={}: alltoallv takes none, as its ranks know their own counts only",
+      throw_usage("--table={}: not for alltoallv, whose ranks know only their own counts",
                   *options.table);
     }
     file.open(*options.table, std::ios::binary | std::ios::trunc);
@@ -268,18 +269,18 @@ void add_explain(CommandLine& line) {
   command.add_flag("--direct", options->calls,
                    "Neighbours' buffers can be read in place, as by CMA");
   command.add_flag("--loads", options->loads,
-                   "Neighbours' buffers can be read like one's own, as in a shared heap");
+                   "Neighbours' buffers can be read by loads, as in a shared heap");
   command.add_flag("--deterministic", options->deterministic,
-                   "Reductions must group alike on every placement");
+                   "Reductions must give the same bits on every placement");
   command.add_flag("--sensitivity", options->sensitivity,
-                   "Also choose with each number of the profile that is an estimate halved\n"
-                   "and doubled, and show where the choice changes");
+                   "Also halve and double each number of the profile that is an estimate,\n"
+                   "and show where the choice changes");
   command.add_option("--table", options->table, "FILE",
-                     "Also write the choice for all sizes there (JSON): WEFT_TABLE takes it");
+                     "Also write a table of the choices for all sizes (JSON), for WEFT_TABLE");
   command.add_flag("--json", options->json, "Print JSON");
   command.set(
-      "Candidates are simulated, as by `weft sim`; the fastest is chosen. The percentages say what "
-      "the\ntime goes into along the chain of ops that ends last; * marks the largest part.\n\n"
+      "Candidates are simulated, as by `weft sim`; the fastest is chosen. The percentages are "
+      "the\nparts of the time along the chain of ops that ends last; * marks the largest.\n\n"
       "Examples:\n"
       "  weft explain alltoall --bytes 512 --nodes 64 --ppn 8 --nic qle7140\n"
       "  weft explain allreduce --bytes 8,64K --machine 4x8 --nic connectx-6 --element 8 --json\n"

@@ -181,7 +181,7 @@ Json to_json(const Info& info) {
 int run(bool json) {
   const Info info = gather_info();
   json ? print_json(to_json(info)) : print(to_text(info));
-  // All is shown before the complaint: whoever asks for information is looking for the mistake.
+  // The error comes last: the information above helps to find the mistake.
   if (!info.problems.empty()) throw UsageError(info.problems.front());
   return kHolds;
 }
@@ -194,8 +194,8 @@ void add_info(CommandLine& line) {
       "info", "Show devices, topology, views of peers' buffers, add-ons and settings");
   command.add_flag("--json", *json, "Print JSON");
   command.set(
-      "A device or add-on that is missing is no error here: it says why. Ends with 2 when a\n"
-      "WEFT_ setting in the environment is wrong.\n\n"
+      "A missing device or add-on is no error: the output says why it is missing. Ends with 2\n"
+      "when a WEFT_ setting in the environment is wrong.\n\n"
       "Examples:\n"
       "  weft info\n"
       "  weft info --json | jq .views",

@@ -16,32 +16,32 @@ namespace weft::cli {
 struct LibraryInfo {
   std::string name;
   std::string path;
-  std::string error;  // why there are no devices of it
+  std::string error;  // why it has no devices; else empty
   std::vector<verbs::Device> devices;
 };
 
 /// A port that weft would use.
 struct RailInfo {
   std::string name;
-  std::string address;    // how peers would reach it
+  std::string address;    // for peers
   int numa_node = -1;     // unknown
-  int numa_distance = 0;  // from where this runs; 10 is near
+  int numa_distance = 0;  // from this thread's NUMA node; 10: the same node
 };
 
 /// A path by which the software device would move bytes between processes here.
 struct SoftPath {
   std::string name;  // as WEFT_SOFT_PATH names it
   bool used = false;
-  std::string what;  // for which memory, or why not; one line
+  std::string what;  // the memory that it serves, or why it is not used; one line
 };
 
 /// All that `weft info` shows.
 struct Info {
   std::vector<LibraryInfo> libraries;
-  std::vector<RailInfo> rails;     // that weft would use, the nearest first
-  std::string device_error;        // why none
-  std::string profile;             // by which algorithms would be chosen between nodes
-  std::string registration_error;  // why none is kept for later calls
+  std::vector<RailInfo> rails;     // nearest first
+  std::string device_error;        // why there are no rails
+  std::string profile;             // used to choose algorithms between nodes
+  std::string registration_error;  // why registrations are not kept for later calls
   std::string host;
   int cores = 0;
   std::string waiting;
@@ -50,7 +50,7 @@ struct Info {
   std::vector<SoftPath> soft_paths;
   std::vector<std::pair<std::string, Addon>> addons;
   std::vector<Setting> settings;
-  std::vector<std::string> problems;  // with the settings
+  std::vector<std::string> problems;  // wrong settings, a line each
 };
 
 /// Asks the system. A device or file that is missing is text in the answer, no error.

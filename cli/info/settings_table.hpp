@@ -1,4 +1,4 @@
-// Every setting that weft reads from the environment, for people.
+// Settings that weft reads from the environment: names, defaults, meanings and current values.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@ namespace weft::cli {
 
 struct Setting {
   std::string name;
-  std::string fallback;  // what holds when it is not set
+  std::string fallback;  // the default, as text
   std::string meaning;
-  std::optional<std::string> value;  // as the environment has it
+  std::optional<std::string> value;  // in the environment
 };
 
 std::vector<Setting> settings();
 
-/// What is wrong with the values, as those who read them say it; one line each.
+/// The errors of the code that reads the settings; one line each.
 std::vector<std::string> setting_problems();
 
 }  // namespace weft::cli

@@ -22,11 +22,11 @@ std::vector<std::string_view> all_names(Collective collective) {
 }  // namespace
 
 std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
-  // Segments that cut the small blocks which are checked.
+  // Small enough to divide the small blocks that are checked.
   constexpr std::uint64_t kSegment = 32;
   auto all = registry::variants(collective, ranks, kSegment);
   if (!is_alltoall(collective)) return all;
-  // Thresholds that part the sizes which are checked.
+  // Thresholds between the sizes that are checked.
   for (const char* text : {"sa:aggregate=8", "sa:aggregate=8,direct=1", "rd:aggregate=8,cores=1",
                            "leader:aggregate=8,between=pairwise-ring"}) {
     all.push_back(Algorithm::parse(collective, text));
@@ -53,7 +53,7 @@ std::string list_algorithms() {
       "  rd :cores=K (the ranks of a node that talk to the network); bruck :radix=R, isend\n"
       "  :window=W and fat-tree :arity=A, between nodes too. bruck is not for alltoallv. Example:\n"
       "  leader:leaders=2,between=bruck,radix=4\n"
-      "Of the others:\n";
+      "Algorithms of the other collectives:\n";
   for (const Collective collective : plan::all_collectives()) {
     if (is_alltoall(collective)) continue;
     std::string line = fmt::format("  {:<15}", to_string(collective));

@@ -1,4 +1,4 @@
-// Algorithms, as the command line names them.
+// Names of algorithms on the command line: lists for help texts, and the variants to check.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace weft::cli {
 
 using registry::Algorithm;
 
-/// Every algorithm with every parameter that makes a difference: what is to be proved.
+/// All algorithms, each with all parameters that make a difference: the list to be verified.
 std::vector<Algorithm> algorithm_variants(plan::Collective collective, int ranks);
 
-/// For help texts: the algorithms of alltoall with their summaries, a line each, and the names of
-/// the others'.
+/// Help text: the algorithms of alltoall with their summaries, a line each, and the names of those
+/// of the other collectives.
 std::string list_algorithms();
 /// "isend, bruck, ...".
 std::string algorithm_names(plan::Collective collective);

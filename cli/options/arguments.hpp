@@ -1,4 +1,4 @@
-// Values of options: numbers, ranges, sizes and choices. All of these throw UsageError, which names
+// Parsers of option values: numbers, ranges, sizes and choices. All throw UsageError, which names
 // the option, its value and what is allowed.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace weft::cli {
 
-/// The text of an option that must be given; `what` says how to give it.
+/// The text of a mandatory option; `what` is the subject of "... is missing".
 const std::string& required(const Text& text, std::string_view what);
 
 /// "12", or "1..40": both ends included.

@@ -23,7 +23,7 @@ std::string names_of(const std::vector<const CLI::Option*>& options) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// UsageError where there are words that no option or argument took.
+/// UsageError where words are left that belong to no option or argument.
 void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
   if (command != nullptr && command->get_prefix_command()) return;
   const auto left = (command == nullptr ? tool : *command).remaining();
@@ -44,7 +44,8 @@ void require_nothing_left(const CLI::App& tool, const CLI::App* command) {
   throw_usage("{} '{}': one argument too many", command->get_name(), left.front());
 }
 
-/// The error of an option with no value, several, or one that takes none.
+/// The message for an option with a missing value, several values, or a value that it does not
+/// take.
 std::string describe(const CLI::ArgumentMismatch& error) {
   const std::string_view text = error.what();
   const auto flag = text.find(" was given a disallowed flag override");
@@ -65,6 +66,12 @@ void Command::add_repeated(const char* name, std::vector<std::string>& texts, co
 
 void Command::add_flag(const char* name, bool& flag, const char* help) {
   app_->add_flag(name, flag, help)->disable_flag_override();
+}
+
+void Command::add_clearing_flag(const char* name, bool& flag, const char* help) {
+  app_->add_flag_callback(
+          name, [&flag] { flag = false; }, help)
+      ->disable_flag_override();
 }
 
 void Command::set(const std::string& footer, Action action) {

@@ -1,5 +1,5 @@
-// Command line of the tool: its commands, and their options. Stands between the commands and
-// CLI11, whose headers take long to compile: those are in command.cpp alone.
+// Command line of the tool: its commands, and their options. A thin layer over CLI11, whose headers
+// take long to compile: only command.cpp includes them.
 #pragma once
 
 #include <functional>
@@ -14,39 +14,41 @@ class App;
 
 namespace weft::cli {
 
-/// Exit code of the tool; its help says the same.
+/// Exit code of the tool, as its help describes it.
 enum Exit : int {
-  kHolds = 0,     ///< Done; all that was asked holds.
-  kFails = 1,     ///< A check failed, something is missing or the system refused.
+  kHolds = 0,     ///< Done; every check passed.
+  kFails = 1,     ///< A check failed, something is missing or the system refuses.
   kBadUsage = 2,  ///< The command line, an input or a setting is wrong.
 };
 
 /// Code that runs once the whole command line has been read. Returns an Exit.
 using Action = std::function<int()>;
 
-/// The same, called with all words behind the options.
+/// The same; its argument is all words after the options.
 using ActionOnWords = std::function<int(std::vector<std::string>)>;
 
 /// Text of an option; nullopt where the option is not given.
 using Text = std::optional<std::string>;
 
-/// One command while its options are declared. What options are read into must live until the
-/// action has run. `help` may have several lines; `value` names an option's value in it.
+/// One command while its options are declared. The variables for the options must live until the
+/// action has run. `help` may have several lines; `value` is the name of an option's value there.
 class Command {
  public:
   Command(CLI::App& app, Action& chosen) : app_(&app), chosen_(&chosen) {}
 
-  /// An option with one value, given at most once; a name without dashes is an argument by place.
+  /// An option with one value, given at most once; a name without dashes is a positional argument.
   void add_option(const char* name, Text& text, const char* value, const char* help);
   /// An option that may be given several times, each with one value.
   void add_repeated(const char* name, std::vector<std::string>& texts, const char* value,
                     const char* help);
-  /// An option without a value, which sets `flag`, or clears it where the name is "!--name".
+  /// An option without a value, which sets `flag`.
   void add_flag(const char* name, bool& flag, const char* help);
-  /// Help below the options, and the action when this command is the one on the command line.
+  /// An option without a value, which clears `flag`: "--no-keep".
+  void add_clearing_flag(const char* name, bool& flag, const char* help);
+  /// Sets the help text below the options, and the action of the command.
   void set(const std::string& footer, Action action);
-  /// The same for a command whose arguments are not its own: nothing behind the first word that is
-  /// no option is read.
+  /// The same for a command that runs a program: words from the first that is no option are not
+  /// parsed.
   void set_with_rest(const std::string& footer, ActionOnWords action);
 
  private:
@@ -64,8 +66,8 @@ class CommandLine {
 
   Command add_command(const char* name, const char* summary);
   void set_footer(const std::string& footer);
-  /// Reads the words and runs the command's action, or prints the help or the version that they ask
-  /// for. UsageError names the word that is wrong and what is allowed.
+  /// Parses the words and runs the command's action, or prints the help or the version. UsageError
+  /// names the wrong word and what is allowed.
   int run(int argc, char** argv);
 
  private:

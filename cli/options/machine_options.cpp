@@ -32,7 +32,8 @@ hierarchy::Machine MachineOptions::read(int most_ranks) const {
   if (machine) {
     if (nodes || ppn || sockets || placement) {
       throw_usage(
-          "--machine={}: says it all; not together with --nodes, --ppn, --sockets or --placement",
+          "--machine={}: describes all of it; not together with --nodes, --ppn, --sockets or "
+          "--placement",
           *machine);
     }
     return parse_machine(*machine, most_ranks);

@@ -11,7 +11,8 @@ namespace weft::cli {
 
 namespace {
 
-/// Of the standard library only the engines are the same on every system.
+/// A random number for a pair of ranks. Distributions of the standard library differ between
+/// systems; its engines do not.
 std::uint64_t drawn(int from, int to) {
   std::mt19937_64 engine(static_cast<std::uint64_t>(from) * 1'000'003 +
                          static_cast<std::uint64_t>(to));
@@ -65,7 +66,8 @@ void set_counts(plan::Problem& problem, std::string_view counts) {
     std::vector<plan::Block> blocks;
     std::uint64_t offset = 0;
     for (int peer = 0; peer < problem.ranks; ++peer) {
-      const bool up = problem.in_place ? rank < peer : sends;  // in place both ways are alike
+      const bool up =
+          problem.in_place ? rank < peer : sends;  // in place both directions have equal counts
       const std::uint64_t bytes =
           count(counts, problem.block_bytes, up ? rank : peer, up ? peer : rank);
       blocks.push_back({offset, bytes});

@@ -1,5 +1,5 @@
-// Options that say which problem a collective is to solve. All of these throw UsageError, which
-// names the option, its value and what is allowed.
+// Options that describe the problem of a collective: block sizes, root, operation, counts. All
+// parsers throw UsageError, which names the option, its value and what is allowed.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ plan::Collective parse_collective(const Text& text);
 
 std::optional<std::uint64_t> parse_stride(const Text& text);
 
-/// A problem of blocks of `bytes`, `stride` apart (side by side where there is none).
+/// A problem of blocks of `bytes`, at a distance of `stride` (adjacent where there is none).
 plan::Problem make_problem(plan::Collective collective, int ranks, std::uint64_t bytes,
                            std::optional<std::uint64_t> stride);
 
@@ -30,14 +30,13 @@ void set_operation(plan::Problem& problem, std::string_view text);
 /// The name in kOperations that describes the problem's operation.
 std::string_view operation_of(const plan::Problem& problem);
 
-/// Kinds of counts of an alltoallv. equal: `bytes` for each pair. random: from none to twice as
-/// many. sparse: seven of eight pairs have none. skew: rank 0 has `bytes` for each rank and each
-/// for it, the others nothing.
+/// Kinds of counts of an alltoallv. equal: `bytes` for each pair. random: 0 to 2 * `bytes`. sparse:
+/// random for one pair in eight, 0 for the others. skew: `bytes` from and to rank 0, 0 for pairs
+/// without it.
 inline constexpr std::array<std::string_view, 4> kCounts = {"random", "equal", "sparse", "skew"};
 
-/// Gives an alltoallv its blocks: of the kind that `counts` names and of the problem's block_bytes,
-/// side by side, or as far apart as its stride is above its block_bytes. The same in every run.
-/// UsageError lists the kinds.
+/// Sets the blocks of an alltoallv: of the kind `counts`, with the problem's block_bytes, and with
+/// gaps of stride - block_bytes between them. Deterministic. UsageError lists the kinds.
 void set_counts(plan::Problem& problem, std::string_view counts);
 
 }  // namespace weft::cli

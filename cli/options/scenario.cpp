@@ -11,11 +11,13 @@ namespace {
 
 constexpr int kMostSimulatedRanks = 1 << 20;
 
-/// --nodes and --ppn may be said along, as what they bound.
+/// The machine of --uneven. --nodes and --ppn may be given, too, and must agree with it: the number
+/// of nodes, and of ranks on the fullest node.
 hierarchy::Machine read_uneven(const std::string& uneven, const MachineOptions& others) {
   if (others.machine || others.sockets || others.placement) {
-    throw_usage("--uneven={}: says it all; not together with --machine, --sockets or --placement",
-                uneven);
+    throw_usage(
+        "--uneven={}: describes all of it; not together with --machine, --sockets or --placement",
+        uneven);
   }
   MachineOptions asked;
   asked.machine = uneven;
@@ -62,9 +64,9 @@ void ScenarioOptions::add_to(Command& command) {
   command.add_option("collective", collective, "COLLECTIVE",
                      "What to run: alltoall, broadcast, ...");
   machine.add_to(command);
-  command.add_option(
-      "--uneven", uneven, "A+B+..",
-      "Ranks on each node: 1+3+4 (as --machine); --nodes and --ppn, the\nmost, may be said too");
+  command.add_option("--uneven", uneven, "A+B+..",
+                     "Ranks on each node: 1+3+4 (as --machine); --nodes and --ppn, the\nmost on a "
+                     "node, may be given too");
   command.add_option("--nic", nic, "NIC",
                      "Adapter and nodes: a name in the catalogue, or a file (.json)");
   command.add_option("--bytes", bytes, "B,..",

@@ -1,4 +1,4 @@
-// Scenario of a simulation: a collective, its sizes and a cluster, as sim and explain read them.
+// Scenario of a simulation: a collective, its sizes and a cluster. Options of sim and explain.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ScenarioOptions {
   void add_to(Command& command);
 };
 
-/// The options, read. A value.
+/// The options after parsing.
 class Scenario {
  public:
   /// UsageError names the option, its value and what is allowed.
@@ -31,7 +31,7 @@ class Scenario {
   const nic_profiles::Profile& profile() const { return profile_; }
   /// The sizes of --bytes; of a barrier {0}.
   const std::vector<std::uint64_t>& sizes() const { return sizes_; }
-  /// UsageError where such blocks are not of whole elements.
+  /// UsageError where such blocks do not consist of whole elements.
   plan::Problem problem(std::uint64_t bytes) const;
 
  private:

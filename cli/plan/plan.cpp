@@ -1,4 +1,4 @@
-// weft plan: shows what an algorithm does, or what plans in their text form say.
+// weft plan: shows the plans and costs of an algorithm, or of plans in text form.
 #include <algorithm>
 #include <memory>
 
@@ -19,7 +19,7 @@ namespace weft::cli {
 
 namespace {
 
-// Above this many ranks the cost sheet has a line a node alone, and there is no picture.
+// With more ranks the cost sheet has one line for each node only, and there is no picture.
 constexpr int kRanksShown = 32;
 
 struct Options {
@@ -31,14 +31,14 @@ struct Options {
   bool json = false;
 };
 
-/// Plans, and what is known of them.
+/// Plans to be shown, with facts about them.
 struct Subject {
   std::string title;                          // one line for people
   Json facts;                                 // the same for programs
   std::optional<hierarchy::Machine> machine;  // always there for plans of an algorithm
   std::vector<plan::Plan> plans;              // ascending by rank
   std::optional<plan::CostSheet> sheet;       // always there for plans of an algorithm
-  std::string memory;                         // lines: what the sheet does not say of it
+  std::string memory;                         // lines on memory that the sheet does not have
 };
 
 plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks) {
@@ -80,7 +80,7 @@ plan::Problem read_problem(const Options& options, plan::Collective collective, 
   return problem;
 }
 
-/// What no counts exceed, on the rank that needs the most.
+/// Adds the upper bound of memory over all counts, on the rank that needs the most.
 void add_bound(Subject& subject, const Algorithm& algorithm, const hierarchy::Machine& machine) {
   registry::Memory most;
   for (int rank = 0; rank < machine.ranks(); ++rank) {
@@ -184,7 +184,7 @@ std::string picture_of(const Subject& subject) {
   return text;
 }
 
-/// The text form, with what else is known as comments: it reads back as the plan.
+/// The text form, with costs as comments: parsing it gives the plan again.
 std::string text_of(const Subject& subject, const plan::Plan& plan) {
   std::string text;
   if (subject.sheet) {
@@ -202,7 +202,7 @@ std::vector<plan::Plan> plans_of_rank(const Subject& subject, const std::string&
   for (const plan::Plan& plan : subject.plans) {
     if (plan.rank() == rank) plans.push_back(plan);
   }
-  if (plans.empty()) throw_usage("--rank={}: no plan in --file is for it", rank);
+  if (plans.empty()) throw_usage("--rank={}: no plan in --file is for this rank", rank);
   return plans;
 }
 
@@ -265,7 +265,7 @@ void add_plan(CommandLine& line) {
   add_options(command, *options);
   command.set(
       "Prints the cost sheet and, for up to 32 ranks, a picture; with --rank or --text the plans\n"
-      "themselves. What it prints with --text can be read again with --file, here and by check.\n\n"
+      "themselves. --file, here and of check, reads the output of --text.\n\n"
       "Examples:\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512 --rank 5\n"

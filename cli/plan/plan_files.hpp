@@ -1,4 +1,4 @@
-// Plans in their text form, from files.
+// Reading of plans in text form from files.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace weft::cli {
 
-/// The plans in `text`, one behind the other, each from its line "weft-plan" on. UsageError names
-/// `source`, the line in it and what is wrong.
+/// Parses consecutive plans, each of which begins with a line "weft-plan". UsageError names
+/// `source`, the line and what is wrong there.
 std::vector<plan::Plan> parse_plans(std::string_view source, std::string_view text);
 
-/// The plans in the files of `paths`, by rank. "-" is standard input, a directory all the files in
-/// it. UsageError as above, and for what cannot be read.
+/// The plans in the files of `paths`, sorted by rank. "-" is standard input, a directory stands for
+/// all files in it. UsageError as above, and for files that cannot be read.
 std::vector<plan::Plan> read_plans(const std::vector<std::string>& paths);
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-// Plans and their costs, for programs and people.
+// Output of plans and their costs: JSON, and lines of text.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ Json to_json(const plan::Cost& cost);
 /// Rounds, total, by node and by rank.
 Json to_json(const plan::CostSheet& sheet);
 
-/// What the connections of the rank that has the most of them take.
+/// Connections and their memory, of the rank that has the most.
 struct Transport {
   std::uint64_t connections = 0;   // a queue pair each on every rail
   std::uint64_t memory_bytes = 0;  // registered

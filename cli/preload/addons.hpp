@@ -1,4 +1,4 @@
-// The shared objects to be preloaded.
+// Add-ons: the shared objects to be preloaded.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 
 namespace weft::cli {
 
-/// The MPIs that there are add-ons for.
+/// The MPIs that have an add-on.
 inline constexpr std::array<std::string_view, 2> kMpis = {"openmpi", "mpich"};
 
 struct Addon {
-  std::string path;  // where it should be, if it is nowhere
+  std::string path;  // the expected one, where the file does not exist
   bool exists = false;
 };
 

@@ -1,4 +1,4 @@
-// weft preload: the path of the add-on for LD_PRELOAD.
+// weft preload: prints the path of the add-on for LD_PRELOAD.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -19,7 +19,7 @@ struct Options {
   bool json = false;
 };
 
-/// What the first mpirun on PATH says of itself; empty where there is none.
+/// The version text of the first mpirun on PATH; empty where there is none.
 std::string mpirun_version() {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(
       ::popen("timeout 10 mpirun --version </dev/null 2>/dev/null", "r"), ::pclose);
@@ -35,7 +35,7 @@ std::string mpirun_version() {
 
 std::string mpi_in_use() {
   const std::string version = mpirun_version();
-  // MPICH's launcher names itself, its version text names nobody.
+  // The version text of MPICH's launcher names the launcher, Hydra.
   const bool mpich = version.find("HYDRA") != version.npos || version.find("mpich") != version.npos;
   return mpich ? "mpich" : "openmpi";
 }

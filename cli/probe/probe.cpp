@@ -1,4 +1,4 @@
-// weft probe: measures how an adapter behaves, and says what class it is of.
+// weft probe: measures an adapter, fits a profile to it and classifies it.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -33,8 +33,8 @@ struct Options {
 };
 
 constexpr int kSimulatedPairs = 8;
-// Of a probe by one process: two show what a second one does, more than the paper's nodes had cores
-// show little.
+// Defaults of a probe by one process. Two pairs show the effect of a second pair; more pairs than
+// the paper's nodes had cores show little.
 constexpr int kLeastPairs = 2;
 constexpr int kMostPairs = 8;
 constexpr int kMostAllowedPairs = 64;
@@ -46,8 +46,8 @@ std::optional<int> pairs_of(const Options& options) {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-/// While it lives, a first interrupt is noted, and a second one ends the tool. mpirun tells its
-/// ranks of one by SIGTERM.
+/// Scope in which the first interrupt sets `interrupted`, and the second one ends the tool. mpirun
+/// passes an interrupt on to its ranks as SIGTERM.
 class NoteInterrupt {
  public:
   NoteInterrupt() {
@@ -70,7 +70,7 @@ class NoteInterrupt {
   struct sigaction terminate_before_ = {};
 };
 
-nic_profiles::Measurements take(nic_profiles::ProbeTarget& target, const Options& options) {
+nic_profiles::Measurements measure(nic_profiles::ProbeTarget& target, const Options& options) {
   const NoteInterrupt note;
   std::optional<Progress> bar;
   const auto progress = [&](int done, int total) {
@@ -82,7 +82,7 @@ nic_profiles::Measurements take(nic_profiles::ProbeTarget& target, const Options
       target, progress, options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full);
 }
 
-/// To be opened before anything is measured: a wrong name is told at once.
+/// File for a result. Opened before the measurements, so that a wrong name is reported at once.
 class OutputFile {
  public:
   explicit OutputFile(Text path) : path_(std::move(path)) {}
@@ -102,17 +102,18 @@ class OutputFile {
   std::ofstream file_;
 };
 
-/// What was found has been said: that it cannot be kept is no failure.
-void keep(const nic_profiles::DeviceName& device, const std::string& json, bool quiet) {
+/// Keeps the profile for programs to find. Failing to do so is a warning only, as the result has
+/// been printed.
+void keep_profile(const nic_profiles::DeviceName& device, const std::string& json, bool quiet) {
   try {
     const std::string path = nic_profiles::keep_probed(device, json);
-    if (!quiet) print(fmt::format("\nkept for programs: {}\n", path));
+    if (!quiet) print(fmt::format("\nprofile kept for programs: {}\n", path));
   } catch (const Error& error) {
-    fmt::print(stderr, "weft: not kept for programs: {}\n", error.what());
+    fmt::print(stderr, "weft: the profile is not kept for programs: {}\n", error.what());
   }
 }
 
-/// Writes and prints what was found. `device`: what it was probed on; null: nothing real.
+/// Writes and prints the report. `device`: the device that was probed; null: a simulated one.
 int show(const nic_profiles::Report& report, const Options& options, OutputFile& output,
          OutputFile& html, const nic_profiles::DeviceName* device) {
   const std::string json = to_json(report);
@@ -120,16 +121,16 @@ int show(const nic_profiles::Report& report, const Options& options, OutputFile&
   html.write(to_html(report));
   print(options.json ? json : to_table(report));
   if (!report.measurements.complete) {
-    throw Error("interrupted: the result is partial, and says so");
+    throw Error("interrupted: the result is partial, and marked so");
   }
-  if (device != nullptr && options.keep) keep(*device, json, options.json);
+  if (device != nullptr && options.keep) keep_profile(*device, json, options.json);
   return kHolds;
 }
 
 int simulate(const Options& options) {
-  const std::pair<const char*, bool> devices_own[] = {
+  const std::pair<const char*, bool> device_options[] = {
       {"--device", options.device.has_value()}, {"--peer-device", options.peer_device.has_value()}};
-  for (const auto& [name, given] : devices_own) {
+  for (const auto& [name, given] : device_options) {
     if (given) throw_usage("{}: not together with --simulate, which needs no device", name);
   }
   nic_profiles::SimulatedTarget target(nic_profiles::load(*options.simulate),
@@ -137,40 +138,40 @@ int simulate(const Options& options) {
   OutputFile output(options.output), html(options.html);
   output.open();
   html.open();
-  const nic_profiles::Report report(take(target, options));
+  const nic_profiles::Report report(measure(target, options));
   return show(report, options, output, html, nullptr);
 }
 
-int drive(Bootstrap& bootstrap, const Options& options) {
+int run_as_rank_0(Bootstrap& bootstrap, const Options& options) {
   OutputFile output(options.output), html(options.html);
   nic_profiles::DeviceName device;
   nic_profiles::Measurements taken;
   {
-    // Together with the other ranks, which would else wait for one that has no file to write.
+    // The files are opened inside the collective set-up, so that a failure reaches the other ranks.
     device_measurements::DeviceTarget target(bootstrap, [&] {
       output.open();
       html.open();
     });
     device = target.device();
-    taken = take(target, options);
+    taken = measure(target, options);
   }
   return show(nic_profiles::Report(std::move(taken)), options, output, html, &device);
 }
 
-/// As one of the ranks that somebody has started.
-int take_part(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
+/// Probes as one of several ranks that mpirun or the user has started.
+int run_as_rank(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
   if (options.pairs) {
-    throw_usage("--pairs={}: the ranks that were started decide; it is for a probe by one process",
+    throw_usage("--pairs={}: only for a probe by one process; here the number of ranks decides",
                 *options.pairs);
   }
   if (options.peer_device) {
     throw_usage(
-        "--peer-device={}: each rank has its own WEFT_DEVICE; it is for a probe by one "
-        "process",
+        "--peer-device={}: only for a probe by one process; here each rank has its own "
+        "WEFT_DEVICE",
         *options.peer_device);
   }
-  if (bootstrap->rank() == 0) return drive(*bootstrap, options);
-  // An interrupt is for rank 0, which lets the others go.
+  if (bootstrap->rank() == 0) return run_as_rank_0(*bootstrap, options);
+  // Rank 0 handles the interrupt, and ends the others.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
   device_measurements::serve(*bootstrap);
@@ -180,13 +181,13 @@ int take_part(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
 int run(const Options& options) {
   if (options.simulate) return simulate(options);
   if (options.device) ::setenv("WEFT_DEVICE", options.device->c_str(), 1);
-  if (env::text("WEFT_SIZE")) return take_part(tcp_bootstrap(), options);
-  if (auto job = device_measurements::job_bootstrap()) return take_part(std::move(job), options);
+  if (env::text("WEFT_SIZE")) return run_as_rank(tcp_bootstrap(), options);
+  if (auto job = device_measurements::job_bootstrap()) return run_as_rank(std::move(job), options);
   const int cores = hierarchy::usable_cores();
   const int pairs = pairs_of(options).value_or(std::clamp(cores / 2, kLeastPairs, kMostPairs));
   device_measurements::ForkedRanks ranks(2 * pairs, options.peer_device.value_or(""));
   const auto bootstrap = ranks.bootstrap();
-  return drive(*bootstrap, options);
+  return run_as_rank_0(*bootstrap, options);
 }
 
 }  // namespace
@@ -197,7 +198,7 @@ void add_probe(CommandLine& line) {
   command.add_option("--device", options->device, "NAME",
                      "The device or port, as WEFT_DEVICE names it");
   command.add_option("--peer-device", options->peer_device, "NAME",
-                     "That of the second node [the same]");
+                     "The device of the second node [the same]");
   command.add_option("--pairs", options->pairs, "N",
                      "Ranks on each node [half of the cores, from 2 to 8; 8 simulated]");
   command.add_option("--simulate", options->simulate, "NAME",
@@ -207,11 +208,14 @@ void add_probe(CommandLine& line) {
   command.add_option("--output", options->output, "FILE",
                      "Write the JSON there; --nic takes it as a profile");
   command.add_option("--html", options->html, "FILE", "Write a page with plots there");
-  command.add_flag("!--no-keep", options->keep, "Do not keep the profile for programs to find");
+  command.add_clearing_flag("--no-keep", options->keep,
+                            "Do not keep the profile for programs to find");
   command.set(
-      "Alone it starts ranks of its own, two nodes of them on this machine. Ranks of it on two\n"
-      "nodes, started by mpirun or joined by WEFT_RANK, WEFT_SIZE and WEFT_ROOT, measure between\n"
-      "them, and rank 0 reports.\n"
+      "Started alone, it starts ranks of two virtual nodes on this machine. Started as ranks on "
+      "two\n"
+      "nodes, by mpirun or with WEFT_RANK, WEFT_SIZE and WEFT_ROOT, it measures between the "
+      "nodes,\n"
+      "and rank 0 reports.\n"
       "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles.\n\n"
       "Ctrl-C stops the probe: what was measured is written, marked as partial and not kept, and\n"
       "the tool ends with 1.\n\n"

@@ -1,4 +1,4 @@
-// Ways to run the ranks of a program.
+// Launching the ranks of a program: as processes, or as threads of one process.
 #pragma once
 
 #include <string>
@@ -14,20 +14,21 @@ struct Launch {
   std::string root;                    // WEFT_ROOT
 };
 
-/// The environment of a rank: this process's, and what weft::tcp_bootstrap() asks for.
-/// "NAME=value".
+/// The environment of a rank, as "NAME=value": this process's, with the variables that
+/// weft::tcp_bootstrap() reads.
 std::vector<std::string> environment_of(const Launch& launch, int rank);
 
-/// Both return what the tool ends with: 0 when all ranks did, else what the first rank that failed
-/// ended with (128 and the signal's number where a signal ended it). The others are ended then.
+/// Both return the exit code of the tool: 0 when all ranks succeeded, else that of the first rank
+/// that failed (128 and the signal's number where a signal ended it). The other ranks are ended
+/// then.
 int run_processes(const Launch& launch);
 
-/// The most ranks of one address space: glibc has so many namespaces beside the tool's own.
+/// Maximum number of ranks in one address space: glibc has 16 namespaces, one of them the tool's.
 inline constexpr int kMostNamespaces = 15;
 
-/// Ranks are threads of this process, each with the program and all its libraries of its own, and
-/// one memory. Once, as what they loaded stays. May start this tool anew, for settings of glibc
-/// that are read at the beginning of a process.
+/// Runs ranks as threads of this process, each with its own copy of the program and its libraries,
+/// in a common address space. To be called once, as loaded copies stay. May execute this tool
+/// again, since glibc reads some settings only at the start of a process.
 int run_in_one_address_space(const Launch& launch);
 
 }  // namespace weft::cli

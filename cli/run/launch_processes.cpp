@@ -1,4 +1,4 @@
-// weft run: each rank a process.
+// weft run: starts each rank as a process and waits for all.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -28,14 +28,15 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Errors of exec() come back through `told`, which it closes when it succeeds.
-[[noreturn]] void become(const Launch& launch, char* const* arguments, char* const* environment,
-                         pid_t tool, int told) {
+/// Executes the program in the child. An error of exec() is written to `error_pipe`, which a
+/// successful exec() closes.
+[[noreturn]] void exec_program(const Launch& launch, char* const* arguments,
+                               char* const* environment, pid_t tool, int error_pipe) {
   // A rank does not outlive the tool.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() == tool) ::execve(launch.program.c_str(), arguments, environment);
   const int error = errno;
-  [[maybe_unused]] const auto ignored = ::write(told, &error, sizeof error);
+  [[maybe_unused]] const auto ignored = ::write(error_pipe, &error, sizeof error);
   ::_exit(127);
 }
 
@@ -59,7 +60,8 @@ class Processes {
     const pid_t child = ::fork();
     if (child < 0) throw_errno("fork");
     if (child == 0) {
-      become(launch, argument_pointers.data(), environment_pointers.data(), tool, writes.get());
+      exec_program(launch, argument_pointers.data(), environment_pointers.data(), tool,
+                   writes.get());
     }
     processes_[static_cast<std::size_t>(rank)] = child;
     writes.reset();
@@ -69,7 +71,7 @@ class Processes {
     }
   }
 
-  /// Until all have ended, or one has failed.
+  /// Waits until all ranks have ended, or a rank has failed. Returns the exit code.
   int wait() {
     int status = 0;
     while (std::ranges::any_of(processes_, [](pid_t one) { return one != 0; })) {
@@ -94,33 +96,33 @@ class Processes {
   }
 
  private:
-  /// By SIGTERM, and a while later by what cannot be refused.
+  /// By SIGTERM, and after 5 s by SIGKILL.
   void end_all() {
     constexpr auto kPatience = std::chrono::seconds(5);
-    tell(SIGTERM);
+    send_signal(SIGTERM);
     const auto deadline = Clock::now() + kPatience;
-    while (take_ended() && Clock::now() < deadline) ::poll(nullptr, 0, 5);
-    tell(SIGKILL);
+    while (reap_ended() && Clock::now() < deadline) ::poll(nullptr, 0, 5);
+    send_signal(SIGKILL);
     for (pid_t& one : processes_) {
       while (one != 0 && ::waitpid(one, nullptr, 0) < 0 && errno == EINTR) {
       }
       one = 0;
     }
   }
-  void tell(int signal) {
+  void send_signal(int signal) {
     for (const pid_t one : processes_) {
       if (one != 0) ::kill(one, signal);
     }
   }
-  /// Whether any is left.
-  bool take_ended() {
+  /// Reaps processes that have ended. Returns whether any is left.
+  bool reap_ended() {
     for (pid_t& one : processes_) {
       if (one != 0 && ::waitpid(one, nullptr, WNOHANG) != 0) one = 0;
     }
     return std::ranges::any_of(processes_, [](pid_t one) { return one != 0; });
   }
 
-  std::vector<pid_t> processes_;  // by rank; 0: none, or it has ended
+  std::vector<pid_t> processes_;  // by rank; 0: not started, or ended
 };
 
 }  // namespace

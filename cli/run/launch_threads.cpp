@@ -1,9 +1,9 @@
-// weft run --one-address-space: each rank a thread with a namespace of its own, as Process-in-
-// Process has it.
+// weft run --one-address-space: runs each rank as a thread with a dynamic linker namespace of its
+// own, the method of Process-in-Process.
 //
 // Source: Hori et al., "Process-in-Process", HPDC 2018, by way of Huang et al., "PiP-MColl",
-// CLUSTER 2023, section II-B: dlmopen() of a position independent program, globals apart, memory in
-// common.
+// CLUSTER 2023, section II-B: dlmopen() of a position independent program; globals are separate,
+// the address space is shared.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -28,19 +28,19 @@ namespace weft::cli {
 
 namespace {
 
-// Thread-local memory of libraries that are loaded later is set aside at the beginning: for all
-// namespaces.
+// Settings of glibc: 16 namespaces, and static thread-local storage for libraries that are loaded
+// later, in all namespaces.
 constexpr const char* kTunables = "glibc.rtld.nns=16:glibc.rtld.optional_static_tls=65536";
 
-/// One namespace, and the thread that runs its main().
+/// One rank: its namespace, and the thread that runs its main().
 struct Rank {
   int number = 0;
   void* program = nullptr;  // of dlmopen()
   std::vector<std::string> texts;
   std::vector<char*> arguments, environment;
-  std::jmp_buf way_out = {};
+  std::jmp_buf exit_point = {};
   std::atomic<int> status = 0;
-  bool at_once = false;  // _exit(), not exit()
+  bool skip_handlers = false;  // left by _exit(), not exit()
 
   template <class Function>
   Function* find(const char* name) const {
@@ -51,29 +51,29 @@ struct Rank {
 thread_local Rank* this_rank = nullptr;
 pid_t tool_process = 0;
 
-/// What the program's exit() does: the rank ends, not the process.
-[[noreturn]] void leave(int status, bool at_once) {
+/// Replacement of the program's exit(): ends the rank, not the process.
+[[noreturn]] void end_rank(int status, bool skip_handlers) {
   Rank* rank = this_rank;
   if (::getpid() != tool_process && rank != nullptr) {
-    // A child of fork has the process to itself.
-    auto* real = rank->find<void(int)>(at_once ? "_exit" : "exit");
+    // A child of fork() is a process of its own: it ends by the real exit().
+    auto* real = rank->find<void(int)>(skip_handlers ? "_exit" : "exit");
     real(status);
   }
-  // From a thread that the program has started: its main() cannot be left from here.
+  // A thread that the program has started cannot end its rank's main(): the process ends.
   if (rank == nullptr) ::_exit(status);
   rank->status = status & 0xff;
-  rank->at_once = at_once;
-  std::longjmp(rank->way_out, 1);
+  rank->skip_handlers = skip_handlers;
+  std::longjmp(rank->exit_point, 1);
 }
-[[noreturn]] void leave_by_exit(int status) {
-  leave(status, false);
+[[noreturn]] void replaced_exit(int status) {
+  end_rank(status, false);
 }
-[[noreturn]] void leave_by_quick_exit(int status) {
-  leave(status, true);
+[[noreturn]] void replaced_quick_exit(int status) {
+  end_rank(status, true);
 }
 
 void load(Rank& rank, const ProgramImage& image, const Launch& launch) {
-  // The namespace's C library takes what this one has for its environment.
+  // The C library of the new namespace takes its environment from this process's `environ`.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   char** const own = std::exchange(environ, rank.environment.data());
@@ -84,24 +84,24 @@ void load(Rank& rank, const ProgramImage& image, const Launch& launch) {
         fmt::format("run: rank {}: dlmopen({}): {}", rank.number, launch.program, ::dlerror()));
   }
   const std::array bindings = {
-      Binding{"exit", reinterpret_cast<void*>(&leave_by_exit)},
-      Binding{"_exit", reinterpret_cast<void*>(&leave_by_quick_exit)},
-      Binding{"_Exit", reinterpret_cast<void*>(&leave_by_quick_exit)},
-      Binding{"quick_exit", reinterpret_cast<void*>(&leave_by_quick_exit)},
+      Binding{"exit", reinterpret_cast<void*>(&replaced_exit)},
+      Binding{"_exit", reinterpret_cast<void*>(&replaced_quick_exit)},
+      Binding{"_Exit", reinterpret_cast<void*>(&replaced_quick_exit)},
+      Binding{"quick_exit", reinterpret_cast<void*>(&replaced_quick_exit)},
   };
   rebind(rank.program, bindings);
   copy_variables(rank.program);
   if (auto* name = rank.find<char*>("program_invocation_name")) *name = rank.arguments[0];
 }
 
-/// What exit() does in a process of its own: destructors, handlers, what is still to be written.
-void wind_up(const Rank& rank) {
+/// Runs what exit() would: destructors, handlers, flushing of streams.
+void run_exit_handlers(const Rank& rank) {
   if (auto* destroy = rank.find<void()>("__call_tls_dtors")) destroy();
   if (auto* finalize = rank.find<void(void*)>("__cxa_finalize")) finalize(nullptr);
   if (auto* flush = rank.find<int(std::FILE*)>("fflush")) flush(nullptr);
 }
 
-/// The others may wait for this rank for ever: this is the end of all, as of a job.
+/// Ends the process, as the other ranks might wait for the failed rank for ever.
 [[noreturn]] void end_all(std::string_view why, int status) {
   static std::mutex mutex;
   mutex.lock();
@@ -113,15 +113,15 @@ void wind_up(const Rank& rank) {
 void run_main(Rank& rank, const ProgramImage& image) {
   const auto words = static_cast<int>(rank.arguments.size() - 1);
   this_rank = &rank;
-  if (setjmp(rank.way_out) == 0) {
+  if (setjmp(rank.exit_point) == 0) {
     image.construct(rank.program, words, rank.arguments.data(), rank.environment.data());
     const int status =
         image.run_main(rank.program, words, rank.arguments.data(), rank.environment.data());
     rank.status = status & 0xff;
   }
-  if (!rank.at_once) {
-    // A destructor may exit, too.
-    if (setjmp(rank.way_out) == 0) wind_up(rank);
+  if (!rank.skip_handlers) {
+    // A destructor may call exit(), too.
+    if (setjmp(rank.exit_point) == 0) run_exit_handlers(rank);
   }
   this_rank = nullptr;
 }
@@ -137,8 +137,8 @@ void run_rank(Rank& rank, const ProgramImage& image, const Launch& launch) {
   end_all(fmt::format("run: rank {} ended with {}", rank.number, rank.status.load()), rank.status);
 }
 
-/// The tool's own command line.
-void start_anew() {
+/// Executes the tool again, with its command line and the settings of glibc.
+void restart_tool() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string words(std::istreambuf_iterator<char>(file), {});
   std::vector<std::string> texts;
@@ -164,7 +164,7 @@ int run_in_one_address_space(const Launch& launch) {
         launch.ranks, kMostNamespaces);
   }
   const ProgramImage image(launch.program);
-  if (env::text("GLIBC_TUNABLES").value_or("").find(kTunables) == std::string::npos) start_anew();
+  if (env::text("GLIBC_TUNABLES").value_or("").find(kTunables) == std::string::npos) restart_tool();
   tool_process = ::getpid();
   std::vector<std::unique_ptr<Rank>> ranks;
   for (int number = 0; number < launch.ranks; ++number) {
@@ -185,7 +185,7 @@ int run_in_one_address_space(const Launch& launch) {
     threads.emplace_back([&rank, &image, &launch] { run_rank(*rank, image, launch); });
   }
   for (std::thread& thread : threads) thread.join();
-  // What the namespaces hold stays: their libraries may still be at something.
+  // Without unloading the namespaces: threads of their libraries may still run.
   std::fflush(nullptr);
   ::_exit(0);
 }

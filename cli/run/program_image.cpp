@@ -20,7 +20,7 @@ namespace weft::cli {
 
 namespace {
 
-// Unknown to every linker, which skips it.
+// A tag that no linker knows, so that it skips the entry.
 constexpr ElfW(Sxword) kNoTag = 0x60000042;
 
 #if defined(__x86_64__)
@@ -43,7 +43,7 @@ constexpr bool is_address(unsigned long) {
 }
 #endif
 
-/// The bytes of an ELF file. Nothing in them is taken on trust.
+/// The bytes of an ELF file. All offsets in them are checked before use.
 class Elf {
  public:
   Elf(std::string path, std::string bytes) : path_(std::move(path)), bytes_(std::move(bytes)) {
@@ -56,8 +56,8 @@ class Elf {
     if (header_.e_type != ET_DYN) refuse("is not position independent: compile it with -fPIE -pie");
   }
 
-  /// Takes away what says that it is a program, and its constructors. Where these are goes to
-  /// `init`, `init_array` and so on, which stay as they are where there are none.
+  /// Removes the mark of a program, and the constructors, whose offsets are written to `init`,
+  /// `init_array` and `bytes`; these are unchanged where there are no constructors.
   void make_loadable(std::uintptr_t& init, std::uintptr_t& init_array, std::size_t& bytes) {
     const auto dynamic = segment(PT_DYNAMIC);
     if (!dynamic || !segment(PT_INTERP)) refuse("is linked statically: its libraries are needed");
@@ -144,7 +144,7 @@ std::string read_file(const std::string& path) {
   return bytes;
 }
 
-/// Where the relocations of one object lie. glibc has added the object's address to these.
+/// The relocation tables of one object. glibc has added the load address to their addresses.
 struct Tables {
   const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
@@ -183,7 +183,8 @@ struct Tables {
   }
 };
 
-/// Those that must not be looked into: not of the program, and not where the tables say.
+/// Objects of the system, which are not part of the program, and whose tables may have other
+/// addresses.
 bool is_systems(const link_map& object) {
   const std::string_view name = object.l_name;
   for (const std::string_view one : {"linux-vdso", "/ld-linux", "/ld-2", "/libc.so"}) {
@@ -198,7 +199,7 @@ const link_map& map_of(void* handle) {
   return *map;
 }
 
-/// The variable of the first library that has it.
+/// The address of a variable in the first library that defines it; null where none does.
 const void* find_in_libraries(const link_map& program, Lmid_t space, const char* name) {
   for (const link_map* one = program.l_next; one != nullptr; one = one->l_next) {
     void* library = ::dlmopen(space, one->l_name, RTLD_NOLOAD | RTLD_NOW);
@@ -220,7 +221,7 @@ void rebind_object(const link_map& object, std::span<const Binding> bindings, in
       const std::string_view name = tables.names + symbol.st_name;
       for (const Binding& binding : bindings) {
         if (name != binding.name) continue;
-        // Through the file, as the tables are read-only by now.
+        // Through /proc/self/mem, as the tables are read-only now.
         const auto place = static_cast<off_t>(object.l_addr + relocation.r_offset);
         if (::pwrite(memory, &binding.function, sizeof(void*), place) != sizeof(void*)) {
           throw_errno("write(/proc/self/mem)");
@@ -276,7 +277,7 @@ void copy_variables(void* handle) {
     if (ELF64_R_TYPE(relocation.r_info) != kCopy) continue;
     const auto& symbol = tables.symbols[ELF64_R_SYM(relocation.r_info)];
     auto* copy = reinterpret_cast<std::byte*>(program.l_addr + relocation.r_offset);
-    // What a library's constructor has put there since is newer.
+    // A library's constructor may have written a newer value already.
     if (std::any_of(copy, copy + symbol.st_size, [](auto one) { return one != std::byte{0}; })) {
       continue;
     }

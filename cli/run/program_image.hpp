@@ -1,4 +1,4 @@
-// A program's file, as something that can be loaded into a process that runs already.
+// Program image: a copy of an executable that dlmopen() can load into a running process.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,23 @@
 
 namespace weft::cli {
 
-/// An executable that is position independent, as compilers make them today. UsageError when it is
-/// anything else, or when its main() cannot be found: that of a program without symbols, unless it
-/// is linked with -rdynamic.
+/// A position independent executable, the default of compilers today. UsageError for other files,
+/// and where main() cannot be found, as in a stripped program that is not linked with -rdynamic.
 class ProgramImage {
  public:
   explicit ProgramImage(const std::string& path);
 
-  /// For dlmopen(), while this lives: a copy that does not say that it is a program, which the
-  /// system's linker refuses to load, and whose constructors it does not run.
+  /// Path of the copy for dlmopen(), valid while this object exists. It is not marked as a program,
+  /// which the dynamic linker would refuse to load, and has no constructors for it to run.
   std::string loadable() const;
 
-  /// What the start of a program does: its constructors, which come after copy_variables(), and
-  /// main(). `handle` is of dlmopen().
+  /// Run the program's constructors, to be called after copy_variables(), and its main(). `handle`
+  /// is the result of dlmopen().
   void construct(void* handle, int argc, char** argv, char** environment) const;
   int run_main(void* handle, int argc, char** argv, char** environment) const;
 
  private:
-  /// From where the program is loaded.
+  /// Offsets from the load address.
   struct Entries {
     std::uintptr_t main = 0;
     std::uintptr_t init = 0;  // 0: there is none
@@ -38,18 +37,19 @@ class ProgramImage {
   Entries entries_;
 };
 
-/// Gives a program's copies of libraries' variables (stdout, ..) their first values: the system's
-/// linker does so for a process's first program alone. All libraries use these copies already.
+/// Initializes the program's copies of variables of libraries (stdout, ..), which the dynamic
+/// linker does only for the first program of a process. All libraries use these copies already.
 void copy_variables(void* handle);
 
-/// What a name is bound to instead.
+/// A replacement for a function.
 struct Binding {
   const char* name;
   void* function;
 };
 
-/// Binds calls by what is in the namespace of `handle` (of dlmopen()) but for the C library. Once
-/// it is loaded with RTLD_NOW. SystemError when memory cannot be written.
+/// Redirects calls of these functions in all objects of the namespace of `handle` (of dlmopen())
+/// but the C library. To be called once the program is loaded with RTLD_NOW. SystemError when
+/// memory cannot be written.
 void rebind(void* handle, std::span<const Binding> bindings);
 
 }  // namespace weft::cli

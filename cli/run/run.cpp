@@ -22,7 +22,7 @@ struct Options {
   bool one_address_space = false;
 };
 
-/// As a shell finds it.
+/// The path of a program, looked up on PATH as a shell does.
 std::string find_program(const std::string& name) {
   if (name.find('/') != name.npos) return name;
   const std::string path = env::text("PATH").value_or("/usr/bin:/bin");
@@ -80,9 +80,10 @@ void add_run(CommandLine& line) {
       "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE and WEFT_ROOT\n"
       "are set for it. All ranks run on this machine. One address space asks for a program that "
       "is\n"
-      "position independent and has its symbols; whatever ends one rank by a signal ends all.\n\n"
-      "Ends with 0 when all ranks do, else with what the first that fails ends with (128 and the\n"
-      "signal where a signal ended it); the others are ended then. 2 for bad usage.\n\n"
+      "position independent and has its symbols; a signal that ends one rank ends all.\n\n"
+      "Ends with 0 when all ranks succeed, else with the exit code of the first rank that fails\n"
+      "(128 and the signal where a signal ended it); the others are ended then. 2 for bad "
+      "usage.\n\n"
       "Examples:\n"
       "  weft run -n 8 ./program\n"
       "  weft run --one-address-space -n 8 ./program --its-own-option",

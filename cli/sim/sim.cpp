@@ -1,4 +1,4 @@
-// weft sim: how long algorithms would take on a cluster, in virtual time.
+// weft sim: simulates algorithms on a cluster and shows their times.
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -30,7 +30,7 @@ struct Outcome {
   sim::Result result;
 };
 
-/// The values of --algorithm: names joined by commas, of which some stand between parameters.
+/// The values of --algorithm: names joined by commas; commas also separate parameters of a name.
 std::vector<std::string> read_names(const Options& options, plan::Collective collective) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view list) {
@@ -136,7 +136,7 @@ class Simulations {
   void run(const Algorithm& algorithm, std::uint64_t bytes) {
     const plan::Problem problem = scenario_.problem(bytes);
     const hierarchy::Machine& machine = scenario_.machine();
-    // Of all algorithms, those that do not apply are left out.
+    // With "all", algorithms that do not apply are left out.
     if (is_all(options_) && algorithm.refusal(problem, machine)) return;
     sim::Options options = simulation_options(options_);
     if (options_.trace) {
@@ -158,7 +158,7 @@ class Simulations {
                          simulate(plan_of, machine, scenario_.profile().hardware, options)});
   }
 
-  /// That `part` of 1 is done of the simulation under way.
+  /// Shows progress: `part`, from 0 to 1, of the current simulation is done.
   void show(double part) {
     bar_->update(done_ * kParts + static_cast<std::uint64_t>(part * kParts));
   }
@@ -174,7 +174,7 @@ class Simulations {
     if (!file) throw_errno(fmt::format("write({})", path));
   }
 
-  // Of a simulation's progress: how fine it is shown, and how much of it is making plans.
+  // Progress of one simulation: its steps, and the part of it that plans take.
   static constexpr std::uint64_t kParts = 1000;
   static constexpr double kPlanning = 0.3;
   static constexpr int kRanksPerLook = 64;
@@ -203,11 +203,11 @@ void add_options(Command& command, Options& options) {
   command.add_repeated("--algorithm", options.algorithms, "A,..",
                        "Algorithms joined by commas, or all (repeatable)");
   command.add_option("--jitter", options.jitter, "NS",
-                     "Each message comes up to so many nanoseconds later [0]");
-  command.add_option("--seed", options.seed, "S", "Of the jitter [1]");
+                     "Delay each message by a random time of up to NS nanoseconds [0]");
+  command.add_option("--seed", options.seed, "S", "Seed of the jitter [1]");
   command.add_option("--trace", options.trace, "FILE",
-                     "Write who did what when: .json for Perfetto, or .svg");
-  command.add_flag("--breakdown", options.breakdown, "Say what the time went into");
+                     "Write a timeline of all ops: .json for Perfetto, or .svg");
+  command.add_flag("--breakdown", options.breakdown, "Show the parts of the time");
   command.add_flag("--json", options.json, "Print JSON");
 }
 
@@ -219,8 +219,8 @@ void add_sim(CommandLine& line) {
       "sim", "Run the plans of algorithms in virtual time: how long they would take");
   add_options(command, *options);
   command.set(
-      "Blocks are as in `weft plan`: of reductions, whole vectors (reduce_scatter: a rank's "
-      "block).\n\n"
+      "Blocks are as in `weft plan`; of reductions they are whole vectors (reduce_scatter: a "
+      "rank's\nblock).\n\n"
       "Examples:\n"
       "  weft sim alltoall --algorithm isend,sa --nodes 64 --ppn 8 --nic qle7140 --bytes 64,4K\n"
       "  weft sim allreduce --algorithm all --machine 1+3+4 --nic mt25408 --bytes 4K --json\n"

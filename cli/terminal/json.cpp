@@ -6,7 +6,7 @@
 
 namespace weft::cli {
 
-/// Builds the library's value of one of ours.
+/// Converts a value to the library's type.
 struct Json::ToLibrary {
   using Library = nlohmann::ordered_json;
 

@@ -1,5 +1,5 @@
-// JSON value, to be printed. Stands between the commands and the JSON library, whose headers take
-// long to compile: those are in json.cpp alone.
+// JSON value, to be printed. A thin layer over the JSON library, whose headers take long to
+// compile: only json.cpp includes them.
 #pragma once
 
 #include <concepts>

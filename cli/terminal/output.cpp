@@ -16,8 +16,8 @@ void print_json(const Json& json) {
   print(json.text() + "\n");
 }
 
-std::string counted(std::uint64_t number, std::string_view one) {
-  return fmt::format("{} {}{}", number, one, number == 1 ? "" : "s");
+std::string counted(std::uint64_t number, std::string_view singular) {
+  return fmt::format("{} {}{}", number, singular, number == 1 ? "" : "s");
 }
 
 std::string shell_word(std::string_view argument) {

@@ -1,4 +1,4 @@
-// Standard output, and words and numbers for people.
+// Output of the tool: text and JSON to standard output, and formatting for people.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace weft::cli {
 
-/// Written at once, and flushed: SystemError when it cannot be written (a full disk).
+/// Writes and flushes. SystemError when standard output cannot be written (a full disk).
 void print(std::string_view text);
 
-/// Indented, with a newline at its end. What is not UTF-8 is replaced.
+/// Indented, with a newline at its end. Invalid UTF-8 is replaced.
 void print_json(const Json& json);
 
 /// "1 rank", "12 ranks".
-std::string counted(std::uint64_t number, std::string_view one);
+std::string counted(std::uint64_t number, std::string_view singular);
 
-/// `argument` as a POSIX shell reads it back: quoted where it must be.
+/// `argument` as a word for a POSIX shell: quoted where necessary.
 std::string shell_word(std::string_view argument);
 
 }  // namespace weft::cli

@@ -1,4 +1,4 @@
-// A progress bar on standard error.
+// Progress bar on standard error.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace weft::cli {
 
-/// One line with a bar and the time that is left, where standard error is a terminal and the work
-/// takes more than two seconds; nothing otherwise. Gone when the object is.
+/// One line with a bar and the remaining time, where standard error is a terminal and the work
+/// takes more than two seconds; nothing otherwise. The destructor erases the line.
 class Progress {
  public:
   /// `total`: the work to do, in any unit.
@@ -17,7 +17,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Draws. Whoever calls this decides how often.
+  /// Draws the bar at each call, so callers limit how often they call.
   void update(std::uint64_t done);
 
  private:

@@ -19,7 +19,7 @@ TEST(Check, ProvesEveryVariantOnASmallRange) {
   EXPECT_TRUE(told.at("holds").get<bool>());
   EXPECT_EQ(told.at("failures"), json::array());
   EXPECT_EQ(told.at("failed"), 0);
-  // 1, 3 and then 6 placements a rank count.
+  // 1, 3 and then 6 placements for each number of ranks.
   EXPECT_EQ(told.at("machines"), 1 + 3 + 4 * 6);
   for (const char* key : {"problems", "plans", "ops", "messages"}) {
     std::uint64_t sum = 0;
@@ -48,7 +48,7 @@ TEST(Check, ProvesAlltoallvWithEveryKindOfCountsAndInPlace) {
 }
 
 TEST(Check, TellsHowToSeeAFailureOfAlltoallvAgain) {
-  // Plans for random counts are none for skewed ones.
+  // Plans for random counts are wrong for skewed ones.
   const std::string plans = run_tool({"plan", "alltoallv", "--algorithm", "sa", "--machine", "1+3",
                                       "--bytes", "64", "--text"})
                                 .out;

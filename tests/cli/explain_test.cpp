@@ -42,7 +42,7 @@ TEST(Explain, ReadsInPlaceFromWhereThatPays) {
   EXPECT_TRUE(in_place(" --loads", "4K"));
 }
 
-// Where they are, one that has staged its block need not wait for its readers.
+// On crowded cores staging wins: a rank that has staged its block need not wait for its readers.
 TEST(Explain, KnowsByTheProfilesHostThatRanksAreCrowded) {
   TemporaryFolder folder;
   const auto path = (folder.path() / "crowded.json").string();

@@ -157,7 +157,8 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
       << device.err;
 }
 
-/// Every WEFT_ name that the rooms' sources quote whole, as those that read it do.
+/// All WEFT_ names that are whole string literals in the rooms' sources: code that reads a setting
+/// has such a literal.
 std::set<std::string> settings_in_sources() {
   std::set<std::string> names;
   const std::regex quoted("\"(WEFT_[A-Z_]+)\"");

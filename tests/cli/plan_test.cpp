@@ -45,7 +45,7 @@ TEST(Plan, PrintsTextThatReadsBackAsThePlan) {
       EXPECT_EQ(ended.code, 0);
       EXPECT_EQ(ended.err, "");
       EXPECT_EQ(plan::parse(ended.out), plans[rank]);
-      // And once more through the tool: now there is no comment left.
+      // Through the tool a second time: the comments are gone.
       EXPECT_EQ(run_tool({"plan", "--file", "-"}, {.input = ended.out}).out, to_text(plans[rank]));
     }
   }
@@ -76,7 +76,7 @@ TEST(Plan, PrintsTheCostSheetAndThePicture) {
     const std::string out = run_tool(asked.arguments()).out;
     EXPECT_NE(out.find(sheet), std::string::npos) << out;
     EXPECT_NE(out.find(plan::draw(nodes, plans)), std::string::npos) << out;
-    // The same from the plans' text.
+    // The same from plans in text form.
     const std::string text = run_tool(asked.arguments({"--text"})).out;
     const Ended read =
         run_tool({"plan", "--file", "-", "--machine", asked.machine}, {.input = text});

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A copy of the tool with files where `place` says, seen from the tool's folder.
+/// A copy of the tool, with add-ons in the folder `place` relative to the tool's folder.
 struct Installed {
   explicit Installed(const std::string& place) {
     fs::create_directories(folder.path() / "bin");
@@ -24,7 +24,7 @@ struct Installed {
   std::string file(const std::string& place, const std::string& name) const {
     return (fs::canonical(folder.path()) / "bin" / place / name).lexically_normal().string();
   }
-  /// PATH with an mpirun that prints `version` and nothing else but what a shell needs.
+  /// PATH with an mpirun that prints `version`, and the folders that a shell needs.
   std::string path_with_mpirun(const std::string& version) const {
     const auto script = folder.write("path/mpirun", "#!/bin/sh\necho '" + version + "'\n");
     fs::permissions(script, fs::perms::owner_all);

@@ -19,7 +19,7 @@ std::string text_of(const std::filesystem::path& path) {
   return (std::stringstream() << file.rdbuf()).str();
 }
 
-/// Processes that `process` has started, once all of `count` have their memory for messages.
+/// The child processes of `process`, once all `count` of them have their memory for messages.
 std::vector<pid_t> busy_children(pid_t process, std::size_t count) {
   const std::string of = "/proc/" + std::to_string(process);
   std::ifstream list(of + "/task/" + std::to_string(process) + "/children");
@@ -68,7 +68,7 @@ TEST_F(DeviceProbe, GivesAPlausibleProfile) {
   }
   for (const json& latency : taken["latency"]) EXPECT_GT(latency["time_ns"], 0) << latency;
   EXPECT_GT(taken["latency"].back()["bytes"], 4096);
-  // Cores move all bytes: no faster than copies, whatever else the machine does.
+  // Cores move all bytes, so the device is not faster than copies on any machine.
   for (const json& stream : taken["bandwidths"]) {
     EXPECT_GT(stream["bytes_per_ns"], 0) << stream;
     EXPECT_LT(stream["bytes_per_ns"], 8 * copied) << stream;
@@ -79,7 +79,7 @@ TEST_F(DeviceProbe, GivesAPlausibleProfile) {
   EXPECT_EQ(report["profile"]["adapter"]["eager_bytes"]["value"], 8192);
   EXPECT_EQ(text_of(page).find("<!DOCTYPE html>"), 0U);
 
-  // Programs find it, and so does the simulator.
+  // Programs and the simulator find the profile.
   ASSERT_EQ(kept().size(), 1U);
   EXPECT_EQ(text_of(kept()[0]), ended.out);
   const Ended sim = run_tool({"sim", "alltoall", "--algorithm", "isend", "--nodes", "2", "--ppn",
@@ -90,11 +90,11 @@ TEST_F(DeviceProbe, GivesAPlausibleProfile) {
 TEST_F(DeviceProbe, GivesWhatItHasOnCtrlC) {
   const std::string output = folder_.path() / "partial.json";
   bool sent = false;
-  // To all, as a terminal does.
+  // To all processes, as a terminal does.
   const Ended ended = probe({"--pairs", "2", "--output", output}, [&](pid_t tool) {
     const auto children = busy_children(tool, 3);
     if (sent || children.empty()) return;
-    // The tool notes it from its first measurement on; before, it just ends.
+    // The tool handles the signal from its first measurement on; before, the signal ends it.
     const std::string status = text_of("/proc/" + std::to_string(tool) + "/status");
     const auto caught = status.find("SigCgt:\t");
     if (caught == status.npos) return;
@@ -105,7 +105,7 @@ TEST_F(DeviceProbe, GivesWhatItHasOnCtrlC) {
   });
   EXPECT_TRUE(sent);
   EXPECT_EQ(ended.code, 1) << ended.signal;
-  EXPECT_EQ(ended.err, "weft: interrupted: the result is partial, and says so\n");
+  EXPECT_EQ(ended.err, "weft: interrupted: the result is partial, and marked so\n");
   EXPECT_NE(ended.out.find("PARTIAL"), std::string::npos);
   EXPECT_FALSE(json::parse(text_of(output))["complete"]);
   EXPECT_EQ(kept().size(), 0U);
@@ -140,7 +140,7 @@ TEST_F(DeviceProbe, RefusesWhatMakesNoSense) {
   refused({"probe", "--device", "soft"}, {{"WEFT_RANK", "0"}, {"WEFT_SIZE", "1"}},
           "a probe of 1 ranks on 1 nodes: it needs ranks on 2");
   refused({"probe", "--pairs", "2"}, {{"WEFT_SIZE", "1"}, {"WEFT_RANK", "0"}},
-          "--pairs=2: the ranks that were started decide; it is for a probe by one process");
+          "--pairs=2: only for a probe by one process; here the number of ranks decides");
   const Ended nowhere = probe({"--html", "/nowhere/page.html"});
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_EQ(nowhere.err,

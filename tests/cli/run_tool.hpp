@@ -17,22 +17,22 @@ struct Run {
   std::vector<std::pair<std::string, std::string>> environment = {};  // added to a small fixed one
   std::filesystem::path directory = {};                               // to run in; empty: this one
   std::string tool = {};                                              // empty: the one just built
-  bool closed_output = false;                 // nobody reads standard output
-  std::function<void(pid_t)> meanwhile = {};  // called with its process, again and again
+  bool closed_output = false;                 // standard output is a pipe without a reader
+  std::function<void(pid_t)> meanwhile = {};  // called repeatedly with its process
 };
 
 struct Ended {
   int code = -1;    // exit code; -1 when a signal ended it
-  int signal = 0;   // that ended it
+  int signal = 0;   // the signal that ended it; 0: none
   std::string out;  // standard output
   std::string err;  // standard error
 };
 
-/// Waits for its end, at most two minutes: then it is killed, and the signal says so. No WEFT_
-/// setting of the tests' own environment reaches the tool.
+/// Waits for the end of the tool, at most two minutes: then it is killed, as `signal` shows. WEFT_
+/// settings in the environment of the tests are not passed on.
 Ended run_tool(const std::vector<std::string>& arguments, const Run& how = {});
 
-/// A folder that goes with the object.
+/// A temporary folder, removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -41,7 +41,7 @@ class TemporaryFolder {
   ~TemporaryFolder();
 
   const std::filesystem::path& path() const { return path_; }
-  /// Writes a file, with the folders that lead to it.
+  /// Writes a file and creates the folders of its path.
   std::filesystem::path write(const std::filesystem::path& name, const std::string& text) const;
 
  private:

@@ -1,4 +1,4 @@
-// A program for tests of weft run: what ranks must have of their own, they say here.
+// Program for tests of weft run: ranks print what must be separate for each of them.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ struct SaysGoodbye {
   ~SaysGoodbye() { std::cout << "goodbye of " << std::getenv("WEFT_RANK") << std::endl; }
 } says_goodbye;
 
-// Made before main(): the environment is there by then, and so is std::cerr.
+// Initialized before main(): the environment and std::cerr must be usable by then.
 const std::string rank_at_start = std::getenv("WEFT_RANK");
 const bool errors_work = (std::cerr << "").good();
 
@@ -27,7 +27,7 @@ void say_bye() {
   std::cout << "bye of " << rank_at_start << std::endl;
 }
 
-/// Everyone's buffers, in place, large enough to be read where they lie.
+/// Buffers of all ranks, large enough to be read in place.
 bool alltoall_is_right(weft::Communicator& world) {
   const auto ranks = static_cast<std::size_t>(world.size());
   constexpr std::size_t kBlock = 30'000;
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   if (what == "communicate") return communicate(argc, argv);
   if (what == "fork") return child_exits();
   std::atexit(say_bye);
-  // Neither of them comes back.
+  // Neither of them returns.
   if (what == "exit") std::exit(argc > 2 && rank_at_start == "1" ? std::atoi(argv[2]) : 0);
   if (what == "quick") ::_exit(0);
   if (what == "wait" && rank_at_start != "0") ::pause();
