@@ -2,8 +2,8 @@
 //
 //   weft run -n 4 build/release/examples/allgather
 //
-// To move its bodies a rank needs the places of all. An allgather of each rank's block gives them,
-// once a step. The forces cancel out, so the total momentum stays what it was: zero.
+// To move its bodies a rank needs the positions of all bodies. An allgather provides them in each
+// step. The forces cancel out, so the total momentum stays zero.
 #include <cmath>
 #include <cstddef>
 #include <cstdio>

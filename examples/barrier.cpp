@@ -1,9 +1,9 @@
-// Barrier: how long a phase of a program takes, from the first rank's begin to the last one's end.
+// Barrier: times a phase of a program, from the start of the first rank to the end of the last.
 //
 //   weft run -n 4 build/release/examples/barrier
 //
-// Without the first barrier a rank that is late would make the phase seem long; without the second
-// each rank would only know its own time. All ranks must be on one machine here, as they compare
+// Without the first barrier a late rank would make the phase seem long; without the second barrier
+// each rank would know only its own time. All ranks must be on one machine here, as they compare
 // their clocks.
 #include <chrono>
 #include <cstdio>
@@ -33,7 +33,7 @@ int main() try {
   world.barrier();
   const double took = now_ms() - begin;
 
-  // Nobody left the first barrier before the last rank came to it.
+  // No rank left the first barrier before the last rank entered it.
   double last_came = 0;
   world.allreduce(&came, &last_came, 1,
                   weft::operation(weft::Operator::maximum, weft::Type::float64));

@@ -1,4 +1,4 @@
-// Broadcast: what one rank has read, all ranks have.
+// Broadcast: gives a table that one rank has made to all ranks.
 //
 //   weft run -n 4 build/release/examples/broadcast
 //

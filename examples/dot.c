@@ -1,4 +1,5 @@
-/* C: the scalar product of two vectors that are spread over the ranks, and their parts everywhere.
+/* C: the scalar product of two vectors that are distributed over the ranks, by allreduce, and the
+   parts of all ranks, by allgather.
 
      weft run -n 4 build/release/examples/dot
 

@@ -1,4 +1,4 @@
-/* A three-dimensional Fourier transform, and nothing but MPI and FFTW.
+/* A three-dimensional Fourier transform that uses nothing but MPI and FFTW.
  *
  * The cube of n^3 complex numbers lies in slabs: of P ranks, each holds n/P planes of constant x.
  * FFTW transforms along z and y where the planes lie; then the cube is transposed, so that each
@@ -173,7 +173,7 @@ static double spectrum_error(const Slab* s) {
   return largest;
 }
 
-/* Well mixed bits of an index (the finalizer of SplitMix64). */
+/* A hash of an index (the finalizer of SplitMix64). */
 static uint64_t mix(uint64_t bits) {
   bits += 0x9e3779b97f4a7c15u;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -189,7 +189,7 @@ static number noise(const Slab* s, size_t i) {
          (2 * (double)(mix(2 * at + 1) >> 11) * unit - 1) * I;
 }
 
-/* A sum over this slab that changes with any bit of any number, and with its place. */
+/* A checksum of this slab, which depends on all bits of all numbers and on their places. */
 static uint64_t checksum(const Slab* s) {
   uint64_t sum = 0;
   for (size_t i = 0; i < s->numbers; ++i) {
@@ -258,7 +258,7 @@ static int number_from(const char* text, int low, int high) {
                                                                                    : (int)value;
 }
 
-/* 0 to go on, otherwise 1 for help and kUsage for what makes no sense. */
+/* Parses the options. 0 to go on, 1 for help, kUsage for a wrong command line. */
 static int read_options(int argc, char** argv, int rank, int ranks, Options* options) {
   for (int i = 1; i < argc; ++i) {
     const char* value = i + 1 < argc ? argv[i + 1] : NULL;

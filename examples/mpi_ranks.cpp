@@ -1,4 +1,4 @@
-// A program that uses MPI and weft: ranks of MPI, a collective of weft that is under way meanwhile.
+// MPI and weft in one program: a collective of weft is in progress while the ranks call MPI.
 //
 //   mpirun -n 4 build/release/examples/mpi_ranks
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Whether both sums are right: weft's, and that which MPI makes meanwhile.
+/// Whether both sums are right: weft's, and the sum that MPI computes meanwhile.
 bool run(MPI_Comm comm) {
   weft::Communicator world(weft::mpi_bootstrap(comm));
   std::vector<double> mine(100'000, 1.0 + world.rank()), sum(mine.size());

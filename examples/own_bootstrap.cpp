@@ -1,10 +1,10 @@
-// A bootstrap of one's own: ranks are children of fork(), joined by pairs of sockets.
+// A custom bootstrap: ranks are children of fork(), connected by pairs of sockets.
 //
 //   build/release/examples/own_bootstrap 4
 //
-// weft asks a bootstrap for two things: everyone's text for everyone (allgather), and a text for
-// each of some partners (exchange). Both are used only while communicators and plans are made, so
-// they may be as simple as these.
+// weft needs two functions of a bootstrap: allgather, which gives the text of each rank to all, and
+// exchange, which sends a text to each of some partners. Both are used only while communicators and
+// plans are made, so they may be as simple as these.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 
 class SocketBootstrap final : public weft::Bootstrap {
  public:
-  /// sockets[r] leads to rank r; that of the rank itself is not used.
+  /// sockets[r] is connected to rank r; the rank's own entry is not used.
   SocketBootstrap(int rank, std::vector<int> sockets) : rank_(rank), sockets_(std::move(sockets)) {}
 
   int rank() const override { return rank_; }
@@ -42,8 +42,8 @@ class SocketBootstrap final : public weft::Bootstrap {
     return all;
   }
 
-  // All send first: what is on its way must fit into the sockets' buffers, some 200 KB. Longer
-  // texts would need poll().
+  // All send first, so the texts must fit into the sockets' buffers, about 200 KB. Longer texts
+  // would need poll().
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override {
     for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   }
   for (int rank = 0; rank < ranks; ++rank) {
     if (fork() == 0) {
-      // Ends of others are closed, so that a rank which ends is noticed.
+      // Closes the sockets of other ranks, so that the end of a rank closes its connections.
       for (int other = 0; other < ranks; ++other) {
         for (const int socket : sockets[other]) {
           if (other != rank && socket >= 0) close(socket);

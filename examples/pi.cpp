@@ -1,9 +1,10 @@
-// pi by the midpoint rule, each rank a part: a program written to weft's own API.
+// Allreduce: pi by the midpoint rule; each rank adds up a part of the integral.
 //
 //   weft run -n 4 ./pi 1000000
 //   weft run --one-address-space -n 4 ./pi 1000000
 //
-// Either way globals are each rank's own. The last line says how ranks read one another's memory.
+// In both cases each rank has its own globals. The output names the way by which ranks read one
+// another's memory.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,9 +1,10 @@
-// Reduce_scatter: a matrix times a vector, the matrix divided by columns.
+// Reduce_scatter: multiplies a matrix, divided by columns, by a vector.
 //
 //   weft run -n 4 build/release/examples/reduce_scatter
 //
-// Each rank has some columns and the numbers of the vector that belong to them, so it has a part of
-// every number of the result. Reduce_scatter adds the parts and leaves each rank its own block.
+// Each rank has some columns and the matching numbers of the vector, and so computes a part of
+// every number of the result. Reduce_scatter adds the parts and gives each rank its block of the
+// sum.
 #include <cmath>
 #include <cstddef>
 #include <cstdio>

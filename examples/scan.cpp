@@ -2,8 +2,8 @@
 //
 //   weft run -n 4 build/release/examples/scan
 //
-// Ranks have different numbers of lines. What the ranks before have together (exscan) is the number
-// of the first line; with its own (scan) it is the number of the line after the last.
+// Ranks have different numbers of lines. A rank's first line has the total of all ranks before as
+// its number (exscan); with the rank's own lines (scan) that is the number after its last line.
 #include <cstdint>
 #include <cstdio>
 
@@ -15,7 +15,7 @@ int main() try {
   const auto rank = static_cast<std::uint64_t>(world.rank());
   const std::uint64_t lines = 10 + rank * rank;
 
-  std::uint64_t first = 0, end = 0;  // rank 0's result of exscan stays what it is
+  std::uint64_t first = 0, end = 0;  // exscan leaves rank 0's result as it is
   world.exscan(&lines, &first, 1, sum);
   world.scan(&lines, &end, 1, sum);
 

@@ -1,9 +1,9 @@
-// Scatter and gather: one rank deals out work and collects what became of it.
+// Scatter and gather: one rank distributes work and collects the results.
 //
 //   weft run -n 4 build/release/examples/scatter_gather
 //
-// The work does not divide evenly, so the parts differ in size. Rank 0 alone knows all parts; the
-// others know their own.
+// The work does not divide evenly, so the parts differ in size. Only rank 0 knows all parts; the
+// other ranks know their own.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,10 +1,10 @@
-// Alltoallv: numbers that are spread over the ranks are sorted.
+// Alltoallv: sorts numbers that are distributed over the ranks.
 //
 //   weft run -n 4 build/release/examples/sort
 //
-// Rank r is to get the r-th part of the range of numbers. How many numbers each rank sends to each
-// other one is known to the sender alone: an alltoall tells the receivers, an alltoallv moves the
-// numbers.
+// Rank r is to get the r-th part of the range of numbers. Only the sender knows how many numbers
+// it sends to each rank: an alltoall gives these counts to the receivers, and an alltoallv moves
+// the numbers.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Parts that follow one another, from their numbers of elements.
+/// Consecutive parts, from their numbers of elements.
 std::vector<weft::Part> parts_of(const std::vector<std::uint64_t>& counts) {
   std::vector<weft::Part> parts;
   std::size_t offset = 0;

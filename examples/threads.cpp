@@ -2,8 +2,8 @@
 //
 //   build/release/examples/threads 4
 //
-// thread_bootstraps() makes one bootstrap for each thread. They read each other's memory where it
-// lies.
+// thread_bootstraps() makes a bootstrap for each thread. The ranks read one another's memory in
+// place.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/* How long an MPI_Alltoall takes: nothing but MPI.
+/* Times MPI_Alltoall, and uses nothing but MPI.
  *
  *   mpirun -n 8 build/release/examples/time_alltoall 8 4096
  *
@@ -21,7 +21,7 @@ static unsigned char value(int from, int to, int at) {
   return (unsigned char)(131 * from + 17 * to + 5 * at);
 }
 
-/* Seconds that so many calls take on the slowest rank. */
+/* Seconds that `calls` calls take on the slowest rank. */
 static double time_calls(int calls, const void* in, void* out, int bytes) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
@@ -48,7 +48,8 @@ static double median_microseconds(const void* in, void* out, int bytes) {
   return 1e6 * seconds[kBatches / 2] / calls;
 }
 
-/* Times one size; adds what arrived to the checksum, and 1 to `wrong` where it is not right. */
+/* Times one size. Adds the received values to `checksum`, and the number of wrong ones to `wrong`.
+ */
 static double measure(int bytes, uint64_t* checksum, int* wrong) {
   const size_t size = (size_t)bytes * (size_t)ranks;
   unsigned char *in = malloc(size), *out = malloc(size);
@@ -89,7 +90,7 @@ int main(int argc, char** argv) {
     if (rank == 0) printf("%s\"%d\": %.3f", i > 1 ? ", " : "", bytes, microseconds);
   }
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  checksum *= 2 * (uint64_t)rank + 1; /* ranks' errors do not cancel out */
+  checksum *= 2 * (uint64_t)rank + 1; /* so that errors of ranks do not cancel out */
   MPI_Reduce(&checksum, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0)
     printf("}, \"checksum\": \"%016llx\", \"right\": %s}\n", (unsigned long long)sum,

@@ -1,9 +1,10 @@
-// Alltoall: a matrix whose rows are spread over the ranks is transposed.
+// Alltoall: transposes a matrix whose rows are distributed over the ranks.
 //
 //   weft run -n 4 build/release/examples/transpose
 //
-// Each rank has kRows rows of a square matrix. What it has of the columns that another rank is to
-// get is one block; alltoall moves all blocks, and each rank turns around what it received.
+// Each rank has kRows rows of a square matrix. Its part of the columns that another rank is
+// to get is one block; alltoall moves all blocks, and each rank transposes the blocks that it
+// receives.
 #include <cstddef>
 #include <cstdio>
 #include <span>
@@ -19,7 +20,7 @@ double element(std::size_t row, std::size_t column) {
   return static_cast<double>(row) + 0.0001 * static_cast<double>(column);
 }
 
-/// From this rank's rows, so many columns each, to its rows of the transposed matrix.
+/// Transposes: from this rank's rows, of `columns` numbers each, to its rows of the result.
 std::vector<double> transpose(weft::Communicator& world, const std::vector<double>& rows) {
   const auto ranks = static_cast<std::size_t>(world.size());
   const std::size_t columns = kRows * ranks;

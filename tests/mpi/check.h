@@ -11,7 +11,7 @@
 
 static int failures = 0;
 
-/* Says what is wrong, at most a few times a rank. */
+/* Counts a failure and prints it, at most a few times on each rank. */
 static inline void expect(int good, const char* format, ...) {
   if (good) return;
   if (++failures > 5) return;
@@ -23,7 +23,7 @@ static inline void expect(int good, const char* format, ...) {
   va_end(arguments);
 }
 
-/* The exit code that all ranks agree on; ends MPI. */
+/* Ends MPI. Returns the exit code, the same on all ranks. */
 static inline int finish(void) {
   int worst = 0;
   MPI_Allreduce(&failures, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
@@ -42,7 +42,7 @@ static inline int below(uint64_t* state, int limit) {
   return (int)(next_random(state) % (uint64_t)limit);
 }
 
-/* MPI_Alltoall by sends and receives of the host, which no add-on touches. Not in place. */
+/* MPI_Alltoall by sends and receives of the host, which the add-on leaves alone. Not in place. */
 static inline void reference_alltoall(const void* send, int send_count, MPI_Datatype send_type,
                                       void* receive, int receive_count, MPI_Datatype receive_type,
                                       MPI_Comm comm) {

@@ -1,9 +1,9 @@
-/* Communicators of every kind, many of them, freed in every way, and what stays theirs. */
+/* Communicators of every kind: many at once, freed in every way, with the program's attributes. */
 #include "check.h"
 
 static int rank, size;
 
-/* Every collective that needs little, and whether its answer is this communicator's. */
+/* Calls of simple collectives, checked: a result of another communicator would differ. */
 static void try_out(MPI_Comm comm, const char* what) {
   int own = 0, members = 0, sum = 0, number = -1;
   MPI_Comm_rank(comm, &own);
@@ -70,7 +70,8 @@ static void kinds(void) {
   MPI_Comm_disconnect(&comm);
 }
 
-/* Of random members, some of them kept for a while; more in all than the host has at once. */
+/* Communicators of random members, some of them kept for a while; more in all than the host can
+ * have at once. */
 static void by_hundreds(int how_many) {
   enum { kKept = 7 };
   MPI_Comm kept[kKept];
@@ -88,10 +89,10 @@ static void by_hundreds(int how_many) {
   for (int i = 1; i < kKept; ++i) {
     if (kept[i] != MPI_COMM_NULL) MPI_Comm_free(&kept[i]);
   }
-  /* The first stays, as programs forget some. */
+  /* The first is never freed, as in programs that forget to. */
 }
 
-/* Freed while something of the host's is under way on it. */
+/* A communicator that is freed while a call of the host is in progress on it. */
 static void freed_early(void) {
   for (int turn = 0; turn < 5; ++turn) {
     MPI_Comm comm;
@@ -108,7 +109,7 @@ static void freed_early(void) {
 
 static int deleted = 0, refusals = 0;
 
-/* Uses the communicator once more. */
+/* A delete callback that uses the communicator once more. */
 static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)keyval, (void)value, (void)extra;
   try_out(comm, "a communicator that is being freed");
@@ -141,7 +142,7 @@ static void callbacks(void) {
   try_out(comm, "before it refuses to go");
   refusals = 1;
   MPI_Comm freed = comm;
-  /* MPICH calls the world's handler. */
+  /* MPICH calls the error handler of MPI_COMM_WORLD. */
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (MPI_Comm_free(&freed) != MPI_SUCCESS) {
     try_out(comm, "after it refused to go");
@@ -151,7 +152,7 @@ static void callbacks(void) {
   MPI_Comm_free_keyval(&keyval);
 }
 
-/* What belongs to the program stays as the program left it. */
+/* Error handlers, names and attributes stay as the program has set them. */
 static void left_alone(void) {
   MPI_Comm comm;
   MPI_Errhandler handler;
@@ -175,8 +176,8 @@ static void left_alone(void) {
   MPI_Comm_free(&comm);
 }
 
-/* MPI_Finalize deletes the attributes of MPI_COMM_SELF first, while MPI still works: the last one
- * set, first. */
+/* MPI_Finalize first deletes the attributes of MPI_COMM_SELF, the last one set first, while MPI
+ * still works. */
 static int last_words = 0;
 
 static int at_the_end(MPI_Comm comm, int keyval, void* value, void* extra) {

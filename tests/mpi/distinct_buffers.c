@@ -1,9 +1,9 @@
-/* An application that allocates, communicates and frees: every buffer is a new one, by every way in
- * which memory comes and goes, so that a cache of registrations that grew without bounds, or that
- * took new memory for old, would be found out. Some of them live for a while.
+/* A program that uses each buffer once, in memory allocated and freed in all ways; some buffers
+ * live for a while. It fails where a cache of registrations grows without bounds, or uses an old
+ * registration for new memory.
  *
- * usage: distinct_buffers [SECONDS [MEGABYTES]]: buffers of up to so much at a time (8), for so
- * long (2); DISTINCT_BUFFERS_SECONDS overrules the former. */
+ * usage: distinct_buffers [SECONDS [MEGABYTES]]: runs for SECONDS (2), with buffers of up to
+ * MEGABYTES (8) each; DISTINCT_BUFFERS_SECONDS overrides SECONDS. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static Buffer allocate(int way, size_t bytes) {
   } else if (way == 2) {
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   } else {
-    /* The end of the heap moves up and, when it is free, down. */
+    /* The end of the heap moves up here, and down when the block is freed. */
     memory = malloc(bytes / 2);
     if (memory != NULL) memory = realloc(memory, bytes);
   }
@@ -48,7 +48,7 @@ static void release(Buffer buffer) {
   }
 }
 
-/* Of the last rounds, in the order in which they were made. */
+/* Ring of the buffers of the last rounds. */
 static Buffer alive[kAlive];
 static int made = 0;
 
@@ -58,13 +58,13 @@ static Buffer next_buffer(int way, size_t bytes) {
   return *place = allocate(way, bytes);
 }
 
-/* Bytes of the block from one rank to another, in one round. */
+/* Content of the block from one rank to another in one round. */
 static uint64_t word(int from, int to, int round, size_t at) {
   return (uint64_t)round * 0x9e3779b97f4a7c15u + (uint64_t)from * 1000003u + (uint64_t)to * 7919u +
          at;
 }
 
-/* Every page of every block is looked at, and both ends of it. */
+/* Checks a byte of every page of every block, and both ends of it. */
 static size_t next(size_t at, size_t words) {
   const size_t step = kPage / sizeof(uint64_t);
   return at + 1 < words && at + step >= words ? words - 1 : at + step;

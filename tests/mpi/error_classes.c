@@ -1,5 +1,5 @@
-/* Arguments that MPI refuses: prints the class that each call returns. The same with and without
- * the add-on. */
+/* Calls with invalid arguments: prints the error class that each returns. The output must be the
+ * same with and without the add-on. */
 #include "check.h"
 
 static int rank;
@@ -27,8 +27,8 @@ static void user_handler(int* send, int* receive) {
   MPI_Comm_free(&comm);
 }
 
-/* Arguments that are wrong on every rank. Whatever is significant at a root alone is right: the
- * host itself has ranks wait for one that gave up. */
+/* Arguments that are wrong on every rank. Arguments that only the root reads are valid: with wrong
+ * ones the host itself leaves other ranks waiting. */
 static void moves(int* a, int* b) {
   const MPI_Comm w = MPI_COMM_WORLD, none = MPI_COMM_NULL;
   const MPI_Datatype t = MPI_INT, gone = MPI_DATATYPE_NULL;
@@ -91,8 +91,8 @@ static void reductions(int* a, int* b) {
   free(one);
 }
 
-/* Of nothing an alltoallw may name no datatype, for MPICH: on some ranks alone, as counts are a
- * rank's own affair. */
+/* MPICH takes MPI_DATATYPE_NULL in an alltoallw where the count is 0. On some ranks only, as counts
+ * differ between ranks. */
 static void types_of_nothing(int size) {
   int counts[64] = {0}, at[64] = {0}, sent = rank + 1, received = 0;
   MPI_Datatype types[64];

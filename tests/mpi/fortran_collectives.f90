@@ -1,5 +1,5 @@
-! The collectives through `use mpi`: arrays of Fortran's types, MPI_IN_PLACE, operations that are
-! predefined and one that is written in Fortran and does not commute.
+! Collectives through `use mpi`: arrays of Fortran's types, MPI_IN_PLACE, predefined operations, and
+! a user-defined operation that does not commute.
 program main
   use mpi
   implicit none
@@ -129,7 +129,7 @@ contains
   end function
 end program
 
-! Maps x -> a x + b modulo a prime, chained: pairs (a, b).
+! Composition of maps x -> a x + b modulo a prime: pairs (a, b).
 subroutine chain(first, second, length, datatype)
   implicit none
   integer, intent(in) :: length, datatype

@@ -1,4 +1,4 @@
-! Collectives through `use mpi_f08`, out of place and in place, on a part of the world, too.
+! Collectives through `use mpi_f08`, out of place and in place, also on a part of the world.
 program main
   use mpi_f08
   implicit none
@@ -33,7 +33,7 @@ contains
     call judge(recv, me)
   end subroutine
 
-  ! Predefined operations, and one of Fortran's own, which keeps the operand on the left.
+  ! Predefined operations, and a user-defined one that returns its left operand.
   subroutine reduce(comm)
     type(MPI_Comm), intent(in) :: comm
     type(MPI_Op) :: op

@@ -1,5 +1,5 @@
-/* The host MPI's own collectives: those that a program has without the add-on, found in the library
- * where they are, which no preloaded library stands before. */
+/* The host MPI's own collectives, as without the add-on: looked up in the MPI library itself, which
+ * bypasses preloaded libraries. */
 #ifndef WEFT_TESTS_MPI_HOST_H
 #define WEFT_TESTS_MPI_HOST_H
 
@@ -11,7 +11,7 @@
 static inline void* host_symbol(const char* name) {
   static void* library = NULL;
   if (library == NULL) {
-    /* The add-on leaves this one alone. */
+    /* A function that the add-on does not define. */
     Dl_info info;
     void* address = dlsym(RTLD_DEFAULT, "MPI_Get_version");
     if (address != NULL && dladdr(address, &info) != 0) {
@@ -26,7 +26,7 @@ static inline void* host_symbol(const char* name) {
   return symbol;
 }
 
-/* HOST(MPI_Bcast)(...): MPI_Bcast as the host does it. */
+/* HOST(MPI_Bcast)(...): the host's MPI_Bcast. */
 #define HOST(name) ((__typeof__(&name))host_symbol(#name))
 
 #endif

@@ -14,7 +14,7 @@ import launch
 
 
 def ranks_of(program, session):
-    """Processes of `program` in the session of `session`, by what /proc says."""
+    """Processes of `program` in the session `session`, found in /proc."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -73,7 +73,7 @@ def main():
             os.killpg(job.pid, signal.SIGKILL)
             sys.exit("killed_test.py: the launcher did not end")
     wait_until("no rank is left", lambda: not ranks_of(program, mark.encode()))
-    # What the host MPI itself has there is its own affair.
+    # Files of the host MPI itself do not count.
     left = {name for name in (during | set(os.listdir("/dev/shm"))) - before if "weft" in name}
     if left:
         sys.exit(f"killed_test.py: left behind: {sorted(left)}")

@@ -103,8 +103,8 @@ def judge_collectives(arguments, report):
 
 
 def is_algorithm(ran, asked, collective):
-    """Whether the algorithm that ran is the one asked for, with its parameters in any order. Of an
-    alltoallv weft chooses where to aggregate unless it is told."""
+    """Whether the algorithm that ran is the requested one, with its parameters in any order. An
+    alltoallv without aggregate= may have any value of it, which weft chooses."""
     name, _, parameters = ran.partition(":")
     asked_name, _, asked_parameters = asked.partition(":")
     wanted, found = set(asked_parameters.split(",")), set(parameters.split(","))

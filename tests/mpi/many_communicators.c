@@ -1,4 +1,4 @@
-/* More communicators at once than weft takes: the rest are the host's, on all ranks alike. */
+/* More communicators at once than weft serves: calls on the rest go to the host, on all ranks. */
 #include "check.h"
 
 enum { kComms = 280 };

@@ -1,6 +1,6 @@
-/* Alltoalls and allreduces between buffers of malloc over which the program maps memory of its own
- * in the middle of the run, by mmap and, if told "mremap", by that: what counts is what the program
- * sees there. */
+/* Alltoalls and allreduces between buffers of malloc over which the program maps other memory in
+ * the middle of the run, by mmap and, with the argument "mremap", by mremap. Collectives must use
+ * the memory that the program sees at these addresses. */
 #define _GNU_SOURCE  // mremap
 #include <stdint.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void exchange(int* send, int* receive, int round) {
   expect(wrong == 0, "round %d: %d sums wrong", round, wrong);
 }
 
-/* Pages of their own over the middle of a buffer. */
+/* Maps new pages over the middle of a buffer. */
 static void map_over(void* buffer, size_t bytes, int moved) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   char* middle = (char*)buffer + bytes / page / 3 * page;
@@ -58,11 +58,11 @@ int main(int argc, char** argv) {
   expect(posix_memalign(&send, 4096, bytes) == 0, "no memory");
   expect(posix_memalign(&receive, 4096, bytes) == 0, "no memory");
   for (; round < 3; ++round) exchange(send, receive, round);
-  /* Some ranks only: the others' heaps are as they were. */
+  /* On some ranks only: the heaps of the others stay as they were. */
   if (rank != 1) map_over(send, bytes, by_mremap && rank == 2);
   for (; round < 6; ++round) exchange(send, receive, round);
   map_over(receive, bytes, by_mremap && rank == 0);
   for (; round < 9; ++round) exchange(send, receive, round);
-  /* The blocks stay: what lies there now is not the allocator's. */
+  /* The blocks are not freed: the memory there is no longer the allocator's. */
   return finish();
 }

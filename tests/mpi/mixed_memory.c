@@ -1,6 +1,6 @@
-/* Alltoalls and allreduces between buffers that lie anywhere: on the heap in all its ways, the
- * stack, in static memory, in mappings of the program's own; among them children of fork that write
- * to what they inherit. What malloc and its kin promise is checked first. */
+/* Alltoalls and allreduces between buffers of every kind: from all functions of the heap, on the
+ * stack, static, and mapped by the program; meanwhile children of fork write to the memory that
+ * they inherit. The guarantees of malloc and related functions are checked first. */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@ enum { kMost = 256 << 10, kPlaces = 9 };
 
 static unsigned char static_memory[2][kMost];
 
-/* A buffer's memory, and how to be rid of it. */
+/* The memory of a buffer, and the function that frees it. */
 typedef struct {
   unsigned char* at;
   int place;
@@ -57,7 +57,7 @@ static unsigned char value(int from, int to, size_t at, int round) {
   return (unsigned char)(from * 31 + to * 17 + (int)(at * 7 + at / 251) + round);
 }
 
-/* What it inherits is its own: it writes all over it, and the ranks go on meanwhile. */
+/* The child overwrites its copy of the memory, while the ranks go on. */
 static pid_t begin_scribbler(Memory memory, size_t bytes) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -170,7 +170,7 @@ static void* churn(void* seed) {
 
 int main(int argc, char** argv) {
   unsigned char stack[2 * kMost];
-  /* From before there is MPI: with the add-on perhaps before there is a heap. */
+  /* Allocated before MPI_Init: with the add-on perhaps before the shared heap exists. */
   char* early = strdup("early");
   MPI_Init(&argc, &argv);
   const int rounds = argc > 1 ? atoi(argv[1]) : 60;

@@ -9,9 +9,9 @@
 
 typedef enum {
   kInteger,
-  kWhole, /* an integer, and not C's: nothing logical */
+  kWhole, /* an integer type that is not C's: no logical operations */
   kBits,
-  kLetter, /* MPI itself has no operations on these: hosts do what they like */
+  kLetter, /* a character: MPI defines no operations on these */
   kTruth,  /* 0 or 1 */
   kFloat,
   kDouble,
@@ -19,13 +19,13 @@ typedef enum {
   kFloatComplex,
   kDoubleComplex,
   kLongDoubleComplex,
-  kPair /* a value, then a place */
+  kPair /* a value and an index, of MPI_MINLOC and MPI_MAXLOC */
 } Nature;
 
 typedef struct {
   MPI_Datatype type;
   const char* name;
-  Nature nature, value; /* value: of pairs; kInteger for int places */
+  Nature nature, value; /* value: of pairs; kInteger for int indices */
   int value_bytes, place_at;
 } Element;
 
@@ -119,7 +119,7 @@ typedef struct {
   const char* name;
 } Named;
 
-/* Whether MPI has the operation for such elements. */
+/* Whether MPI defines the operation for such elements. */
 static inline int fit(MPI_Op op, Nature nature) {
   const int order = op == MPI_MAX || op == MPI_MIN;
   const int arithmetic = op == MPI_SUM || op == MPI_PROD;
@@ -161,7 +161,7 @@ static inline const Named* predefined(int* count) {
   return list;
 }
 
-/* Small whole numbers: sums of them are exact. Powers of two and their opposites: products are. */
+/* Small whole numbers have exact sums; powers of two and their negatives have exact products. */
 static inline void put_number(Nature nature, int product, void* to, uint64_t* random) {
   static const int factors[] = {1, -1, 2, -2};
   const int number = product ? factors[below(random, 4)] : below(random, 9) - 4;
@@ -173,8 +173,8 @@ static inline void put_number(Nature nature, int product, void* to, uint64_t* ra
   if (nature == kLongDouble || nature == kLongDoubleComplex) memcpy(to, &extended, 10);
 }
 
-/* Integers that neither sums nor products of eight make too large: what MPI says of those is
- * nothing, and Open MPI's depend on how it groups them. */
+/* Integers of which sums and products of eight do not overflow: MPI leaves overflow undefined, and
+ * Open MPI's result depends on the grouping. */
 static inline void put_small(int bytes, int product, unsigned char* to, uint64_t* random) {
   memset(to, 0, (size_t)bytes);
   const int ways = product ? bytes == 1 ? 2 : 3 : 4;
@@ -189,7 +189,7 @@ static inline void put_value(Nature nature, int bytes, int product, unsigned cha
       to[0] = (unsigned char)below(random, 2);
       break;
     case kInteger:
-    case kWhole: /* few values, so that logical operations and places have something to tell */
+    case kWhole: /* few values, so that ties and zeros occur */
       for (int i = 0; i < bytes; ++i) to[i] = (unsigned char)next_random(random);
       if (below(random, 2)) memset(to, 0, (size_t)bytes), to[0] = (unsigned char)below(random, 2);
       break;
@@ -210,7 +210,7 @@ static inline void put_value(Nature nature, int bytes, int product, unsigned cha
 }
 
 static inline void put_pair(const Element* element, unsigned char* to, uint64_t* random) {
-  /* Fortran's are of two numbers. */
+  /* Fortran's pairs are two numbers of the same type. */
   const int numbers = element->type == MPI_2REAL || element->type == MPI_2DOUBLE_PRECISION;
   const int place = below(random, 5);
   put_value(element->value, element->value_bytes, 0, to, random);
@@ -221,7 +221,7 @@ static inline void put_pair(const Element* element, unsigned char* to, uint64_t*
   }
 }
 
-/* Elements that `op` may meet. What lies in the gaps stays. */
+/* Fills elements with values valid for `op`. Gaps are left as they are. */
 static inline void put_elements(const Element* element, MPI_Op op, int count, unsigned char* to,
                                 uint64_t* random) {
   MPI_Aint low = 0, extent = 0;
@@ -233,7 +233,7 @@ static inline void put_elements(const Element* element, MPI_Op op, int count, un
       put_small((int)extent, product, to, random);
     } else if (element->nature != kPair) {
       put_value(element->nature, (int)extent, product, to, random);
-      /* MPICH orders unsigned integers as if they were signed. */
+      /* MPICH compares unsigned integers as signed ones. */
       if (strncmp(element->name, "MPI_U", 5) == 0) to[extent - 1] &= 0x7f;
     } else {
       put_pair(element, to, random);
@@ -257,7 +257,7 @@ static inline void settle_number(Nature nature, unsigned char* at) {
       real += 0.0;
       memcpy(at, &real, sizeof real);
       break;
-    default: /* ten bytes of sixteen mean something */
+    default: /* long double: ten bytes of sixteen are significant */
       memcpy(&extended, at, sizeof extended);
       extended += 0.0L;
       memset(at, 0, sizeof extended);
@@ -265,7 +265,7 @@ static inline void settle_number(Nature nature, unsigned char* at) {
   }
 }
 
-/* Makes equal values equal bytes: no zero below zero, nothing in the padding of numbers. */
+/* Makes equal values equal bytes: no negative zero, zeroed padding. */
 static inline void settle(const Element* element, int count, unsigned char* at) {
   MPI_Aint low = 0, extent = 0;
   const Nature nature = element->nature == kPair ? element->value : element->nature;
@@ -277,8 +277,8 @@ static inline void settle(const Element* element, int count, unsigned char* at) 
   }
 }
 
-/* What programs define works on elements of six ints, whatever their layout: three maps
- * x -> a x + b modulo a prime, chained. That is associative, and not commutative. */
+/* A user-defined operation on elements of six ints in any layout: composition of three maps
+ * x -> a x + b modulo a prime, which is associative and not commutative. */
 enum { kPrime = 46337 };
 static MPI_Datatype expected_type = MPI_DATATYPE_NULL;
 
@@ -316,13 +316,13 @@ static inline void chain(void* in, void* inout, int* count, MPI_Datatype* type) 
   free(second);
 }
 
-/* The same on a datatype without gaps, where the function may look at memory. */
+/* The same for datatypes without gaps, on which the function may work in memory. */
 static inline void chain_plain(void* in, void* inout, int* count, MPI_Datatype* type) {
   expect(*type == expected_type, "an operation sees another datatype than the call's");
   chain_ints(in, inout, *count);
 }
 
-/* Commutative: the larger, int by int. */
+/* Commutative: the maximum of each int. */
 static inline void larger(void* in, void* inout, int* count, MPI_Datatype* type) {
   const size_t bytes = (size_t)*count * kInts * sizeof(int) + 1;
   int *first = malloc(bytes), *second = malloc(bytes);

@@ -1,5 +1,4 @@
-/* A program that knows MPI only from a library that it opens late and privately, as an interpreter
- * does. */
+/* A program that loads MPI late, by a library opened with RTLD_LOCAL, as an interpreter does. */
 #include <dlfcn.h>
 #include <stdio.h>
 

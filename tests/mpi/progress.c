@@ -1,12 +1,12 @@
-/* What the host has under way moves on under weft's collectives, however short they wait; and
- * messages of the program and weft's do not meet. */
+/* Calls of the host in progress go on during weft's collectives, however short these wait; and
+ * weft's messages and the program's are kept apart. */
 #include "check.h"
 
 static int rank, size;
 
 enum { kBytes = 4 << 20, kMostRounds = 3000000 };
 
-/* The sender calls nothing but collectives. Its message arrives all the same. */
+/* The sender calls only collectives after MPI_Isend. Its message must arrive nevertheless. */
 static void a_message_behind_short_collectives(void) {
   char* data = calloc(kBytes, 1);
   int here = rank != 1, everywhere = 0, rounds = 0;
@@ -26,7 +26,7 @@ static void a_message_behind_short_collectives(void) {
   free(data);
 }
 
-/* Likewise a collective of the host's that only some ranks look after. */
+/* The same for a nonblocking collective of the host that only some ranks test. */
 static void a_nonblocking_collective_behind_short_ones(void) {
   const int count = 1 << 16;
   int here = 0, everywhere = 0, rounds = 0, wrong = 0;
@@ -49,7 +49,7 @@ static void a_nonblocking_collective_behind_short_ones(void) {
   free(receive);
 }
 
-/* Receives from anybody, of any tag, stay the program's. */
+/* Receives with MPI_ANY_SOURCE and MPI_ANY_TAG get the program's messages only. */
 static void receives_from_anybody(void) {
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   for (int turn = 0; turn < 50; ++turn) {
@@ -100,7 +100,7 @@ static void windows(void) {
   MPI_Win_free(&win);
 }
 
-/* Neighbours' collectives are the host's, on a communicator whose others are weft's. */
+/* Neighbourhood collectives go to the host, on a communicator whose other collectives weft runs. */
 static void neighbours(void) {
   int dims[1] = {size}, periods[1] = {1}, from[2] = {-1, -1};
   MPI_Comm ring;

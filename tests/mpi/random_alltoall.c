@@ -6,7 +6,7 @@ typedef struct {
   int count, in_place, send_kind, receive_kind, send_plain, receive_plain;
 } Choice;
 
-/* A count of elements of six ints, or as many ints one by one. */
+/* Elements of a type of six ints, or the same number of plain ints. */
 static void pick(int plain, int kind, int count, MPI_Datatype* type, int* types_count) {
   *type = plain ? MPI_INT : make_type(kind);
   *types_count = plain ? count * kInts : count;
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   MPI_Comm comms[kComms];
   make_comms(comms);
   for (int round = 0; round < rounds; ++round) {
-    /* What all ranks share comes from one generator, what is local to a rank from its own. */
+    /* Arguments that all ranks share come from a common generator, others from a rank's own. */
     const int which = below(&shared, kComms + 1);
     Choice choice;
     choice.count = counts[below(&shared, (int)(sizeof counts / sizeof *counts))];
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
       comms[which] = fresh;
     }
   }
-  /* Two are left to MPI_Finalize. */
+  /* Two communicators are left to MPI_Finalize. */
   for (int i = 2; i < kComms; ++i) MPI_Comm_free(&comms[i]);
   return finish();
 }

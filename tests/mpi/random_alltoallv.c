@@ -1,11 +1,11 @@
-/* Random MPI_Alltoallv and MPI_Alltoallw: any datatypes, many blocks of nothing and few of much, in
- * any order with gaps, in place or not, on any communicator, compared with the host's sends and
+/* Random MPI_Alltoallv and MPI_Alltoallw: any datatypes, many empty blocks and few large ones, in
+ * any order and with gaps, in place or not, on any communicator. Compared with the host's sends and
  * receives byte by byte, gaps and guards included. */
 #include "random_calls.h"
 
 enum { kMostRanks = 16 };
 
-/* One side of a call on this rank. */
+/* The send or receive arguments of a call on this rank. */
 typedef struct {
   MPI_Datatype types[kMostRanks];
   int counts[kMostRanks];
@@ -18,7 +18,7 @@ static int round_up(MPI_Aint bytes) {
   return (int)((bytes + 7) / 8 * 8);
 }
 
-/* Lays out blocks of `sixes[i]` elements of six ints: of one type, or of one each. */
+/* Lays out blocks of `sixes[i]` elements of six ints: all of one type, or each of its own type. */
 static void lay_out(Side* side, const int* sixes, int size, int one_type, uint64_t* random) {
   int order[kMostRanks];
   for (int i = 0; i < size; ++i) {
@@ -72,7 +72,7 @@ static void reference(const Side* send, const unsigned char* from, const Side* r
 
 static void call(const Side* send, Side* receive, int v, int in_place, MPI_Comm comm) {
   const void* from = in_place ? MPI_IN_PLACE : send->area.start;
-  /* In place nothing of the sending side is looked at. */
+  /* In place the send arguments are ignored. */
   const int* counts = in_place ? NULL : send->counts;
   if (v) {
     MPI_Alltoallv(from, counts, in_place ? NULL : send->elements,
@@ -109,7 +109,7 @@ static void one_call(MPI_Comm comm, uint64_t* shared, uint64_t* own, int round) 
   }
   int sent[kMostRanks], received[kMostRanks];
   for (int i = 0; i < size; ++i) {
-    /* In place both ways of a pair are alike. */
+    /* In place both directions of a pair have equal counts. */
     const int low = rank < i ? rank : i, high = rank < i ? i : rank;
     sent[i] = in_place ? sizes[low][high] : sizes[rank][i];
     received[i] = in_place ? sent[i] : sizes[i][rank];

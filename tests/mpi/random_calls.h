@@ -6,7 +6,7 @@
 
 enum { kGuard = 64, kInts = 6, kKinds = 11, kComms = 7 };
 
-/* Datatypes of six ints each, so that any may meet any. */
+/* Datatypes of six ints each, so that any two can be combined in a call. */
 static inline MPI_Datatype make_type(int kind) {
   MPI_Datatype type = MPI_DATATYPE_NULL, inner = MPI_DATATYPE_NULL;
   const int integer = (int)sizeof(int);
@@ -22,7 +22,7 @@ static inline MPI_Datatype make_type(int kind) {
       MPI_Type_indexed(3, lengths, at, MPI_INT, &type);
       break;
     }
-    case 3: { /* no gaps, size equals extent, and yet not in order */
+    case 3: { /* no gaps, size equals extent, but out of order */
       const int lengths[3] = {2, 2, 2};
       const MPI_Aint at[3] = {4 * integer, 0, 2 * integer};
       MPI_Type_create_hindexed(3, lengths, at, MPI_INT, &type);
@@ -54,7 +54,7 @@ static inline MPI_Datatype make_type(int kind) {
       MPI_Type_contiguous(kInts, MPI_INT, &inner);
       MPI_Type_create_resized(inner, -8, 48, &type);
       break;
-    default: /* elements overlap nothing, but are told in less than their span */
+    default: /* extent smaller than the span; elements interleave without overlap */
       MPI_Type_vector(kInts, 1, 8, MPI_INT, &inner);
       MPI_Type_create_resized(inner, 0, integer * kInts * 8, &type);
       break;
@@ -64,7 +64,8 @@ static inline MPI_Datatype make_type(int kind) {
   return type;
 }
 
-/* Memory for `elements` elements of a type, wherever its bytes lie around the buffer's start. */
+/* Memory for `elements` elements of a type, whose bytes may lie before and after the buffer's
+ * address. */
 typedef struct {
   unsigned char* memory;
   size_t bytes;

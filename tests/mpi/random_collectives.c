@@ -1,11 +1,11 @@
 /* Random collectives: any of them, any datatypes, operations, roots and communicators, in place or
- * not, compared with what the host MPI itself makes of the same call, byte by byte, gaps and guards
- * included. Where ranks may describe the same data differently, the host is given it as plain ints:
- * it splits some calls by each rank's own datatype, and hangs.
+ * not, compared with the host MPI's result of the same call, byte by byte, gaps and guards
+ * included. Where ranks may describe the same data by different datatypes, the host is called with
+ * plain ints: it splits some calls by each rank's own datatype, and would hang.
  *
  *   random_collectives [ROUNDS [SEED [alike]]]
  *
- * "alike" has ranks describe the same data by the same datatypes, as the hosts can take it. */
+ * "alike" has ranks describe the same data by the same datatypes, which the hosts support. */
 #include "random_moves.h"
 #include "random_reductions.h"
 
@@ -21,7 +21,7 @@ static void one_call(const Trial* trial) {
       return gather(trial, trial->collective == kGatherv);
     case kAllgather:
     case kAllgatherv:
-      /* A call of one rank is the host's, and MPICH's is wrong where layouts differ. */
+      /* A call on one rank goes to the host, and MPICH's is wrong where layouts differ. */
       if (trial->size == 1) return;
       return allgather(trial, trial->collective == kAllgatherv);
     case kAlltoall:

@@ -1,4 +1,4 @@
-/* Random collectives that move data, each beside the host's own. */
+/* Random collectives that move data, each compared with the host's own. */
 #ifndef WEFT_TESTS_MPI_RANDOM_MOVES_H
 #define WEFT_TESTS_MPI_RANDOM_MOVES_H
 
@@ -15,7 +15,7 @@ static void bcast(const Trial* trial) {
   free_side(&side);
 }
 
-/* Counts of all ranks when the call is irregular, the same count for all otherwise. */
+/* Counts of all ranks: different where the call is irregular, else equal. */
 static const int* counts_of(const Trial* trial, int irregular) {
   for (int i = 0; i < trial->size && !irregular; ++i) trial->counts[i] = trial->count;
   return trial->counts;
@@ -49,7 +49,7 @@ static void scatter(const Trial* trial, int irregular) {
   free_side(&own);
 }
 
-/* The own block as it is sent: in place, it lies among all. */
+/* The block that this rank sends: in place, it lies among all blocks. */
 static int* sent_ints(const Trial* trial, const Side* all, const Side* own, int in_place) {
   int* ints = packed(own);
   if (!in_place) return ints;

@@ -1,11 +1,11 @@
-/* Random reductions, each beside the host's own. */
+/* Random reductions, each compared with the host's own. */
 #ifndef WEFT_TESTS_MPI_RANDOM_REDUCTIONS_H
 #define WEFT_TESTS_MPI_RANDOM_REDUCTIONS_H
 
 #include "operations.h"
 #include "random_sides.h"
 
-/* One reduction, by the host or by whoever stands before it. */
+/* One reduction, by the host's function or by the one that programs call. */
 static void reduce(const Trial* trial, int by_host, const void* from, void* to, MPI_Datatype type,
                    MPI_Op op) {
   const int count = trial->count;
@@ -31,9 +31,9 @@ static void reduce(const Trial* trial, int by_host, const void* from, void* to, 
   }
 }
 
-/* What a reduction is done with. */
+/* The arguments of a reduction. */
 typedef struct {
-  const Element* element; /* NULL: six ints and an operation of the program's */
+  const Element* element; /* NULL: six ints and a user-defined operation */
   MPI_Datatype type;
   MPI_Op op;
   const char* name;
@@ -50,7 +50,8 @@ static void put(const Operation* with, int count, unsigned char* to, const Trial
   free(ints);
 }
 
-/* What the host makes of it, brought to `to`. Ints that ranks lay out differently it gets plain. */
+/* The host's result, written to `to`. Where layouts differ between ranks, it is called with plain
+ * ints. */
 static void reduce_by_host(const Trial* trial, const Operation* with, const void* from, void* to,
                            int total, int results) {
   if (with->element != NULL) {
@@ -92,7 +93,7 @@ static void reduction(const Trial* trial, const Operation* with) {
   expected_type = with->type;
   reduce(trial, 0, in_place ? MPI_IN_PLACE : send.start, receives ? mine.start : kNowhere,
          with->type, with->op);
-  /* What a reduce-scatter in place leaves behind its result is nobody's business. */
+  /* In place, the buffer of a reduce-scatter behind the result is undefined. */
   if (in_place && total > results) {
     MPI_Aint low = 0, extent = 0;
     MPI_Type_get_extent(with->type, &low, &extent);
@@ -140,7 +141,7 @@ static void own_reduction(const Trial* trial) {
   } all[] = {{chain, 0, 0, "chain"}, {chain_plain, 0, 1, "plain chain"}, {larger, 1, 0, "larger"}};
   const int which = below(trial->shared, 3);
   Operation with = {NULL, MPI_DATATYPE_NULL, MPI_OP_NULL, all[which].name};
-  /* Layouts are each rank's own; the ints that they hold are what ranks share. */
+  /* Layouts differ between ranks; the ints in them are the shared data. */
   const int kind = below(trial->alike ? trial->shared : trial->own, kKinds);
   with.type = make_type(all[which].plain ? 0 : kind);
   MPI_Op_create(all[which].function, all[which].commutes, &with.op);
@@ -149,8 +150,8 @@ static void own_reduction(const Trial* trial) {
   MPI_Type_free(&with.type);
 }
 
-/* Real numbers round, so the order shows: the host's sum is near, and all ranks have the very
- * same. */
+/* Sums of floating point are rounded and depend on the order: compared with the host's by a
+ * tolerance, and between ranks exactly. */
 static void rough_allreduce(const Trial* trial) {
   const int count = trial->count;
   double *send = calloc((size_t)count + 1, sizeof *send), *mine = calloc((size_t)count + 1, 8);

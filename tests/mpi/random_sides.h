@@ -1,4 +1,4 @@
-/* Blocks in memory for the tests of random collectives: made by chance, compared byte by byte. */
+/* Random blocks in memory for the tests of random collectives, compared byte by byte. */
 #ifndef WEFT_TESTS_MPI_RANDOM_SIDES_H
 #define WEFT_TESTS_MPI_RANDOM_SIDES_H
 
@@ -38,17 +38,18 @@ static const char* const names[] = {"bcast",
                                     "reduce_scatter_block",
                                     "reduce_scatter"};
 
-/* What all ranks share of a call, and the two sources of chance: all ranks' and this rank's. */
+/* Arguments of a call that all ranks share, and two random generators: a common one, and one of
+ * this rank. */
 typedef struct {
   int collective, round, root, count, in_place;
-  int* counts; /* of each rank, in irregular calls */
+  int* counts; /* of each rank; irregular calls only */
   MPI_Comm comm;
   int rank, size;
   uint64_t *shared, *own;
   int alike; /* ranks describe the same data by the same datatype */
 } Trial;
 
-/* What only the root's arguments say may be anything elsewhere. */
+/* Arguments that only the root reads may have any value on other ranks. */
 static void* const kNowhere = (void*)8;
 
 /* Blocks in memory: `block[i]` elements of each, `at[i]` elements behind the start. */
@@ -61,8 +62,7 @@ typedef struct {
   Area mine, expected, before;
 } Side;
 
-/* A side of blocks of counts[i] times six ints; with holes and in any order when they are to lie
- * anywhere. */
+/* A side with blocks of counts[i] times six ints; `anywhere`: with gaps and in any order. */
 static Side make_side(const Trial* trial, int blocks, const int* counts, int anywhere) {
   Side side;
   uint64_t* random = trial->alike ? trial->shared : trial->own;
@@ -127,7 +127,7 @@ static int* packed(const Side* side) {
   return result;
 }
 
-/* What the side is expected to hold, from ints like these. */
+/* Writes the expected content of the side, from ints as above. */
 static void expect_ints(const Side* side, const int* ints) {
   for (int i = 0; i < side->blocks; ++i) {
     int position = 0;

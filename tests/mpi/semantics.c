@@ -1,4 +1,4 @@
-/* What an MPI program may rely on, case by case. */
+/* Guarantees of MPI that programs rely on, a function each. */
 #include "check.h"
 
 #include <dirent.h>
@@ -33,7 +33,7 @@ static void pair_types(void) {
   free(receive);
 }
 
-/* Nothing to exchange needs no buffers. */
+/* Null buffers are valid where there is nothing to exchange. */
 static void nothing(void) {
   int untouched = 42;
   MPI_Datatype empty;
@@ -73,7 +73,7 @@ static void first_of_two(void* in, void* inout, int* count, MPI_Datatype* type) 
   memcpy(inout, in, (size_t)*count * sizeof(int));
 }
 
-/* An operation's handle that is freed is used again, for one that does something else. */
+/* The handle of a freed operation is reused for an operation with another function. */
 static void reused_operation_handles(void) {
   for (int turn = 0; turn < 6; ++turn) {
     MPI_Op op;
@@ -116,7 +116,7 @@ static void absolute_addresses(void) {
   free(receive);
 }
 
-/* Of an inter-communicator: a root's group sends, or takes, and has no root but MPI_ROOT. */
+/* Inter-communicators: the root passes MPI_ROOT, other ranks of its group MPI_PROC_NULL. */
 static void intercommunicator_with_root(MPI_Comm inter, int side, int remote) {
   int own = 0, number = side == 0 ? 41 : -1, sum = 0, none = 0;
   MPI_Comm_rank(inter, &own);
@@ -159,7 +159,7 @@ static void intercommunicator(void) {
   free(receive);
 }
 
-/* A handle that is freed is used again: what was known of the old type is not true of the new. */
+/* The handle of a freed datatype is reused: facts cached of the old type are wrong for the new. */
 static void reused_type_handles(void) {
   const int n = size * 4;
   for (int turn = 0; turn < 20; ++turn) {
@@ -200,7 +200,7 @@ static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra) {
   return MPI_SUCCESS;
 }
 
-/* A program's own attributes are copied and deleted when the program says so, and only then. */
+/* The program's own attributes are copied and deleted by its calls, and only then. */
 static void attributes(void) {
   MPI_Comm comm, second;
   int keyval;
@@ -234,7 +234,7 @@ static int lines(const char* path) {
   return count;
 }
 
-/* Nothing stays behind when a communicator goes. */
+/* No files and no mappings are left when a communicator is freed. */
 static void communicators_come_and_go(void) {
   int files = 0, maps = 0;
   for (int turn = 0; turn < 40; ++turn) {
@@ -253,8 +253,8 @@ static void communicators_come_and_go(void) {
   expect(more_maps < 40, "%d mappings stay behind", more_maps);
 }
 
-/* Rank 1 takes a large message before it comes to the alltoall; rank 0, waiting there already, must
- * let it have the rest. */
+/* Rank 1 receives a large message before it calls the alltoall; rank 0, waiting there already, must
+ * send the rest of it meanwhile. */
 static void host_moves_on(void) {
   const int bytes = 4 << 20;
   if (size < 2) return;
@@ -280,7 +280,7 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* No rank leaves before the last has come. */
+/* No rank may leave a barrier before the last has entered it. */
 static void barriers(void) {
   for (int turn = 0; turn < 20; ++turn) {
     double came = now(), last = 0;

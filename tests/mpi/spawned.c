@@ -1,4 +1,4 @@
-/* Processes that the program starts: a world of their own, and collectives across both. */
+/* MPI_Comm_spawn: collectives in the spawned processes' own world, and across both worlds. */
 #include "check.h"
 
 static void across(MPI_Comm inter, int is_parent) {

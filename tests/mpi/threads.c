@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     jobs[i].index = i;
     MPI_Comm_dup(MPI_COMM_WORLD, &jobs[i].comm);
   }
-  /* Started in another order on odd ranks. */
+  /* Threads start in another order on odd ranks. */
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int i = 0; i < kThreads; ++i) {
