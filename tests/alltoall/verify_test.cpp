@@ -4,54 +4,48 @@
 #include <set>
 
 #include "tests/alltoall/support.hpp"
+#include "tests/registry/variant_checks.hpp"
 
 namespace weft::alltoall {
 namespace {
+
+using registry::flaws_of_any;
+using registry::kSmallPlacements;
+using registry::that_differ_anew;
+using registry::wrong_names;
+using Names = std::set<std::string>;
 
 /// Each property draws machines; every draw is checked with every variant.
 RC_GTEST_PROP(EveryVariant, IsRightOnAnyMachine, ()) {
   const auto machine = any_machine();
   const auto problem = any_problem(machine.ranks());
-  for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
-    const std::string flaws = flaws_of(algorithm, problem, machine);
-    if (!flaws.empty()) RC_FAIL(flaws);
-  }
+  const auto flaws =
+      flaws_of_any(variants(Collective::alltoall, machine.ranks()), problem, machine);
+  if (!flaws.empty()) RC_FAIL(flaws);
 }
 
 TEST(EveryVariant, IsRightOnEverySmallPlacement) {
-  for (const char* text :
-       {"1x1", "1x2", "2x1",   "1x3",        "3x1",     "2x2",         "2x2:cyclic",
-        "1+3", "3+1", "1+3+4", "4+1+2",      "0,1,1,0", "0,1,2,0,1,0", "1,0,0,1,0,2",
-        "5x1", "1x5", "3x3",   "4x4:cyclic", "2x8",     "7x2"}) {
+  for (const char* text : kSmallPlacements) {
     const auto machine = hierarchy::Machine::parse(text);
     for (const std::uint64_t stride : {8, 24}) {
       const plan::Problem problem{plan::Collective::alltoall, machine.ranks(), 8, stride};
-      for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
-        const std::string flaws = flaws_of(algorithm, problem, machine);
-        ASSERT_EQ(flaws, "");
-      }
+      const auto all = variants(Collective::alltoall, machine.ranks());
+      ASSERT_EQ(flaws_of_any(all, problem, machine), "");
     }
   }
 }
 
 TEST(EveryVariant, HasItsNameOnce) {
   for (const int ranks : {1, 2, 3, 5, 40}) {
-    std::set<std::string> seen;
-    for (const Algorithm& algorithm : variants(Collective::alltoall, ranks)) {
-      EXPECT_TRUE(seen.insert(algorithm.name()).second) << algorithm.name();
-      EXPECT_EQ(parse(algorithm.name()), algorithm) << algorithm.name();
-    }
+    EXPECT_EQ(wrong_names(Collective::alltoall, ranks), Names());
   }
 }
 
 RC_GTEST_PROP(EveryVariant, GivesTheSamePlanForTheSameArguments, ()) {
   const auto machine = any_machine(12);
   const auto problem = any_problem(machine.ranks());
-  for (const Algorithm& algorithm : variants(Collective::alltoall, machine.ranks())) {
-    const auto copy = hierarchy::Machine::parse(to_string(machine));
-    RC_ASSERT(plans_of(algorithm, problem, machine) ==
-              plans_of(parse(algorithm.name()), problem, copy));
-  }
+  const auto all = variants(Collective::alltoall, machine.ranks());
+  RC_ASSERT(that_differ_anew(all, problem, machine) == Names());
 }
 
 RC_GTEST_PROP(EveryVariant, DoesNothingForEmptyBlocks, ()) {

@@ -4,18 +4,24 @@
 #include <set>
 
 #include "tests/gather/support.hpp"
+#include "tests/registry/variant_checks.hpp"
 
 namespace weft::gather {
 namespace {
+
+using registry::flaws_of_any;
+using registry::kSmallPlacements;
+using registry::that_differ_anew;
+using registry::wrong_names;
+using Names = std::set<std::string>;
 
 /// Each property draws machines and problems; every draw is checked with every variant.
 void check_all(Collective collective, int most_ranks) {
   const auto machine = any_machine(most_ranks);
   const auto problem = any_problem(collective, machine.ranks());
-  for (const Algorithm& algorithm : variants(collective, machine.ranks(), kSegment)) {
-    const std::string flaws = flaws_of(algorithm, problem, machine);
-    if (!flaws.empty()) RC_FAIL(flaws);
-  }
+  const auto flaws =
+      flaws_of_any(variants(collective, machine.ranks(), kSegment), problem, machine);
+  if (!flaws.empty()) RC_FAIL(flaws);
 }
 
 RC_GTEST_PROP(EveryVariant, OfBroadcastIsRightOnAnyMachine, ()) {
@@ -34,22 +40,16 @@ RC_GTEST_PROP(EveryVariant, OfBarrierIsRightOnAnyMachine, ()) {
   check_all(Collective::barrier, 40);
 }
 
-constexpr std::array kPlacements = {"1x1",   "1x2",         "2x1",         "1x3", "3x1",
-                                    "2x2",   "2x2:cyclic",  "1+3",         "3+1", "1+3+4",
-                                    "4+1+2", "0,1,1,0",     "0,1,2,0,1,0", "5x1", "1x5",
-                                    "3x3",   "1,0,0,1,0,2", "4x4:cyclic",  "2x8", "7x2"};
-
 TEST(EveryVariant, IsRightOnEverySmallPlacement) {
-  for (const char* text : kPlacements) {
+  for (const char* text : kSmallPlacements) {
     const auto machine = Machine::parse(text);
     for (const Collective collective : kCollectives) {
       std::set<int> roots = {0};
       if (is_rooted(collective)) roots.insert({machine.ranks() / 2, machine.ranks() - 1});
       for (const int root : roots) {
         const plan::Problem problem{collective, machine.ranks(), 56, 64, root};
-        for (const Algorithm& algorithm : variants(collective, machine.ranks(), kSegment)) {
-          ASSERT_EQ(flaws_of(algorithm, problem, machine), "");
-        }
+        ASSERT_EQ(flaws_of_any(variants(collective, machine.ranks(), kSegment), problem, machine),
+                  "");
       }
     }
   }
@@ -75,30 +75,21 @@ TEST(EveryVariant, IsRightOnManyRanks) {
 
 TEST(EveryVariant, HasItsNameOnce) {
   for (const Collective collective : kCollectives) {
-    for (const int ranks : {1, 2, 3, 5, 40}) {
-      std::set<std::string> seen;
-      for (const Algorithm& algorithm : variants(collective, ranks)) {
-        EXPECT_TRUE(seen.insert(algorithm.name()).second) << algorithm.name();
-        EXPECT_EQ(Algorithm::parse(collective, algorithm.name()), algorithm) << algorithm.name();
-      }
-    }
+    for (const int ranks : {1, 2, 3, 5, 40}) EXPECT_EQ(wrong_names(collective, ranks), Names());
   }
 }
 
 RC_GTEST_PROP(EveryVariant, GivesTheSamePlanForTheSameArguments, ()) {
   const auto machine = any_machine(12);
-  const auto copy = Machine::parse(to_string(machine));
   for (const Collective collective : kCollectives) {
     const auto problem = any_problem(collective, machine.ranks());
-    for (const Algorithm& algorithm : variants(collective, machine.ranks(), kSegment)) {
-      RC_ASSERT(plans_of(algorithm, problem, machine) ==
-                plans_of(Algorithm::parse(collective, algorithm.name()), problem, copy));
-    }
+    const auto all = variants(collective, machine.ranks(), kSegment);
+    RC_ASSERT(that_differ_anew(all, problem, machine) == Names());
   }
 }
 
 TEST(EveryVariant, DoesNothingForEmptyBlocks) {
-  for (const char* text : kPlacements) {
+  for (const char* text : kSmallPlacements) {
     const auto machine = Machine::parse(text);
     for (const Collective collective : kCollectives) {
       if (collective == Collective::barrier) continue;

@@ -5,9 +5,16 @@
 
 #include "base/error.hpp"
 #include "tests/reduce/support.hpp"
+#include "tests/registry/variant_checks.hpp"
 
 namespace weft::reduce {
 namespace {
+
+using registry::flaws_of_any;
+using registry::kSmallPlacements;
+using registry::that_differ_anew;
+using registry::wrong_names;
+using Names = std::set<std::string>;
 
 /// Each property draws machines; every draw is checked with every flat algorithm and some of the
 /// schemes, all of which come up.
@@ -83,10 +90,7 @@ TEST(Algorithms, AreRightOn200Ranks) {
 }
 
 TEST(EveryVariant, IsRightOnEverySmallPlacement) {
-  for (const char* text :
-       {"1x1", "1x2", "2x1",   "1x3",        "3x1",     "2x2",         "2x2:cyclic",
-        "1+3", "3+1", "1+3+4", "4+1+2",      "0,1,1,0", "0,1,2,0,1,0", "1,0,0,1,0,2",
-        "5x1", "1x5", "3x3",   "4x4:cyclic", "2x8",     "13x1"}) {
+  for (const char* text : kSmallPlacements) {
     const auto machine = hierarchy::Machine::parse(text);
     for (const Collective collective : kReductions) {
       for (const bool commutative : {true, false}) {
@@ -94,9 +98,8 @@ TEST(EveryVariant, IsRightOnEverySmallPlacement) {
         problem.commutative = commutative;
         problem.associative = commutative;
         problem.root = machine.ranks() / 2;
-        for (const Algorithm& algorithm : variants(collective, machine.ranks(), kSegment)) {
-          ASSERT_EQ(flaws_of(algorithm, problem, machine), "");
-        }
+        ASSERT_EQ(flaws_of_any(variants(collective, machine.ranks(), kSegment), problem, machine),
+                  "");
       }
     }
   }
@@ -120,13 +123,7 @@ TEST(EveryVariant, OfReduceTakesEveryRoot) {
 
 TEST(EveryVariant, HasItsNameOnce) {
   for (const Collective collective : kReductions) {
-    for (const int ranks : {1, 2, 3, 5, 40}) {
-      std::set<std::string> seen;
-      for (const Algorithm& algorithm : variants(collective, ranks)) {
-        EXPECT_TRUE(seen.insert(algorithm.name()).second) << algorithm.name();
-        EXPECT_EQ(Algorithm::parse(collective, algorithm.name()), algorithm) << algorithm.name();
-      }
-    }
+    for (const int ranks : {1, 2, 3, 5, 40}) EXPECT_EQ(wrong_names(collective, ranks), Names());
   }
 }
 
@@ -134,12 +131,8 @@ RC_GTEST_PROP(EveryVariant, GivesTheSamePlanForTheSameArguments, ()) {
   const auto machine = any_machine(8);
   for (const Collective collective : kReductions) {
     const auto problem = any_problem(collective, machine.ranks());
-    for (const Algorithm& algorithm : variants(collective, machine.ranks(), kSegment)) {
-      if (algorithm.refusal(problem, machine)) continue;
-      const auto copy = hierarchy::Machine::parse(to_string(machine));
-      RC_ASSERT(plans_of(algorithm, problem, machine) ==
-                plans_of(Algorithm::parse(collective, algorithm.name()), problem, copy));
-    }
+    const auto all = variants(collective, machine.ranks(), kSegment);
+    RC_ASSERT(that_differ_anew(all, problem, machine) == Names());
   }
 }
 
