@@ -22,7 +22,7 @@ struct Exchange {
   /// Appends where the block for member `to` lies here: slices of this rank's own spaces, in order,
   /// bytes(self, to) in all.
   std::function<void(int to, std::vector<plan::Slice>& slices)> source;
-  /// Appends where the block of member `from` must end here, likewise.
+  /// Appends where the block of member `from` must end here, in the same form.
   std::function<void(int from, std::vector<plan::Slice>& slices)> target;
   /// Appends the ops after which the source for member `to` holds its data. No function, or no op:
   /// from the beginning.

@@ -39,9 +39,9 @@ struct Team {
   std::function<bool(int member, int block)> holds;
   /// Where a block lies that `member` holds: bytes(block) in all, in order.
   std::function<Slices(int member, int block)> source;
-  /// Where `block` must end at `member`, likewise. None: not wanted there. A member that has to
-  /// pass on what it does not want keeps it in scratch; where a target is given for such a block,
-  /// it is kept there instead.
+  /// Where `block` must end at `member`, in the same form. None: not wanted there. A member that
+  /// has to pass on what it does not want keeps it in scratch; where a target is given for such a
+  /// block, it is kept there instead.
   std::function<Slices(int member, int block)> target;
   /// The ops after which source(self, block) holds its data. No function: from the beginning.
   std::function<Ops(int block)> ready;

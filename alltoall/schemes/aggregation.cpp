@@ -185,7 +185,7 @@ class Aggregation {
   const StageLayout layout_;
   Gathering gathering_;
   std::vector<Slice> targets_;  // of the move that is being put together
-  std::vector<Slice> sources_;  // likewise
+  std::vector<Slice> sources_;  // of the same move
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The ranks of each node that talk to the network, and who stands in for those that a node lacks.
+// Cores: the ranks of each node that talk to the network, and their stand-ins where a node lacks
+// some.
 #pragma once
 
 #include <algorithm>

@@ -50,8 +50,8 @@ class Gathering {
   const hierarchy::LocalBlocks& blocks_;
   const StageLayout& layout_;
   std::vector<plan::Slice> targets_;  // of the move that is being put together
-  std::vector<plan::Slice> sources_;  // likewise
-  std::vector<Line> lines_;           // likewise
+  std::vector<plan::Slice> sources_;  // of the same move
+  std::vector<Line> lines_;           // of the same move
   std::vector<plan::OpId> ready_;     // what every message follows
   std::vector<plan::OpId> relayed_;   // what passing on follows
   /// What one message follows beside that: a list for each.

@@ -16,7 +16,7 @@ struct Member {
   int rank = -1;
   int node = 0;
   std::span<const int> senders;    // whose blocks it sends, ascending; may be none
-  std::span<const int> receivers;  // for whom it receives, likewise
+  std::span<const int> receivers;  // whose blocks it receives, ascending; may be none
 };
 
 /// Members of several nodes, the same list in the same order on every rank. Members of one node

@@ -21,7 +21,7 @@ struct Post {
   bool gathers = false;      // what it sends is put together in its stage first
   bool distributes = false;  // what it receives is taken out of its stage
   std::vector<Message> out;  // by index of the other member; known where it gathers or is self
-  std::vector<Message> in;   // likewise, where it distributes or is self
+  std::vector<Message> in;   // the same; known where it distributes or is self
 
   const Member& member() const { return (*lane)[static_cast<std::size_t>(index)]; }
 };

@@ -1,5 +1,5 @@
-// Any team inside one node without messages: who wants a block copies it from where its holder has
-// it, or the holder copies it to where it is wanted, and signals say when.
+// Any team inside one node without messages: a rank that wants a block copies it from where its
+// holder has it, or the holder copies it to where it is wanted, and signals say when.
 //
 //   staged      holder: source -> its stage, signal;      wants: wait, stage -> target
 //   direct      holder: signal;  wants: wait, source -> target, signal;  holder: wait

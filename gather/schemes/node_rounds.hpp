@@ -1,4 +1,4 @@
-// Schemes in which every rank of a node talks to the network for all of it: who talks to whom.
+// Partners of a rank in schemes in which every rank of a node talks to the network for all of it.
 #pragma once
 
 #include "gather/flat/barriers.hpp"

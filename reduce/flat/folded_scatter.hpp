@@ -7,7 +7,7 @@
 
 namespace weft::reduce {
 
-/// The blocks of the members for whom indices `first` to `last` - 1 of the fold stand.
+/// The blocks of the members that indices `first` to `last` - 1 of the fold stand for.
 inline Block blocks_between(const Reduction& reduction, const Fold& fold, int first, int last) {
   const auto begin = [&](int index) {
     const int member = index < fold.removed() ? 2 * index : index + fold.removed();

@@ -1,4 +1,4 @@
-// The nodes of a machine in rank order, and who leads what on each.
+// The nodes of a machine in rank order, and the leader of each part on each node.
 #pragma once
 
 #include <span>
@@ -48,7 +48,7 @@ class SocketLeaders {
   bool are_asked_for() const { return !by_node_.empty(); }
   /// The most that any node has.
   int most() const;
-  /// Who leads part `part` on a node; where a node has fewer, some lead several.
+  /// The leader of part `part` on a node; where a node has fewer, some lead several.
   int leader(int node, int part) const {
     const auto& here = by_node_[static_cast<std::size_t>(node)];
     return here[static_cast<std::size_t>(part) % here.size()].leader;

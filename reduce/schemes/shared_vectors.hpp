@@ -11,7 +11,7 @@ namespace weft::reduce {
 using algorithm::Ledger;
 
 /// The vectors of the ranks of a node, as those who reduce them find them: in the stage of each, or
-/// with `direct` in its input. Who reads is agreed on by all.
+/// with `direct` in its input. All ranks agree on the readers.
 class SharedVectors {
  public:
   /// `bytes` of each rank's vector. The arguments must live longer.

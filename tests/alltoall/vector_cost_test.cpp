@@ -1,5 +1,5 @@
 // The closed forms of alltoallv at the head of each scheme, against what its plans cost: sums over
-// the counts, worked out here from who speaks for whom.
+// the counts, worked out here from the ranks that each leader speaks for.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
 // The closed forms at the head of each scheme's file, against what its plans cost: startups
-// (alpha), bytes sent (beta) and bytes reduced (gamma), each by itself.
+// (alpha), bytes sent (beta) and bytes reduced (gamma), each on its own.
 #include "tests/reduce/cost_support.hpp"
 
 namespace weft::reduce {
