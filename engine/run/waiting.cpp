@@ -16,6 +16,9 @@ constexpr std::uint32_t kSpinTurns = 2048;
 constexpr std::uint32_t kTurnsPerYield = 32;
 // Where ranks outnumber cores: how often a rank gives its core away before it sleeps.
 constexpr std::uint32_t kCrowdedYields = 200;
+// Other processes may keep a core for milliseconds that was given away: so often as this a rank
+// reads the clock then, whatever its number of turns says.
+constexpr std::uint32_t kYieldsPerLook = 8;
 // A wait this long may be for a rank that itself waits for work in WhileWaiting::progress(). From
 // then on a rank with a core of its own calls that often; a rank that sleeps wakes up for it.
 constexpr std::int64_t kProgressAfter_ns = 1'000'000;
@@ -36,8 +39,10 @@ bool Executor::idle() noexcept {
   if (!crowded_) {
     relax();
     // A wait this long is no longer about latency, and others may want the core.
-    if (idle_turns_ > kSpinTurns && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
-    return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
+    const bool yields = idle_turns_ > kSpinTurns;
+    if (yields && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
+    const std::uint32_t turns = yields ? kTurnsPerYield * kYieldsPerLook : kTurnsPerLook;
+    return idle_turns_ % turns != 0 || do_timed_work();
   }
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
@@ -45,7 +50,7 @@ bool Executor::idle() noexcept {
     bool moved = false;
     if (meanwhile_.turn && !call_caller([&] { moved = meanwhile_.turn(); })) return false;
     if (!moved) ::sched_yield();
-    return true;
+    return idle_turns_ % kYieldsPerLook != 0 || do_timed_work();
   }
   sleep();
   return do_timed_work();
