@@ -295,5 +295,54 @@ INSTANTIATE_TEST_SUITE_P(Machines, FirstCalls,
                          testing::Combine(testing::Values("1x2", "2x1", "1+2", "0,1,1,0"),
                                           testing::Bool()));
 
+/// Three requests are under way, of which two make progress at a time. On rank 1 the third has
+/// begun, on rank 2 not yet, when a larger call makes the stages of their node grow.
+TEST(Request, KeepsTheStagesOfItsStart) {
+  constexpr int kRanks = 3;
+  constexpr std::size_t kSmall = 200;
+  constexpr std::size_t kLarge = 20'000;
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<bool> first_is_done{false};
+    std::atomic<bool> third_has_begun{false};
+    const auto errors = run_ranks(kRanks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+      Options options = on("1+2");
+      options.algorithms["alltoall"] = "sa";
+      Communicator comm(std::move(bootstrap), options);
+      std::vector<AlltoallJob> jobs(3, AlltoallJob(comm, kSmall, false));
+      std::vector<Request> requests;
+      for (auto& job : jobs) requests.push_back(job.make(comm));
+      const std::uint64_t small_stage = comm.statistics().stage_bytes;
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        jobs[i].fill(comm, static_cast<std::uint32_t>(i));
+        requests[i].start();
+      }
+      if (rank == 2) {
+        while (!requests[0].test()) std::this_thread::yield();
+        first_is_done = true;
+        while (!third_has_begun) std::this_thread::yield();
+      } else {
+        while (!(rank == 1 ? first_is_done : third_has_begun)) {
+          requests[0].test();
+          std::this_thread::yield();
+        }
+        for (int i = 0; i < 10; ++i) requests[0].test();
+        if (rank == 1) third_has_begun = true;
+      }
+      AlltoallJob larger(comm, kLarge, false);
+      Request last = larger.make(comm);
+      EXPECT_GT(comm.statistics().stage_bytes, small_stage);
+      larger.fill(comm, 3);
+      last.start();
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        requests[i].wait();
+        jobs[i].check(comm, static_cast<std::uint32_t>(i));
+      }
+      last.wait();
+      larger.check(comm, 3);
+    });
+    ASSERT_EQ(errors, none(kRanks));
+  }
+}
+
 }  // namespace
 }  // namespace weft
