@@ -21,13 +21,15 @@ namespace weft::engine {
 namespace {
 
 constexpr std::uint64_t kFirstSlabPages = (4 << 20) / Slab::kPage;
+// Of slabs that are not as large for the sake of one block.
+constexpr std::uint64_t kMostSlabPages = (1 << 30) / Slab::kPage;
 
-/// The pages of the next slab: as large as the block asks for, and twice as large as the last.
+/// The pages of the next slab: enough for the block, and twice as many as the last has.
 std::uint64_t slab_pages_for(std::uint64_t block_pages, std::uint64_t last) {
   const auto is_enough = [block_pages](std::uint64_t pages) {
     return pages - Slab::word_pages(pages) >= block_pages;
   };
-  std::uint64_t pages = std::max(kFirstSlabPages, 2 * last);
+  std::uint64_t pages = std::clamp(2 * last, kFirstSlabPages, kMostSlabPages);
   while (!is_enough(pages)) pages *= 2;
   // A file that is longer than allowed would end the program by SIGXFSZ.
   rlimit limit{};

@@ -1,6 +1,7 @@
 // Slabs: blocks of shared memory that threads of several processes create, attach and free.
 #include "engine/node/slab.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/error_types.hpp"
+#include "base/file.hpp"
 #include "engine/node/process_handle.hpp"
 #include "engine/node/shared_memory.hpp"
 #include "tests/engine/fresh_process.hpp"
@@ -313,32 +315,55 @@ bool is_refused(const SharedMemory& block, Change change) {
   return false;
 }
 
+/// A file that looks like a slab with a block in its fifth page.
+File imitation(std::uint64_t token, std::uint64_t generation, unsigned seals) {
+  File file(::memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(file.get(), 4 << 20), 0);
+  std::array<std::uint64_t, 5> words = {token, 0, 0, 0, generation << 32};
+  EXPECT_EQ(::pwrite(file.get(), words.data(), sizeof words, 0), sizeof words);
+  EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, seals), 0);
+  return file;
+}
+
 TEST(Slab, HandlesThatDoNotFitTheFileAreRefused) {
   const SharedMemory block = SharedMemory::create("weft-test", 10 * kPage);
-  const pid_t owner = ::getpid();
-  const int other = ::memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  ASSERT_EQ(::ftruncate(other, 4 << 20), 0);
+  const File sealed = imitation(1, 2, F_SEAL_SHRINK);
+  const File open_ended = imitation(1, 2, F_SEAL_GROW);
+  using Handle = BlockHandle&;
+  const auto imitated = [](const File& file) {
+    return [descriptor = file.get()](Handle handle) {
+      handle.descriptor = descriptor;
+      handle.token = 1;
+      handle.slab_pages = 1024;
+      handle.first_page = 4;
+      handle.pages = 1;
+      handle.generation = 2;
+    };
+  };
   // In a process that does not find the slab among its own.
   EXPECT_EQ(in_child([&] {
-              using Handle = BlockHandle&;
               EXPECT_FALSE(is_refused(block, [](Handle) {}));
-              EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.slab_pages *= 2; }));
-              EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.pages += 4096; }));
+              EXPECT_FALSE(is_refused(block, imitated(sealed)));
+              // Its owner could make it shorter.
+              EXPECT_TRUE(is_refused(block, imitated(open_ended)));
+              // Touching what lies beyond its end would be SIGBUS.
+              EXPECT_TRUE(is_refused(block, [&](Handle handle) {
+                imitated(sealed)(handle);
+                handle.token = 1;
+                handle.slab_pages = 2048;
+              }));
+              EXPECT_TRUE(is_refused(block, [&](Handle handle) {
+                imitated(sealed)(handle);
+                handle.token = 3;
+              }));
+              EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.pages = 1024; }));
               EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.pages = 0; }));
-              EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.first_page += 4096; }));
+              EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.first_page += 1024; }));
               EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.first_page = 0; }));
-              EXPECT_TRUE(is_refused(block, [](Handle handle) { ++handle.token; }));
               EXPECT_TRUE(is_refused(block, [](Handle handle) { ++handle.generation; }));
               EXPECT_TRUE(is_refused(block, [](Handle handle) { handle.generation = 0; }));
-              // A file that its owner could make shorter.
-              EXPECT_TRUE(is_refused(block, [&](Handle handle) {
-                handle.descriptor = other;
-                handle.process = owner;
-                handle.token = 0;
-              }));
             }),
             0);
-  ::close(other);
 }
 
 TEST(Slab, ABlockThatWasFreedCannotBeAttached) {
