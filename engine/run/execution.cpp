@@ -18,7 +18,7 @@ void Capacity::grow_for(const Program& program) {
   places = std::max(places, static_cast<std::size_t>(program.places()));
   bases = std::max<std::size_t>(bases, program.bases());
   fold_sources = std::max(fold_sources, program.fold_sources());
-  reduces |= program.reduces();
+  reduces_peers |= program.reduces() && program.uses_peer_buffers();
 }
 
 void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
@@ -34,7 +34,7 @@ void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
   activity_.resize(capacity.peers);
   own_counts_.resize(capacity.places);
   fold_sources_.resize(capacity.fold_sources);
-  if (capacity.reduces) pieces_.reserve_for(capacity.fold_sources);
+  if (capacity.reduces_peers) pieces_.reserve_for(capacity.fold_sources);
   version_ = version;
 }
 

@@ -33,7 +33,7 @@ struct Capacity {
   std::size_t places = 0;
   std::size_t bases = 0;
   std::size_t fold_sources = 0;
-  bool reduces = false;
+  bool reduces_peers = false;  // sources may lie in buffers of neighbours
 
   void grow_for(const Program& program);
 };
