@@ -131,10 +131,11 @@ std::pair<std::shared_ptr<Slab>, BlockHandle> Slabs::reserve(std::uint64_t pages
   std::optional<std::uint64_t> first;
   Own* own = nullptr;
   for (Own& one : owns_) {
+    largest = std::max(largest, one.slab->pages());
+    if (!one.slab->has_descriptor()) continue;
     own = &one;
     first = one.free.take(pages);
     if (first) break;
-    largest = std::max(largest, one.slab->pages());
   }
   if (!first) {
     const std::uint64_t slab_pages = slab_pages_for(pages, largest);
@@ -221,7 +222,7 @@ void Slabs::reclaim() {
   for (Own& own : owns_) {
     std::erase_if(own.freed, [&own](const Range& range) {
       if (!own.slab->is_unused(range.first_page)) return false;
-      own.slab->give_back(range.first_page, range.pages);
+      own.slab->clear(range.first_page, range.pages);
       own.free.put(range.first_page, range.pages);
       return true;
     });

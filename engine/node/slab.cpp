@@ -66,9 +66,13 @@ Slab::Slab(std::uint64_t pages) {
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throw_errno("fcntl(weft-slab, F_ADD_SEALS)");
   }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw_errno("fstat(weft-slab)");
   file_ = std::move(file);
-  commit(0, word_pages(pages));
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   mapping_ = Mapping(file_.get(), bytes);
+  commit(0, word_pages(pages));
   word(0).store(random_token(), std::memory_order_relaxed);
 }
 
@@ -78,10 +82,20 @@ Slab::Slab(const BlockHandle& handle) {
   if (token() != handle.token) throw_ended();  // another slab has the descriptor by now
 }
 
+Slab::~Slab() {
+  if (file_ && !has_descriptor()) file_.release();
+}
+
+bool Slab::has_descriptor() const noexcept {
+  struct stat status {};
+  return ::fstat(file_.get(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_;
+}
+
 void Slab::commit(std::uint64_t first_page, std::uint64_t pages) {
   std::uint64_t done = 0;
   while (done < pages) {
     const std::uint64_t piece = std::min(kPiecePages, pages - done);
+    if (!has_descriptor()) throw Error("the program has closed a descriptor of weft");
     if (::fallocate(file_.get(), 0, static_cast<off_t>((first_page + done) * kPage),
                     static_cast<off_t>(piece * kPage)) == 0) {
       done += piece;
@@ -93,27 +107,25 @@ void Slab::commit(std::uint64_t first_page, std::uint64_t pages) {
   }
 }
 
-void Slab::give_back(std::uint64_t first_page, std::uint64_t pages) noexcept {
-  const auto begin = static_cast<off_t>(first_page * kPage);
-  const auto bytes = static_cast<off_t>(pages * kPage);
+bool Slab::give_back(std::uint64_t first_page, std::uint64_t pages) noexcept {
+  // By address: the descriptor may be the program's by now.
   int status = -1;
   do {
-    status =
-        file_ ? ::fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, bytes)
-              : ::madvise(at(first_page), pages * kPage, MADV_REMOVE);
-  } while (status != 0 && errno == EINTR);
-  // Refused: the memory stays, but the next block here must begin as zero.
-  if (status != 0 && file_ && mapping_.data() != nullptr) {
-    std::memset(at(first_page), 0, pages * kPage);
-  }
+    status = ::madvise(at(first_page), pages * kPage, MADV_REMOVE);
+  } while (status != 0 && (errno == EINTR || errno == EAGAIN));
+  return status == 0;
+}
+
+void Slab::clear(std::uint64_t first_page, std::uint64_t pages) noexcept {
+  if (!give_back(first_page, pages)) std::memset(at(first_page), 0, pages * kPage);
 }
 
 void Slab::open_block(std::uint64_t first_page, std::uint32_t generation) noexcept {
   word(first_page).store(std::uint64_t{generation} << kGenerationShift, std::memory_order_release);
 }
 
-bool Slab::close_block(std::uint64_t first_page) noexcept {
-  return (word(first_page).fetch_and(kAttachments, std::memory_order_acq_rel) & kAttachments) == 0;
+void Slab::close_block(std::uint64_t first_page) noexcept {
+  word(first_page).fetch_and(kAttachments, std::memory_order_acq_rel);
 }
 
 void Slab::attach_block(const BlockHandle& handle) {

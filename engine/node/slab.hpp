@@ -39,6 +39,9 @@ class Slab {
   /// The slab of another process. Nothing is believed that the file itself does not confirm. Error,
   /// and SystemError when the system does not let this process open it.
   explicit Slab(const BlockHandle& handle);
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+  ~Slab();
 
   /// The pages that the words of a slab of `pages` take.
   static constexpr std::uint64_t word_pages(std::uint64_t pages) {
@@ -48,18 +51,23 @@ class Slab {
   std::uint64_t pages() const noexcept { return mapping_.size() / kPage; }
   std::uint64_t token() const noexcept { return word(0).load(std::memory_order_relaxed); }
   int descriptor() const noexcept { return file_.get(); }  // the owner's only; else -1
+  /// By the owner: the descriptor is still this file's. Programs close descriptors that they do not
+  /// know, and open files of their own under the same number.
+  bool has_descriptor() const noexcept;
   std::byte* at(std::uint64_t page) const noexcept { return mapping_.data() + page * kPage; }
 
   /// Takes memory for these pages, on this thread's NUMA node: touching them later cannot raise
   /// SIGBUS. They are zero. SystemError when there is not enough; then none is taken.
   void commit(std::uint64_t first_page, std::uint64_t pages);
-  /// Gives the memory of these pages back; they read as zero.
-  void give_back(std::uint64_t first_page, std::uint64_t pages) noexcept;
+  /// Makes these pages zero again, and gives their memory back where the system allows it (not that
+  /// of a process that has locked its memory).
+  void clear(std::uint64_t first_page, std::uint64_t pages) noexcept;
 
   /// By the owner: the block that begins there exists.
   void open_block(std::uint64_t first_page, std::uint32_t generation) noexcept;
-  /// By the owner: nobody can attach the block any more. True when nobody has it attached.
-  bool close_block(std::uint64_t first_page) noexcept;
+  /// By the owner: nobody can attach the block any more.
+  void close_block(std::uint64_t first_page) noexcept;
+  /// Closed, and nobody has it attached.
   bool is_unused(std::uint64_t first_page) const noexcept {
     return word(first_page).load(std::memory_order_acquire) == 0;
   }
@@ -69,11 +77,14 @@ class Slab {
   void detach_block(std::uint64_t first_page, std::uint64_t pages) noexcept;
 
  private:
+  bool give_back(std::uint64_t first_page, std::uint64_t pages) noexcept;
   std::atomic<std::uint64_t>& word(std::uint64_t page) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(mapping_.data())[page];
   }
 
   File file_;  // the owner's only
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   Mapping mapping_;
 };
 

@@ -205,8 +205,13 @@ TEST(Slab, KeepsBlocksApartWhateverTheOrder) {
     const Since since;
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back(
-          [&board, process, i] { Actor(board, static_cast<unsigned>(10 * process + i)).run(); });
+      threads.emplace_back([&board, process, i] {
+        try {
+          Actor(board, static_cast<unsigned>(10 * process + i)).run();
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+        }
+      });
     }
     for (auto& thread : threads) thread.join();
     ++board.done;
@@ -374,6 +379,32 @@ TEST(Slab, ABlockThatWasFreedCannotBeAttached) {
   EXPECT_THROW(SharedMemory::attach(handle), Error);
   const SharedMemory next = SharedMemory::create("weft-test", 10 * kPage);
   EXPECT_THROW(SharedMemory::attach(handle), Error);
+}
+
+// Some programs close all descriptors that they do not know, and go on with files of their own.
+TEST(Slab, LeavesADescriptorAloneThatIsTheProgramsByNow) {
+  EXPECT_EQ(in_child([] {
+              SharedMemory first = SharedMemory::create("weft-test", 100'000);
+              SharedMemory second = SharedMemory::create("weft-test", 100'000);
+              BlockHandle handle;
+              std::memcpy(&handle, first.handle().data(), sizeof handle);
+              const int number = static_cast<int>(handle.descriptor);
+              const File file(::memfd_create("weft-test", MFD_CLOEXEC));
+              const std::vector<char> data(8 << 20, 'a');
+              ASSERT_EQ(::pwrite(file.get(), data.data(), data.size(), 0),
+                        static_cast<ssize_t>(data.size()));
+              ASSERT_EQ(::dup2(file.get(), number), number);
+              first = {};
+              const SharedMemory third = SharedMemory::create("weft-test", 100'000);
+              EXPECT_EQ(in_child([&] { SharedMemory::attach(third.handle()); }), 0);
+              second = {};
+              SharedMemory::create("weft-test", 1);
+              std::vector<char> there(data.size() + 1);
+              EXPECT_EQ(::pread(number, there.data(), there.size(), 0),
+                        static_cast<ssize_t>(data.size()));
+              EXPECT_TRUE(std::equal(data.begin(), data.end(), there.begin()));
+            }),
+            0);
 }
 
 // A file beyond the limit would end the program by SIGXFSZ.
