@@ -28,7 +28,7 @@ struct Settings {
   verbs::PortSettings port;      // of the device that joins the nodes
   std::uint64_t eager_bytes = 8 << 10;      // WEFT_EAGER: larger messages go straight into place
   verbs::RegistrationLimits registrations;  // WEFT_REGISTRATION_CACHE: bytes kept registered
-  std::uint64_t stage_bytes = 2 << 20;      // WEFT_STAGE: shared memory for data on its way, a rank
+  std::uint64_t stage_bytes = 2 << 20;      // WEFT_STAGE: the most for data on its way, a rank
   /// WEFT_SHARED_HEAP: bytes of it, 0: as the machine allows; nullopt: the program has not asked.
   std::optional<std::uint64_t> heap_bytes;
   std::int64_t timeout_ns = 0;  // WEFT_TIMEOUT, in seconds; 0: none
