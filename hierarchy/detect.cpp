@@ -19,6 +19,8 @@ namespace weft::hierarchy {
 
 namespace {
 
+constexpr int kMostNodes = 1'000'000;
+
 int count(std::string_view mask) {
   int cores = 0;
   for (const char byte : mask) cores += std::popcount(static_cast<unsigned char>(byte));
@@ -164,6 +166,7 @@ Machine with_virtual_nodes(const Machine& real, std::string_view setting) {
     } catch (const UsageError& error) {
       throw_usage("WEFT_NODES={}: {}", setting, error.what());
     }
+    if (real.ranks() == 1) return real;
     check_placement(real, *asked, setting);
     return asked->has_domains() ? *asked : asked->with_domains(real.domain_of_rank());
   }
@@ -171,15 +174,16 @@ Machine with_virtual_nodes(const Machine& real, std::string_view setting) {
   for (int node = 0; node < real.nodes(); ++node) {
     fewest = std::min(fewest, static_cast<int>(real.ranks_on(node).size()));
   }
+  std::int64_t count = 0;
   try {
-    return split_evenly(real,
-                        static_cast<int>(env::parse_integer("WEFT_NODES", setting, 1, fewest)));
+    count = env::parse_integer("WEFT_NODES", setting, 1, kMostNodes);
   } catch (const UsageError&) {
     throw_usage(
-        "WEFT_NODES={}: not a whole number from 1 to {} (the ranks on a node), nor a "
-        "machine such as 3x4, 3x4:cyclic, 1+3+4 or 0,1,0,1",
-        setting, fewest);
+        "WEFT_NODES={}: not a whole number from 1 to {}, nor a machine such as 3x4, 3x4:cyclic, "
+        "1+3+4 or 0,1,0,1",
+        setting, kMostNodes);
   }
+  return count > fewest ? real : split_evenly(real, static_cast<int>(count));
 }
 
 }  // namespace weft::hierarchy

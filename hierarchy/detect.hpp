@@ -70,8 +70,8 @@ Machine machine_from(std::span<const std::string> identities);
 /// The machine of virtual nodes that WEFT_NODES asks for: a number n splits the ranks of every real
 /// node into n blocks as even as can be, the larger first; any other text of Machine::parse places
 /// all ranks and may only split real nodes, never join ranks of two. Domains are those of the text,
-/// else the real ones. UsageError names WEFT_NODES, its value and what is allowed (n from 1 to the
-/// number of ranks on a node).
+/// else the real ones. What cannot be split stays as it is: all nodes where one has fewer than n
+/// ranks, and a rank alone. UsageError names WEFT_NODES, its value and what is allowed.
 Machine with_virtual_nodes(const Machine& real, std::string_view setting);
 
 }  // namespace weft::hierarchy

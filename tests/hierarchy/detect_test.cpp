@@ -153,14 +153,22 @@ TEST(VirtualNodes, TakesAnyPlacementThatOnlySplits) {
   EXPECT_EQ(with_virtual_nodes(Machine::uniform(2, 2), "0,2,1,1"), Machine({0, 2, 1, 1}));
 }
 
+TEST(VirtualNodes, LeavesWhatCannotBeSplit) {
+  const Machine uneven = Machine::parse("4+2");
+  EXPECT_EQ(with_virtual_nodes(uneven, "3"), uneven);
+  EXPECT_EQ(with_virtual_nodes(uneven, "2").nodes(), 4);
+  const Machine alone = Machine::uniform(1, 1);
+  for (const char* any : {"2", "3x4", "1+3+4"}) EXPECT_EQ(with_virtual_nodes(alone, any), alone);
+}
+
 TEST(VirtualNodes, RefusesImpossiblePlacements) {
   const Machine real = Machine::uniform(2, 4);
   const auto number_error = [](std::string_view value) {
     return "WEFT_NODES=" + std::string(value) +
-           ": not a whole number from 1 to 4 (the ranks on a node), nor a machine such as 3x4, "
-           "3x4:cyclic, 1+3+4 or 0,1,0,1";
+           ": not a whole number from 1 to 1000000, nor a machine such as 3x4, 3x4:cyclic, 1+3+4 "
+           "or 0,1,0,1";
   };
-  for (const char* bad : {"", "0", "5", "-1", "two", "2 ", "99999999999999999999"}) {
+  for (const char* bad : {"", "0", "-1", "two", "2 ", "99999999999999999999"}) {
     EXPECT_EQ(error_of([&] { with_virtual_nodes(real, bad); }), number_error(bad));
   }
   EXPECT_EQ(error_of([&] { with_virtual_nodes(real, "3x4"); }),
