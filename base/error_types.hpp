@@ -31,6 +31,13 @@ class WEFT_API UsageError : public Error {
   using Error::Error;
 };
 
+/// Arguments of a call that contradict each other, or those that other ranks give. Settings are
+/// good. Where ranks disagree it is thrown on all of them.
+class WEFT_API CallError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 /// A system call or a library call failed: names the call, its object and errno.
 class WEFT_API SystemError : public Error {
  public:
@@ -46,6 +53,13 @@ class WEFT_API SystemError : public Error {
 class WEFT_API PeerError : public Error {
  public:
   using Error::Error;
+};
+
+/// What a call needs could not be set up, on this rank or another one: thrown on all ranks alike,
+/// before any byte of the call has moved.
+class WEFT_API SetupError : public PeerError {
+ public:
+  using PeerError::PeerError;
 };
 
 }  // namespace weft

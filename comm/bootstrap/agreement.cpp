@@ -31,7 +31,7 @@ std::string attempt(const Step& step) {
 void StepOutcome::throw_error() const {
   if (error.empty()) return;
   if (is_usage_error) throw UsageError(error);
-  throw PeerError(error);
+  throw SetupError(error);
 }
 
 StepOutcome run_step(

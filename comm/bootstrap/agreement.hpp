@@ -23,7 +23,7 @@ struct StepOutcome {
   std::string error;                 // empty: none
   bool is_usage_error = false;       // as it was thrown; any other names its rank
 
-  /// UsageError or PeerError.
+  /// UsageError or SetupError.
   void throw_error() const;
 };
 

@@ -44,6 +44,10 @@ std::string Communicator::algorithm_for(std::string_view collective, std::size_t
   return impl_->algorithm_for(problem).name();
 }
 
+void Communicator::fail(std::string_view why) {
+  impl_->fail(why);
+}
+
 Statistics Communicator::statistics() const {
   return impl_->statistics();
 }

@@ -83,6 +83,12 @@ void Communicator::Impl::run(const comm::Task& task) {
   run_now(task);
 }
 
+void Communicator::Impl::fail(std::string_view why) {
+  resources_.members().require_no_poison();
+  const auto exclusive = resources_.requests().exclusive();
+  resources_.poison_all(why);
+}
+
 /// Apart, so that calls without a progress thread are not longer for it.
 void Communicator::Impl::run_exclusively(const comm::Task& task) {
   resources_.members().require_no_poison();

@@ -18,7 +18,7 @@ void Membership::require_alike(std::span<const std::string_view> described) {
     if (described[rank] == described[0]) continue;
     poison(fmt::format("ranks disagree: {} on rank 0, {} on rank {}", described[0], described[rank],
                        rank));
-    throw UsageError(poison_);
+    throw CallError(poison_);
   }
 }
 

@@ -37,7 +37,7 @@ class Membership {
   std::vector<std::string> agree(Work work) {
     return agree_on(as_step(work));
   }
-  /// `described`: the calls of all ranks in words. UsageError and poison where two differ.
+  /// `described`: the calls of all ranks in words. CallError and poison where two differ.
   void require_alike(std::span<const std::string_view> described);
   /// The bootstrap's.
   std::vector<std::string> allgather(std::string_view mine);

@@ -13,14 +13,15 @@ namespace weft::comm {
 
 using hierarchy::Machine;
 
-Waiting waiting_of(const Settings& settings, std::span<const std::string> hosts, int rank,
+Waiting waiting_of(const Options& options, const Settings& settings,
+                   std::span<const std::string> hosts, int rank,
                    std::span<const std::string> masks) {
   std::vector<std::string> here;
   for (std::size_t other = 0; other < hosts.size(); ++other) {
     if (hosts[other] == hosts[static_cast<std::size_t>(rank)]) here.push_back(masks[other]);
   }
   const hierarchy::Cores cores = hierarchy::cores_of(here);
-  const bool crowded = static_cast<int>(here.size()) > cores.usable;
+  const bool crowded = options.crowded.value_or(static_cast<int>(here.size()) > cores.usable);
   const int shared = crowded ? cores.usable : 0;
   if (settings.crowded_given) {
     return {settings.crowded, shared,

@@ -20,7 +20,8 @@ struct Waiting {
 };
 
 /// From every rank's host and affinity mask, in rank order. Other jobs on the host do not count.
-Waiting waiting_of(const Settings& settings, std::span<const std::string> hosts, int rank,
+Waiting waiting_of(const Options& options, const Settings& settings,
+                   std::span<const std::string> hosts, int rank,
                    std::span<const std::string> masks);
 
 /// The host with the fewest cores for its ranks, of those that have too few; `cores[rank]` as

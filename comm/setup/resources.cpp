@@ -86,7 +86,7 @@ void Resources::make_node(const Options& options) {
     sockets.push_back(mask.substr(0, end));
     mask.erase(0, end + 1);
   }
-  const Waiting waiting = waiting_of(settings_, hosts, rank(), masks);
+  const Waiting waiting = waiting_of(options, settings_, hosts, rank(), masks);
   crowded_ = waiting.crowded;
   waiting_ = waiting.why;
   const auto handles = members_.agree([&] {

@@ -75,6 +75,10 @@ struct Options {
   /// reductions' operations. It sleeps while nothing is under way. WEFT_PROGRESS_THREAD; default:
   /// no. Ranks need not give the same.
   bool progress_thread = false;
+  /// Whether the ranks of this host outnumber its cores, those outside this communicator included:
+  /// waiting ranks give their cores away then. WEFT_WAIT; default: whether those of this
+  /// communicator do. Ranks of one host give the same.
+  std::optional<bool> crowded;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.
@@ -202,6 +206,10 @@ class WEFT_API Communicator {
   //   - scatter (the root): output is its own block of the input
   //   - reduce_scatter: input == output, the result at its beginning
   // Any other overlap is a mistake that goes unnoticed.
+
+  /// Instead of a call that this rank cannot make: those that wait for it, and this rank, end in a
+  /// PeerError that says why. The communicator serves no more calls.
+  [[noreturn]] void fail(std::string_view why);
 
   /// No rank returns before all have come.
   void barrier();
