@@ -12,6 +12,7 @@ class Alltoall final : public Call {
   Alltoall(const Blocks& send, const Blocks& receive, MPI_Comm comm)
       : Call(plan::Collective::alltoall, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 
  private:
@@ -25,6 +26,7 @@ class Alltoallv final : public Call {
   Alltoallv(const Blocks& send, const Blocks& receive, MPI_Comm comm)
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 
  private:
@@ -36,6 +38,7 @@ class Alltoallw final : public Call {
   Alltoallw(const TypedBlocks& send, const TypedBlocks& receive, MPI_Comm comm)
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 
  private:

@@ -1,5 +1,7 @@
 #include "mpi/calls/call.hpp"
 
+#include <fmt/format.h>
+
 #include "mpi/host/errors.hpp"
 
 namespace weft::mpi {
@@ -25,6 +27,30 @@ struct Result {
   std::string line;  // of weft's error
 };
 
+/// Runs a call that weft serves. An error of this rank alone is told to the ranks that wait for it.
+void run(Call& call, const Context& context, Result& result) {
+  try {
+    if (!call.contradiction().empty()) context.weft().fail(call.contradiction());
+    call.run(context);
+  } catch (const SetupError&) {
+    throw;
+  } catch (const HostError& error) {
+    result.code = error.code;
+  } catch (const PeerError& error) {
+    result.line = error.what();
+  } catch (const CallError& error) {
+    result.line = error.what();
+  } catch (const UsageError& error) {
+    end_job(error.what());
+  } catch (const std::exception& error) {
+    try {
+      context.weft().fail(error.what());
+    } catch (const std::exception& told) {
+      result.line = told.what();
+    }
+  }
+}
+
 std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (Freeing::contains(call.comm())) return Passed::being_freed;
@@ -32,16 +58,17 @@ std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   if (attached == nullptr) return Passed::arguments;
   if (attached->state == Attached::State::passed_through) return attached->why;
   const Context context{world, *attached};
+  if (const auto why = call.judge(context)) return why;
+  if (attached->state != Attached::State::connected) {
+    const SharedArguments shared{call.collective(), call.block_bytes(context)};
+    if (const auto why = world.communicators().connect(*attached, shared)) return why;
+  }
   try {
-    if (const auto why = call.judge(context)) return why;
-    if (!world.communicators().connect(*attached)) return attached->why;
-    call.run(context);
-  } catch (const UsageError& error) {
-    end_job(error.what());
-  } catch (const HostError& error) {
-    result.code = error.code;
-  } catch (const std::exception& error) {
-    result.line = error.what();
+    run(call, context, result);
+  } catch (const SetupError& error) {
+    // On all ranks alike, and the program's buffers are as they were.
+    world.communicators().give_up(*attached, error.what());
+    return attached->why;
   }
   attached->packed_input.release_if_large();
   attached->packed_output.release_if_large();
@@ -49,6 +76,12 @@ std::optional<Passed> attempt(Call& call, World& world, Result& result) {
 }
 
 }  // namespace
+
+void Call::compare_sizes(const char* name, std::size_t sends, std::size_t receives) {
+  if (sends == receives) return;
+  contradiction_ =
+      fmt::format("{}: sends {} bytes to itself and receives {}", name, sends, receives);
+}
 
 Freeing::Freeing(const MPI_Comm* comm)
     : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_freeing) {

@@ -3,7 +3,9 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/world.hpp"
@@ -31,21 +33,31 @@ class Call {
   plan::Collective collective() const { return collective_; }
   MPI_Comm comm() const { return comm_; }
 
-  /// Checks the arguments; nullopt: weft runs the call, else the reason why the host must. All
-  /// ranks must decide alike, so the decision depends only on facts that all ranks share, and on
-  /// invalid arguments, which the host refuses before it communicates. UsageError on invalid
-  /// arguments that the host would find only after other ranks have begun to wait.
+  /// Looks at the arguments; nullopt: weft may take the call. Whether it does follows from what all
+  /// ranks share, or from arguments that no rank may give, which the host refuses before it
+  /// communicates. Of arguments that the host would notice too late, when others wait, contradict()
+  /// says what is wrong.
   virtual std::optional<Passed> judge(const Context& context) = 0;
-  /// Runs the call. An exception becomes the error of the call.
+  /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
+  /// knows its own only.
+  virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
+  /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
+
+  /// What is wrong with this rank's arguments, though the others may wait for it; empty: nothing.
+  const std::string& contradiction() const { return contradiction_; }
 
  protected:
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
   ~Call() = default;
 
+  /// Of what this rank sends to itself.
+  void compare_sizes(const char* name, std::size_t sends, std::size_t receives);
+
  private:
   plan::Collective collective_;
   MPI_Comm comm_;
+  std::string contradiction_;
 };
 
 /// Scope in which this thread frees `*comm`. Attribute callbacks of the program may call

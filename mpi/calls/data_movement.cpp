@@ -17,6 +17,10 @@ std::optional<Passed> Barrier::judge(const Context&) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> Barrier::block_bytes(const Context&) const {
+  return 0;
+}
+
 void Barrier::run(const Context& context) {
   context.weft().barrier();
 }
@@ -27,13 +31,17 @@ std::optional<Passed> Allgather::judge(const Context& context) {
   if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
     return Passed::arguments;
   if (!send_.is_in_place()) {
-    if (!send_.look_up(context.layouts(), 1, parts) || send_.bytes(0) != receive_.bytes(rank))
-      return Passed::arguments;
+    if (!send_.look_up(context.layouts(), 1, parts)) return Passed::arguments;
+    compare_sizes("MPI_Allgather", send_.bytes(0), receive_.bytes(rank));
     if (kRefusesEqualBuffers && send_.bytes(0) != 0 && receive_.is_same_block(rank, send_))
       return Passed::arguments;
   }
   if (receive_.total_bytes() == 0) return Passed::no_bytes;
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> Allgather::block_bytes(const Context& context) const {
+  return receive_.total_bytes() / static_cast<std::size_t>(context.size());
 }
 
 void Allgather::run(const Context& context) {
@@ -62,6 +70,10 @@ std::optional<Passed> Broadcast::judge(const Context& context) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
+  return data_.total_bytes();
+}
+
 void Broadcast::run(const Context& context) {
   Buffer& packed = context.attached.packed_output;
   std::byte* bytes = data_.output(packed);
@@ -81,16 +93,17 @@ std::optional<Passed> Rooted::judge(const Context& context) {
   } else if (!own_.look_up(context.layouts(), 1, parts)) {
     return Passed::arguments;
   } else if (root && own_.total_bytes() != all_.bytes(root_)) {
-    // The host would find this only after other ranks have begun to wait for this one.
-    throw_usage(
-        "MPI_{}: the root {} names its own block as {} bytes in one buffer and {} in the "
-        "other; allowed: the same",
-        collective() == plan::Collective::scatter ? "Scatter" : "Gather", root_, own_.total_bytes(),
-        all_.bytes(root_));
+    compare_sizes(collective() == plan::Collective::scatter ? "MPI_Scatter" : "MPI_Gather",
+                  own_.total_bytes(), all_.bytes(root_));
   }
   // A rank knows only its own irregular block: other blocks may have bytes where this one is empty.
   if (!all_.is_irregular() && own_bytes(context) == 0) return Passed::no_bytes;
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
+  if (all_.is_irregular()) return std::nullopt;
+  return own_bytes(context);
 }
 
 std::size_t Rooted::own_bytes(const Context& context) const {

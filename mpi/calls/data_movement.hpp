@@ -12,6 +12,7 @@ class Barrier final : public Call {
  public:
   explicit Barrier(MPI_Comm comm) : Call(plan::Collective::barrier, comm) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 };
 
@@ -21,6 +22,7 @@ class Allgather final : public Call {
   Allgather(const Blocks& send, const Blocks& receive, MPI_Comm comm)
       : Call(plan::Collective::allgather, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 
  private:
@@ -32,6 +34,7 @@ class Broadcast final : public Call {
   Broadcast(const Blocks& data, int root, MPI_Comm comm)
       : Call(plan::Collective::broadcast, comm), data_(data), root_(root) {}
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
 
  private:
@@ -43,6 +46,7 @@ class Broadcast final : public Call {
 class Rooted : public Call {
  public:
   std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const override;
 
  protected:
   Rooted(plan::Collective collective, const Blocks& all, const Blocks& own, int root, MPI_Comm comm)

@@ -51,6 +51,11 @@ std::optional<Passed> Reduction::judge(const Context& context) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) const {
+  const std::uint64_t bytes = bytes_of(given_, *resolution_);
+  return has_blocks_of_all(collective()) ? bytes / static_cast<unsigned>(context.size()) : bytes;
+}
+
 void Reduction::run(const Context& context) {
   Attached& attached = context.attached;
   const Resolution& resolution = *resolution_;

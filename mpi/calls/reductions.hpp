@@ -23,6 +23,7 @@ struct Vectors {
 class Reduction : public Call {
  public:
   std::optional<Passed> judge(const Context& context) final;
+  std::optional<std::uint64_t> block_bytes(const Context& context) const final;
   void run(const Context& context) final;
 
  protected:

@@ -9,6 +9,7 @@
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/pmpi/next_host.hpp"
+#include "mpi/world/communicators.hpp"
 #include "mpi/world/world.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
@@ -63,6 +64,57 @@ WEFT_ENTRY int PMPI_Comm_disconnect(MPI_Comm* comm) {
   const weft::mpi::Freeing freeing(comm);
   return host(comm);
 }
+
+// What makes communicators of others is followed, so that their set-up needs no agreement on which
+// of several communicators of the same ranks is meant. MPI_Comm_idup is not: when the host makes
+// the new one, this rank may be elsewhere.
+#define WEFT_DEFINE_MAKER(name, parameters, arguments, follow)                    \
+  WEFT_ENTRY int PMPI_##name parameters {                                         \
+    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name); \
+    const int error = host arguments;                                             \
+    World* world = error == MPI_SUCCESS ? World::get() : nullptr;                 \
+    if (world != nullptr) world->communicators().follow;                          \
+    return error;                                                                 \
+  }                                                                               \
+  extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
+
+WEFT_DEFINE_MAKER(Comm_dup, (MPI_Comm comm, MPI_Comm* made), (comm, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made),
+                  (comm, info, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made),
+                  (comm, group, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made),
+                  (comm, group, tag, made), add_child_of_group(comm, *made, tag))
+WEFT_DEFINE_MAKER(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made),
+                  (comm, color, key, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Comm_split_type,
+                  (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made),
+                  (comm, type, key, info, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Cart_create,
+                  (MPI_Comm comm, int dimensions, const int sizes[], const int periods[],
+                   int reorder, MPI_Comm* made),
+                  (comm, dimensions, sizes, periods, reorder, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Cart_sub, (MPI_Comm comm, const int remain[], MPI_Comm* made),
+                  (comm, remain, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Graph_create,
+                  (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
+                   MPI_Comm* made),
+                  (comm, nodes, index, edges, reorder, made), add_child(comm, *made))
+WEFT_DEFINE_MAKER(Dist_graph_create,
+                  (MPI_Comm comm, int count, const int sources[], const int degrees[],
+                   const int destinations[], const int weights[], MPI_Info info, int reorder,
+                   MPI_Comm* made),
+                  (comm, count, sources, degrees, destinations, weights, info, reorder, made),
+                  add_child(comm, *made))
+WEFT_DEFINE_MAKER(Dist_graph_create_adjacent,
+                  (MPI_Comm comm, int in, const int sources[], const int source_weights[], int out,
+                   const int destinations[], const int destination_weights[], MPI_Info info,
+                   int reorder, MPI_Comm* made),
+                  (comm, in, sources, source_weights, out, destinations, destination_weights, info,
+                   reorder, made),
+                  add_child(comm, *made))
+WEFT_DEFINE_MAKER(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made),
+                  add_merged(*made))
 
 extern "C" {
 int MPI_Init(int* argc, char*** argv) WEFT_ALIAS("PMPI_Init");

@@ -1,13 +1,17 @@
 #include "mpi/report/agreement.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "comm/setup/placement.hpp"
 #include "comm/setup/settings.hpp"
 #include "hierarchy/detect.hpp"
-#include "hierarchy/domains.hpp"
 
 namespace weft::mpi {
 
@@ -24,6 +28,27 @@ CollectiveSet disabled_here() {
   return disabled_by(env::text("WEFT_DISABLE").value_or(""));
 }
 
+/// WEFT_AFTER: how many calls of a communicator the host serves before weft: "auto" (or empty), or
+/// 0. UsageError on anything else.
+bool is_after_zero(const std::string& text) {
+  if (text.empty() || text == "auto") return false;
+  if (text == "0") return true;
+  throw_usage("WEFT_AFTER={}: allowed: auto, 0", text);
+}
+
+/// `settings`: the same on all ranks, by variable.
+CollectiveSet wanted_at_once(const json& settings) {
+  if (is_after_zero(settings.at("WEFT_AFTER").get<std::string>())) return CollectiveSet::all();
+  CollectiveSet wanted;
+  for (const plan::Collective collective : plan::all_collectives()) {
+    const std::string name = comm::algorithm_variable(collective);
+    if (settings.contains(name) && !settings.at(name).get<std::string>().empty()) {
+      wanted.insert(collective);
+    }
+  }
+  return wanted;
+}
+
 std::string facts_of_this_rank() {
   json facts = {{"host", hierarchy::host_identity()},
                 {"socket", hierarchy::socket_identity()},
@@ -31,13 +56,16 @@ std::string facts_of_this_rank() {
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
-  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE"})
+  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE", "WEFT_AFTER"})
     facts[name] = env::text(name).value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
-    // A job with all collectives disabled may have invalid settings.
-    if (disabled_here() != CollectiveSet::all()) comm::Settings::from_environment();
+    // What is disabled may be set to anything.
+    if (disabled_here() != CollectiveSet::all()) {
+      comm::Settings::from_environment();
+      is_after_zero(env::text("WEFT_AFTER").value_or(""));
+    }
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }
@@ -62,18 +90,24 @@ void require_same(const std::vector<json>& ranks, const char* name) {
   }
 }
 
-hierarchy::Machine machine_of(const std::vector<json>& ranks) {
-  std::vector<std::string> hosts;
-  std::vector<std::string> sockets;
-  for (const json& facts : ranks) {
-    hosts.push_back(facts.at("host").get<std::string>());
-    sockets.push_back(facts.at("socket").get<std::string>());
+std::vector<std::string> texts_of(const std::vector<json>& ranks, const char* name) {
+  std::vector<std::string> texts;
+  for (const json& facts : ranks) texts.push_back(facts.at(name).get<std::string>());
+  return texts;
+}
+
+/// How many ranks share a core where they share most; at least 1.
+int most_ranks_on_a_core(std::span<const std::string> hosts, std::span<const std::string> masks) {
+  std::map<std::string_view, std::vector<std::string>> masks_of_host;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    masks_of_host[hosts[rank]].push_back(masks[rank]);
   }
-  auto machine = hierarchy::with_sockets(hierarchy::machine_from(hosts), sockets);
-  const auto nodes = ranks.at(0).at("WEFT_NODES").get<std::string>();
-  if (!nodes.empty()) machine = hierarchy::with_virtual_nodes(machine, nodes);
-  const auto asked = ranks.at(0).at("WEFT_SOCKETS").get<std::string>();
-  return asked.empty() ? machine : hierarchy::with_virtual_sockets(machine, asked);
+  int most = 1;
+  for (const auto& [host, here] : masks_of_host) {
+    const int cores = std::max(1, hierarchy::cores_of(here).usable);
+    most = std::max(most, (static_cast<int>(here.size()) + cores - 1) / cores);
+  }
+  return most;
 }
 
 }  // namespace
@@ -84,8 +118,12 @@ Agreement agree(Bootstrap& bootstrap) {
     ranks.push_back(json::parse(facts));
   require_no_error(ranks);
   Agreement agreement{.disabled = {},
+                      .wanted_at_once = {},
                       .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
-                      .machine = hierarchy::Machine::uniform(1, bootstrap.size())};
+                      .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
+                      .crowded = false,
+                      .most_ranks_on_a_core = 1,
+                      .note = {}};
   for (const json& facts : ranks) {
     agreement.disabled |= disabled_by(facts.at("WEFT_DISABLE").get<std::string>());
   }
@@ -93,7 +131,18 @@ Agreement agree(Bootstrap& bootstrap) {
   for (const std::string& name : comm::Settings::shared_variables()) {
     require_same(ranks, name.c_str());
   }
-  agreement.machine = machine_of(ranks);
+  require_same(ranks, "WEFT_AFTER");
+  agreement.wanted_at_once = wanted_at_once(ranks[0]);
+  const auto hosts = texts_of(ranks, "host");
+  const auto masks = bootstrap.allgather(hierarchy::affinity_mask());
+  const auto settings = comm::Settings::from_environment();
+  agreement.machine = comm::machine_of({}, settings, hosts, texts_of(ranks, "socket"));
+  agreement.crowded = comm::waiting_of({}, settings, hosts, bootstrap.rank(), masks).crowded;
+  agreement.most_ranks_on_a_core = most_ranks_on_a_core(hosts, masks);
+  if (agreement.machine.nodes() == 1 && !settings.nodes.empty() && settings.nodes != "1") {
+    agreement.note = fmt::format("WEFT_NODES={}: {} rank{} on one node", settings.nodes,
+                                 ranks.size(), ranks.size() == 1 ? "" : "s");
+  }
   return agreement;
 }
 

@@ -12,9 +12,13 @@
 namespace weft::mpi {
 
 struct Agreement {
-  plan::CollectiveSet disabled;  // by WEFT_DISABLE of any rank
-  ReportTarget report;           // of rank 0
+  plan::CollectiveSet disabled;        // WEFT_DISABLE of all ranks together
+  plan::CollectiveSet wanted_at_once;  // by weft, from the first call of each communicator on
+  ReportTarget report;                 // as rank 0 asks
   hierarchy::Machine machine;
+  bool crowded;              // the ranks of this host outnumber its cores: see Options
+  int most_ranks_on_a_core;  // of any host
+  std::string note;          // for the report; empty: none
 };
 
 /// Collective. Exchanges the settings in the environments of all ranks, and returns the same answer

@@ -41,6 +41,10 @@ std::string_view reason(Passed passed) {
       return "setup failed";
     case Passed::being_freed:
       return "a communicator that is being freed";
+    case Passed::few_calls:
+      return "the first calls of a communicator";
+    case Passed::unknown_origin:
+      return "a communicator whose making was not seen";
   }
   return "";
 }

@@ -31,8 +31,10 @@ enum class Passed {
   too_many,
   setup_failed,
   being_freed,
+  few_calls,
+  unknown_origin,
 };
-inline constexpr std::size_t kPassedReasons = 9;
+inline constexpr std::size_t kPassedReasons = 11;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table or JSON to standard error or a file.

@@ -1,53 +1,52 @@
 #include "mpi/world/communicators.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <new>
 
 #include "mpi/host/errors.hpp"
 #include "mpi/host/handle_cache.hpp"
+#include "mpi/world/group_bootstrap.hpp"
 #include "mpi/world/world.hpp"
-#include "weft/mpi.hpp"
 
 namespace weft::mpi {
 
 namespace {
 
-// Each uses shared memory, connections and a communicator of the host; MPICH has about 2000 of
-// these.
+// Each takes shared memory and connections.
 constexpr std::size_t kMostCommunicators = 256;
 
 using Known = HandleCache<MPI_Comm, Attached*>;
 
-// Result of the set-up, the worst last.
-enum class Outcome : int { good, failed, bad_setting };
+// How the set-up went, the worst last.
+enum class Outcome : char { good, failed, bad_setting };
 
 struct Setup {
   Outcome outcome = Outcome::good;
-  std::array<char, 512> line = {};  // the error
-
-  void fail(Outcome how, const char* what) {
-    outcome = how;
-    std::strncpy(line.data(), what, line.size() - 1);
-  }
+  std::string line;  // what went wrong
 };
 
-// All ranks must go on alike: returns, on all, the worst outcome of any rank and the error line of
-// the first rank that had it.
-Setup worst_of_all(MPI_Comm comm, Setup mine) {
-  struct {
-    int outcome;
-    int rank;
-  } here{static_cast<int>(mine.outcome), 0}, worst{};
-  PMPI_Comm_rank(comm, &here.rank);
-  PMPI_Allreduce(&here, &worst, 1, MPI_2INT, MPI_MAXLOC, comm);
-  mine.outcome = static_cast<Outcome>(worst.outcome);
-  if (mine.outcome != Outcome::good) {
-    PMPI_Bcast(mine.line.data(), static_cast<int>(mine.line.size()), MPI_CHAR, worst.rank, comm);
+// Ranks must go the same way afterwards: the worst outcome of any, and the line of the first rank
+// that had it, go to all.
+Setup worst_of_all(Bootstrap& bootstrap, const Setup& mine) {
+  std::string text(1, static_cast<char>(mine.outcome));
+  Setup worst;
+  for (const std::string& one : bootstrap.allgather(text += mine.line)) {
+    const auto outcome = static_cast<Outcome>(one.at(0));
+    if (outcome > worst.outcome) worst = {outcome, one.substr(1)};
   }
-  return mine;
+  return worst;
 }
+
+/// Mixes `value` into a context number (the finalizer of SplitMix64).
+std::uint64_t mix(std::uint64_t context, std::uint64_t value) {
+  std::uint64_t x = (context ^ value) + 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+// Kinds of children, so that their context numbers differ.
+constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3;
 
 }  // namespace
 
@@ -127,65 +126,122 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &attached->rank);
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
+  if (comm == MPI_COMM_WORLD) attached->context = 1;
   if (inter != 0 || attached->size == 1) {
     attached->state = Attached::State::passed_through;
     attached->why = inter != 0 ? Passed::intercommunicator : Passed::one_rank;
+  } else {
+    attached->take_over.emplace(TakeOver::Placement{attached->size, world_.machine().nodes(),
+                                                    world_.most_ranks_on_a_core()});
   }
   return attached;
 }
 
-bool Communicators::connect(Attached& attached) {
-  using enum Attached::State;
-  if (attached.state != not_connected) return attached.state == connected;
-  attached.state = passed_through;
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(attached.comm, &group);
-  const auto machine = world_.view_of(group);
-  PMPI_Group_free(&group);
-  if (!machine) {
-    attached.why = Passed::foreign_ranks;
-  } else if (!have_room_everywhere(attached.comm)) {
-    attached.why = Passed::too_many;
-  } else {
-    set_up(attached, *machine);
+void Communicators::add_child(MPI_Comm parent, MPI_Comm child) {
+  Attached* from = of(parent);
+  if (from == nullptr || from->context == 0) return;
+  ++from->children;
+  if (child == MPI_COMM_NULL) return;
+  if (Attached* made = of(child)) made->context = mix(mix(from->context, kOfAll), from->children);
+}
+
+void Communicators::add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag) {
+  Attached* from = of(parent);
+  Attached* made = child == MPI_COMM_NULL ? nullptr : of(child);
+  if (from == nullptr || from->context == 0 || made == nullptr) return;
+  std::uint64_t key = mix(mix(from->context, kOfGroup), static_cast<std::uint64_t>(tag));
+  for (const int member : world_.members_of(child)) {
+    key = mix(key, static_cast<std::uint64_t>(member));
   }
-  if (!attached.weft) return false;
+  made->context = mix(key, ++from->children_of_group[key]);
+}
+
+/// All ranks of the group merge into this group in one order, unless several threads do at once.
+void Communicators::add_merged(MPI_Comm child) {
+  Attached* made = of(child);
+  if (made == nullptr) return;
+  std::uint64_t key = kMerged;
+  for (const int member : world_.members_of(child)) {
+    key = mix(key, static_cast<std::uint64_t>(member));
+  }
+  const std::lock_guard lock(mutex_);
+  made->context = mix(key, ++merged_[key]);
+}
+
+std::optional<Passed> Communicators::connect(Attached& attached, const SharedArguments& call) {
+  using enum Attached::State;
+  if (!world_.is_wanted_at_once(call.collective)) {
+    if (!attached.take_over->is_due()) {
+      attached.take_over->count(call.collective, call.block_bytes);
+      return Passed::few_calls;
+    }
+  }
+  attached.state = passed_through;
+  attached.take_over.reset();
+  const std::vector<int> members = world_.members_of(attached.comm);
+  if (std::ranges::find(members, MPI_UNDEFINED) != members.end()) {
+    attached.why = Passed::foreign_ranks;
+  } else if (attached.context == 0) {
+    attached.why = Passed::unknown_origin;
+  } else {
+    set_up(attached, members);
+  }
+  if (!attached.weft) return attached.why;
   attached.state = connected;
   const std::lock_guard lock(mutex_);
   ++connected_;
-  return true;
+  return std::nullopt;
 }
 
-bool Communicators::have_room_everywhere(MPI_Comm comm) {
-  int here = 0, everywhere = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    here = connected_ < kMostCommunicators ? 1 : 0;
+void Communicators::give_up(Attached& attached, std::string why) {
+  world_.tally().add_note(std::move(why));
+  world_.tally().add(attached.weft->statistics());
+  attached.weft.reset();
+  attached.state = Attached::State::passed_through;
+  attached.why = Passed::setup_failed;
+  const std::lock_guard lock(mutex_);
+  --connected_;
+}
+
+bool Communicators::has_room() {
+  const std::lock_guard lock(mutex_);
+  return connected_ < kMostCommunicators;
+}
+
+/// Leaves the communicator without weft, with the reason, where any rank cannot have it.
+void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
+  GroupBootstrap bootstrap(world_.post(), members, attached.context);
+  const auto room = bootstrap.allgather(has_room() ? "+" : "-");
+  if (std::ranges::find(room, "-") != room.end()) {
+    attached.why = Passed::too_many;
+    return;
   }
-  PMPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm);
-  return everywhere != 0;
-}
-
-void Communicators::set_up(Attached& attached, const hierarchy::Machine& machine) {
-  Setup setup;
+  Setup mine;
   try {
-    Options options;
-    const auto nodes = machine.node_of_rank();
-    const auto sockets = machine.domain_of_rank();
-    options.node_of_rank.assign(nodes.begin(), nodes.end());
-    options.socket_of_rank.assign(sockets.begin(), sockets.end());
-    attached.weft.emplace(mpi_bootstrap(attached.comm), options);
+    open(attached, members);
   } catch (const UsageError& error) {
-    setup.fail(Outcome::bad_setting, error.what());
+    mine = {Outcome::bad_setting, error.what()};
   } catch (const std::exception& error) {
-    setup.fail(Outcome::failed, error.what());
+    mine = {Outcome::failed, error.what()};
   }
-  setup = worst_of_all(attached.comm, setup);
-  if (setup.outcome == Outcome::good) return;
-  if (setup.outcome == Outcome::bad_setting) end_job(setup.line.data());
+  const Setup worst = worst_of_all(bootstrap, mine);
+  if (worst.outcome == Outcome::good) return;
+  if (worst.outcome == Outcome::bad_setting) end_job(worst.line);
   attached.weft.reset();
   attached.why = Passed::setup_failed;
-  world_.tally().add_note(setup.line.data());
+  world_.tally().add_note(worst.line);
+}
+
+void Communicators::open(Attached& attached, const std::vector<int>& members) {
+  const hierarchy::Machine machine = world_.machine().view(members);
+  Options options;
+  const auto nodes = machine.node_of_rank();
+  const auto sockets = machine.domain_of_rank();
+  options.node_of_rank.assign(nodes.begin(), nodes.end());
+  options.socket_of_rank.assign(sockets.begin(), sockets.end());
+  options.crowded = world_.crowded();
+  attached.weft.emplace(std::make_unique<GroupBootstrap>(world_.post(), members, attached.context),
+                        options);
 }
 
 }  // namespace weft::mpi

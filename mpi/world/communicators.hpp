@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "hierarchy/machine.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/take_over.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::mpi {
@@ -46,12 +48,23 @@ struct Attached {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
-  /// The same on all ranks. not_connected: to be set up at the first call that weft runs.
-  /// passed_through: all calls go to the host.
-  enum class State : std::uint8_t { not_connected, connected, passed_through };
-  State state = State::not_connected;
+  /// The same on all ranks. not_connected: the host serves the calls until the take-over rule is
+  /// due. passed_through: all calls go to the host for good.
+  enum class State : std::uint8_t {
+    not_connected,
+    connected,
+    passed_through
+  } state = State::not_connected;
   Passed why = Passed::setup_failed;  // of passed_through
-  std::optional<Communicator> weft;   // of connected
+  std::optional<TakeOver> take_over;  // of not_connected
+  /// Tells the communicator apart from all others of its ranks, alike on each of them; 0: it was
+  /// made in a way that the add-on does not follow.
+  std::uint64_t context = 0;
+  /// Communicators that were made of it: by calls of all its ranks, and by calls of some
+  /// (MPI_Comm_create_group) by their tag and group.
+  std::uint64_t children = 0;
+  std::map<std::uint64_t, std::uint64_t> children_of_group;
+  std::optional<Communicator> weft;  // of connected
   Buffer packed_input, packed_output;
   std::vector<Part> parts;          // of irregular calls
   std::vector<Part> receive_parts;  // of calls that have two lists
@@ -59,7 +72,13 @@ struct Attached {
   Resolutions operations;
 };
 
-/// Finds the state of a communicator, which is an attribute of it and so is freed with it. Safe
+/// What all ranks of a communicator know of a call.
+struct SharedArguments {
+  plan::Collective collective;
+  std::optional<std::uint64_t> block_bytes;  // see TakeOver::count()
+};
+
+/// Finds what belongs to a communicator, as an attribute on it, so that it is freed with it. Safe
 /// from many threads; no lock is held while ranks wait for one another.
 class Communicators {
  public:
@@ -70,17 +89,30 @@ class Communicators {
 
   /// Null when the handle is not a communicator.
   Attached* of(MPI_Comm comm);
-  /// Collective over the communicator, before the first call that weft runs on it. False: its calls
-  /// are passed through.
-  bool connect(Attached& attached);
-  /// Frees the state of communicators that still exist.
+  /// Of a communicator that is not connected: counts the call, and connects where the take-over
+  /// rule is due or the collective is wanted at once. Collective then, but by none of the host's
+  /// collectives. Nothing: weft serves the call; else the reason why the host does.
+  std::optional<Passed> connect(Attached& attached, const SharedArguments& call);
+
+  /// Passes all further calls on a connected communicator through. On all of its ranks alike.
+  void give_up(Attached& attached, std::string why);
+
+  // After the program has made `child` of `parent`; `child` may be null.
+  /// By a call of all ranks of `parent`.
+  void add_child(MPI_Comm parent, MPI_Comm child);
+  /// By a call of the ranks of `child` alone (MPI_Comm_create_group).
+  void add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag);
+  /// By MPI_Intercomm_merge.
+  void add_merged(MPI_Comm child);
+  /// Frees what belongs to communicators that still exist.
   void free_all();
 
  private:
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
-  static std::unique_ptr<Attached> attach(MPI_Comm comm);
-  void set_up(Attached& attached, const hierarchy::Machine& machine);
-  bool have_room_everywhere(MPI_Comm comm);
+  std::unique_ptr<Attached> attach(MPI_Comm comm);
+  void set_up(Attached& attached, const std::vector<int>& members);
+  void open(Attached& attached, const std::vector<int>& members);
+  bool has_room();
   void forget(Attached* attached);
 
   World& world_;
@@ -88,6 +120,7 @@ class Communicators {
   std::mutex mutex_;
   std::vector<Attached*> live_;
   std::size_t connected_ = 0;
+  std::map<std::uint64_t, std::uint64_t> merged_;  // communicators, by their group
 };
 
 }  // namespace weft::mpi

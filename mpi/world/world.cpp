@@ -7,7 +7,7 @@
 #include "mpi/host/host.hpp"
 #include "mpi/report/agreement.hpp"
 #include "mpi/world/communicators.hpp"
-#include "weft/mpi.hpp"
+#include "mpi/world/group_bootstrap.hpp"
 
 namespace weft::mpi {
 
@@ -36,11 +36,18 @@ void World::finish() {
   delete world;
 }
 
-World::World() : bootstrap_(mpi_bootstrap(MPI_COMM_WORLD)) {
+World::World() : post_(std::make_unique<Post>()) {
+  std::vector<int> all(static_cast<std::size_t>(post_->size()));
+  std::iota(all.begin(), all.end(), 0);
+  bootstrap_ = std::make_unique<GroupBootstrap>(*post_, std::move(all), 0);
   Agreement agreement = agree(*bootstrap_);
   disabled_ = agreement.disabled;
+  wanted_at_once_ = agreement.wanted_at_once;
   report_ = std::move(agreement.report);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
+  crowded_ = agreement.crowded;
+  most_ranks_on_a_core_ = agreement.most_ranks_on_a_core;
+  if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &group_);
@@ -54,20 +61,21 @@ World::~World() {
   operations_.reset();
   layouts_.reset();
   bootstrap_.reset();
+  post_.reset();
   PMPI_Group_free(&group_);
   PMPI_Comm_free(&self_);
 }
 
-std::optional<hierarchy::Machine> World::view_of(MPI_Group group) const {
+std::vector<int> World::members_of(MPI_Comm comm) const {
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
   int size = 0;
   PMPI_Group_size(group, &size);
   std::vector<int> ranks(static_cast<std::size_t>(size)), members(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   PMPI_Group_translate_ranks(group, size, ranks.data(), group_, members.data());
-  for (const int member : members) {
-    if (member == MPI_UNDEFINED) return std::nullopt;
-  }
-  return machine_->view(members);
+  PMPI_Group_free(&group);
+  return members;
 }
 
 void World::report() {

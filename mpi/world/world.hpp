@@ -4,8 +4,6 @@
 #include <mpi.h>
 
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/post.hpp"
 #include "plan/collective_set.hpp"
 #include "weft/weft.hpp"
 
@@ -37,9 +36,18 @@ class World {
 
   /// Whether WEFT_DISABLE of some rank names the collective: then it goes to the host.
   bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
-  /// The part of the machine that the ranks of `group` use. Nullopt when it has ranks outside this
-  /// world.
-  std::optional<hierarchy::Machine> view_of(MPI_Group group) const;
+  /// Whether weft serves the collective from its first call on a communicator: an algorithm was
+  /// asked for by name, or WEFT_AFTER=0.
+  bool is_wanted_at_once(plan::Collective collective) const {
+    return wanted_at_once_.contains(collective);
+  }
+  /// The world ranks of a communicator; MPI_UNDEFINED where one is outside this world.
+  std::vector<int> members_of(MPI_Comm comm) const;
+  const hierarchy::Machine& machine() const { return *machine_; }
+  /// As Options has it.
+  bool crowded() const { return crowded_; }
+  int most_ranks_on_a_core() const { return most_ranks_on_a_core_; }
+  Post& post() { return *post_; }
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }
@@ -51,10 +59,14 @@ class World {
 
   MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
   MPI_Group group_ = MPI_GROUP_NULL;
-  std::unique_ptr<Bootstrap> bootstrap_;  // on a duplicate of MPI_COMM_WORLD
+  std::unique_ptr<Post> post_;
+  std::unique_ptr<Bootstrap> bootstrap_;  // of all ranks
   plan::CollectiveSet disabled_;
+  plan::CollectiveSet wanted_at_once_;
   ReportTarget report_;
   std::unique_ptr<hierarchy::Machine> machine_;
+  bool crowded_ = false;
+  int most_ranks_on_a_core_ = 1;
   Tally tally_;
   std::unique_ptr<Layouts> layouts_;
   std::unique_ptr<Operations> operations_;

@@ -170,6 +170,8 @@ def judge(arguments):
             settings["LD_PRELOAD"] = arguments.addon
         if served:
             settings.setdefault("WEFT_REPORT", report)
+            # Programs here are short, and weft is to be tested: from the first call on.
+            settings.setdefault("WEFT_AFTER", "0")
         code, output, errors = run(arguments, settings)
         sys.stdout.write(output)
         sys.stderr.write(errors)

@@ -1,0 +1,36 @@
+// Group bootstrap: a Bootstrap of some ranks of MPI_COMM_WORLD by Post, without a collective or a
+// communicator of the host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpi/world/post.hpp"
+#include "weft/weft.hpp"
+
+namespace weft::mpi {
+
+class GroupBootstrap final : public Bootstrap {
+ public:
+  /// `members`: the world ranks of the group, this process among them. `context`: the same on all
+  /// of them, and of no other group of theirs that lives. `post` lives longer.
+  GroupBootstrap(Post& post, std::vector<int> members, std::uint64_t context);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+  /// Dissemination: ceil(log2 size()) rounds, size() - 1 texts sent by each rank (Bruck et al.,
+  /// "Efficient Algorithms for All-to-All Communications", section 3).
+  std::vector<std::string> allgather(std::string_view mine) override;
+  std::vector<std::string> exchange(std::span<const int> peers,
+                                    std::span<const std::string> mine) override;
+  void progress() override { post_.progress(); }
+
+ private:
+  Post& post_;
+  std::vector<int> members_;
+  std::uint64_t context_;
+  int rank_ = 0;
+};
+
+}  // namespace weft::mpi

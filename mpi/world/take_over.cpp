@@ -1,0 +1,66 @@
+#include "mpi/world/take_over.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::mpi {
+
+namespace {
+
+using plan::Collective;
+
+// Of a set-up, for all and for each rank.
+constexpr std::int64_t kSetup_ns = 300'000;
+constexpr std::int64_t kSetupOfRank_ns = 200'000;
+constexpr std::int64_t kSetupBetweenNodes_ns = 3'000'000;
+// The host's time for a message inside a node and between nodes, for a turn of ranks that share a
+// core, and for a byte.
+constexpr std::int64_t kMessage_ns = 500;
+constexpr std::int64_t kRemoteMessage_ns = 3'000;
+constexpr std::int64_t kTurn_ns = 3'000;
+constexpr std::int64_t kBytesPer_ns = 4;
+// Weft takes about two thirds of the host's time: so much is earned.
+constexpr std::int64_t kEarnedPart = 3;
+// Blocks whose sizes differ are taken to be of this size.
+constexpr std::uint64_t kUnknownBytes = 16 << 10;
+
+}  // namespace
+
+TakeOver::TakeOver(const Placement& placement) noexcept
+    : ranks_(placement.ranks),
+      rounds_(std::bit_width(static_cast<unsigned>(placement.ranks - 1))),
+      message_ns_(placement.nodes > 1 ? kRemoteMessage_ns : kMessage_ns),
+      left_ns_(kSetup_ns + kSetupOfRank_ns * placement.ranks) {
+  // The ranks of a core take turns, each of them in each round.
+  const std::int64_t sharing = std::min(placement.most_ranks_on_a_core, placement.ranks);
+  if (sharing > 1) message_ns_ = (message_ns_ + kTurn_ns) * sharing;
+  if (placement.nodes > 1) left_ns_ += kSetupBetweenNodes_ns;
+}
+
+void TakeOver::count(Collective collective, std::optional<std::uint64_t> block_bytes) noexcept {
+  const auto bytes = static_cast<std::int64_t>(block_bytes.value_or(kUnknownBytes));
+  // Messages of a rank, and bytes that it sends or receives.
+  std::int64_t messages = rounds_;
+  std::int64_t moved = bytes;
+  switch (collective) {
+    case Collective::alltoall:
+    case Collective::alltoallv:
+      messages = bytes < 256 ? rounds_ : ranks_ - 1;
+      moved = bytes * (ranks_ - 1);
+      break;
+    case Collective::allgather:
+    case Collective::gather:
+    case Collective::scatter:
+    case Collective::reduce_scatter:
+      moved = bytes * (ranks_ - 1);
+      break;
+    case Collective::allreduce:
+      moved = 2 * bytes;
+      break;
+    default:
+      break;
+  }
+  left_ns_ -= (messages * message_ns_ + moved / kBytesPer_ns) / kEarnedPart;
+}
+
+}  // namespace weft::mpi
