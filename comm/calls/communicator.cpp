@@ -48,6 +48,10 @@ void Communicator::fail(std::string_view why) {
   impl_->fail(why);
 }
 
+bool Communicator::close() noexcept {
+  return impl_->close();
+}
+
 Statistics Communicator::statistics() const {
   return impl_->statistics();
 }

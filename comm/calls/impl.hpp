@@ -41,6 +41,7 @@ class Communicator::Impl {
   /// Runs a collective that all ranks describe alike.
   void run(const comm::Task& task);
   [[noreturn]] void fail(std::string_view why);
+  bool close() noexcept;
   /// What is ready to be started. It keeps its programs.
   std::unique_ptr<Request::Impl> request(const comm::Task& task);
   void start(Request::Impl& request);

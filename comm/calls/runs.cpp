@@ -89,6 +89,11 @@ void Communicator::Impl::fail(std::string_view why) {
   resources_.poison_all(why);
 }
 
+bool Communicator::Impl::close() noexcept {
+  const auto exclusive = resources_.requests().exclusive();
+  return resources_.close();
+}
+
 /// Apart, so that calls without a progress thread are not longer for it.
 void Communicator::Impl::run_exclusively(const comm::Task& task) {
   resources_.members().require_no_poison();

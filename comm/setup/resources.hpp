@@ -68,6 +68,9 @@ class Resources {
                            std::span<const engine::InlineOp> inline_ops = {},
                            std::span<const int> place_of_rank = {});
 
+  /// As Communicator::close().
+  bool close() noexcept { return links_->close(); }
+
   /// Something that only this rank knows of is wrong: the others are told. PeerError.
   [[noreturn]] void poison_all(std::string_view why);
   /// PeerError and poison where the executor has failed.

@@ -45,38 +45,37 @@ Links::Links(std::span<const int> place_of_rank, NodeControl* node, verbs::PortS
       ends_(place_of_rank.size()) {}
 
 Links::~Links() {
-  struct Open {
-    End* end;
-    bool said;
-  };
-  std::vector<Open> open;
+  const std::int64_t deadline = now_ns() + kGoodbye_ns;
+  while (!close() && (is_troubled() || now_ns() < deadline)) ::sched_yield();
+}
+
+bool Links::close() noexcept {
+  if (endpoint_ == nullptr) return true;
+  endpoint_->poll();
+  bool all_over = true;
   for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
     End& end = ends_[peer];
-    if (end.channel == nullptr || is_local(static_cast<int>(peer))) continue;
-    open.push_back({&end, false});
+    if (end.channel == nullptr || is_local(static_cast<int>(peer)) || end.is_over) continue;
+    end.is_over = close(end);
+    all_over = all_over && end.is_over;
   }
-  const std::int64_t deadline = now_ns() + kGoodbye_ns;
-  // True when an end has done all that it can. A connection that is being mended has its own
-  // timeout.
-  const auto is_over = [&](Open& one) {
-    auto& wire = static_cast<verbs::RcWire&>(*one.end->wire);
-    verbs::Channel& channel = *one.end->channel;
-    // After a failure the transfers are gone: channels only deliver what they have already sent.
-    const verbs::Status status = poisoned_ ? wire.poll() : channel.progress();
-    const bool failed = status == verbs::Status::failed;
-    if (failed || channel.peer_abort() != nullptr) return true;
-    if (wire.is_recovering()) return poisoned_ || channel.is_closed_by_peer();
-    if (!one.said) {
-      wire.signal_next();
-      one.said = channel.close() == verbs::Status::ok;
-    }
-    return (one.said && channel.is_closed_by_peer() && wire.is_drained()) || now_ns() >= deadline;
-  };
-  while (!open.empty()) {
-    endpoint_->poll();
-    std::erase_if(open, is_over);
-    if (!open.empty()) ::sched_yield();
+  return all_over;
+}
+
+/// True when an end has done all that it can. A connection that is being mended has its own
+/// timeout.
+bool Links::close(End& end) noexcept {
+  auto& wire = static_cast<verbs::RcWire&>(*end.wire);
+  verbs::Channel& channel = *end.channel;
+  // After a failure the transfers are gone: channels only deliver what they have already sent.
+  const verbs::Status status = poisoned_ ? wire.poll() : channel.progress();
+  if (status == verbs::Status::failed || channel.peer_abort() != nullptr) return true;
+  if (wire.is_recovering()) return poisoned_ || channel.is_closed_by_peer();
+  if (!end.said_close) {
+    wire.signal_next();
+    end.said_close = channel.close() == verbs::Status::ok;
   }
+  return end.said_close && channel.is_closed_by_peer() && wire.is_drained();
 }
 
 void Links::poll_device() noexcept {

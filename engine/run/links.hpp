@@ -25,11 +25,14 @@ class Links {
   /// rank is alone. The device that `port` names is opened when first needed.
   Links(std::span<const int> place_of_rank, NodeControl* node, verbs::PortSettings port,
         std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits);
-  /// Waits until all that was sent has left and the peers have closed their ends, too, but not for
-  /// long.
+  /// close(), again and again, but not for long.
   ~Links();
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
+
+  /// Goes on to end the connections, without waiting: true when all that was sent has left and the
+  /// peers have closed their ends, too. Nothing is sent any more after the first call.
+  bool close() noexcept;
 
   /// Those of `peers` (ascending) to which there is no channel yet.
   std::vector<int> missing(std::span<const int> peers) const;
@@ -71,7 +74,10 @@ class Links {
   struct End {
     std::unique_ptr<verbs::Wire> wire;
     std::unique_ptr<verbs::Channel> channel;  // after the wire: it goes first
+    bool said_close = false;                  // to the peer
+    bool is_over = false;                     // nothing is left to be done
   };
+  bool close(End& end) noexcept;
 
   std::vector<int> place_of_rank_;
   NodeControl* node_;

@@ -1,6 +1,9 @@
 #include "mpi/world/communicators.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <chrono>
 #include <new>
 
 #include "mpi/host/errors.hpp"
@@ -14,6 +17,8 @@ namespace {
 
 // Each takes shared memory and connections.
 constexpr std::size_t kMostCommunicators = 256;
+// How long MPI_Finalize waits for the ends of connections.
+constexpr auto kGoodbye = std::chrono::seconds(2);
 
 using Known = HandleCache<MPI_Comm, Attached*>;
 
@@ -104,10 +109,22 @@ int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
 
 void Communicators::forget(Attached* attached) {
   Known::forget_all();
-  if (attached->weft) world_.tally().add(attached->weft->statistics());
   const std::lock_guard lock(mutex_);
-  if (attached->weft) --connected_;
   std::erase(live_, attached);
+  end_retired();
+  if (!attached->weft) return;
+  --connected_;
+  world_.tally().add(attached->weft->statistics());
+  retire(std::move(*attached->weft));
+}
+
+/// MPI_Comm_free waits for nobody: what other ranks have not ended yet is ended later.
+void Communicators::retire(Communicator weft) {
+  if (!weft.close()) retired_.push_back(std::move(weft));
+}
+
+void Communicators::end_retired() {
+  std::erase_if(retired_, [](Communicator& weft) { return weft.close(); });
 }
 
 void Communicators::free_all() {
@@ -117,6 +134,11 @@ void Communicators::free_all() {
     for (const Attached* attached : live_) comms.push_back(attached->comm);
   }
   for (const MPI_Comm comm : comms) PMPI_Comm_delete_attr(comm, keyval_);
+  const auto deadline = std::chrono::steady_clock::now() + kGoodbye;
+  while (!retired_.empty() && std::chrono::steady_clock::now() < deadline) {
+    end_retired();
+    ::sched_yield();
+  }
 }
 
 std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
@@ -196,11 +218,12 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
 void Communicators::give_up(Attached& attached, std::string why) {
   world_.tally().add_note(std::move(why));
   world_.tally().add(attached.weft->statistics());
-  attached.weft.reset();
   attached.state = Attached::State::passed_through;
   attached.why = Passed::setup_failed;
   const std::lock_guard lock(mutex_);
   --connected_;
+  retire(std::move(*attached.weft));
+  attached.weft.reset();
 }
 
 bool Communicators::has_room() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -104,7 +105,8 @@ class Communicators {
   void add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag);
   /// By MPI_Intercomm_merge.
   void add_merged(MPI_Comm child);
-  /// Frees what belongs to communicators that still exist.
+  /// Frees what belongs to communicators that still exist, and ends those that are ending: all
+  /// ranks do. Waits for them, but not for long.
   void free_all();
 
  private:
@@ -114,12 +116,15 @@ class Communicators {
   void open(Attached& attached, const std::vector<int>& members);
   bool has_room();
   void forget(Attached* attached);
+  void retire(Communicator weft);
+  void end_retired();
 
   World& world_;
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
   std::vector<Attached*> live_;
   std::size_t connected_ = 0;
+  std::list<Communicator> retired_;  // freed by the program; other ranks may not have freed theirs
   std::map<std::uint64_t, std::uint64_t> merged_;  // communicators, by their group
 };
 

@@ -166,7 +166,11 @@ class WEFT_API Communicator {
   explicit Communicator(std::unique_ptr<Bootstrap> bootstrap, const Options& options = {});
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
+  /// Waits, though not for long, until the other ranks end theirs, too: see close().
   ~Communicator();
+  /// Goes on to end this rank's part, without waiting; nothing else may be called after it. True
+  /// when the destructor will not wait.
+  bool close() noexcept;
 
   int rank() const noexcept;
   int size() const noexcept;
