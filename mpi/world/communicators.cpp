@@ -15,8 +15,8 @@ namespace weft::mpi {
 
 namespace {
 
-// Each takes shared memory and connections.
-constexpr std::size_t kMostCommunicators = 256;
+// Where there are several nodes: each of them opens the device and connects its ranks.
+constexpr std::size_t kMostConnected = 256;
 // How long MPI_Finalize waits for the ends of connections.
 constexpr auto kGoodbye = std::chrono::seconds(2);
 
@@ -227,8 +227,9 @@ void Communicators::give_up(Attached& attached, std::string why) {
 }
 
 bool Communicators::has_room() {
+  if (world_.machine().nodes() == 1) return true;
   const std::lock_guard lock(mutex_);
-  return connected_ < kMostCommunicators;
+  return connected_ < kMostConnected;
 }
 
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.
