@@ -29,7 +29,7 @@ std::vector<int> peers_of(std::span<const plan::Plan> plans) {
 }
 
 // Of the stages of a communicator that has small calls only.
-constexpr std::size_t kLeastHalf = 16 << 10;
+constexpr std::size_t kLeastHalf = 8 << 10;
 // Few sizes until the largest: each is agreed upon by all ranks, and registered with the device.
 constexpr std::size_t kGrowth = 4;
 

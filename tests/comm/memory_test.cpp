@@ -38,7 +38,7 @@ std::vector<std::byte> made(const std::string& label) {
 
 /// The size of stages, both halves, for what the neediest rank needs of a half.
 std::uint64_t stage_for(std::uint64_t need, std::uint64_t most) {
-  constexpr std::uint64_t kLeast = 16 << 10;
+  constexpr std::uint64_t kLeast = 8 << 10;
   const std::uint64_t half = std::min(std::max(most, need), std::max(kLeast, std::bit_ceil(need)));
   return 2 * round_up(half, kPage);
 }
