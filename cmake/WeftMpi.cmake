@@ -42,6 +42,13 @@ endfunction()
 set(WEFT_MPIS "")
 weft_find_mpi(openmpi --showme:compile --showme:link)
 weft_find_mpi(mpich -show -show)
+# The launcher's interface that Open MPI uses (Debian's libopenmpi-dev brings it): its header alone.
+pkg_check_modules(pmix QUIET pmix)
+if(TARGET weft_openmpi_api AND pmix_FOUND)
+  target_include_directories(weft_openmpi_api SYSTEM INTERFACE ${pmix_INCLUDEDIR})
+else()
+  message(STATUS "PMIx: not found, an add-on that only some ranks have will hang MPI_Init")
+endif()
 
 # weft_mpi_room(NAME DEPENDS rooms...): a room that needs mpi.h, as weft_room() makes one without:
 # a static library for each MPI found, weft_mpi_host_openmpi of mpi/host. DEPENDS are rooms of

@@ -10,6 +10,7 @@
 #include "mpi/calls/reductions.hpp"
 #include "mpi/pmpi/next_host.hpp"
 #include "mpi/world/communicators.hpp"
+#include "mpi/world/key_values.hpp"
 #include "mpi/world/world.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
@@ -31,20 +32,25 @@ using weft::mpi::TypedBlocks;
 using weft::mpi::World;
 using weft::plan::Collective;
 
-WEFT_ENTRY int PMPI_Init(int* argc, char*** argv) {
+/// Runs `host`, the host's MPI_Init with its arguments, and starts the add-on after it.
+template <class Host>
+static int initialize(Host host) {
+  weft::mpi::publish_before_init();
+  if (weft::mpi::is_disabled_here()) return host();
   weft::mpi::require_host();
-  static const auto host = host_function<decltype(PMPI_Init)>("PMPI_Init");
-  const int error = host(argc, argv);
+  const int error = host();
   if (error == MPI_SUCCESS) World::start();
   return error;
 }
 
+WEFT_ENTRY int PMPI_Init(int* argc, char*** argv) {
+  static const auto host = host_function<decltype(PMPI_Init)>("PMPI_Init");
+  return initialize([=] { return host(argc, argv); });
+}
+
 WEFT_ENTRY int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  weft::mpi::require_host();
   static const auto host = host_function<decltype(PMPI_Init_thread)>("PMPI_Init_thread");
-  const int error = host(argc, argv, required, provided);
-  if (error == MPI_SUCCESS) World::start();
-  return error;
+  return initialize([=] { return host(argc, argv, required, provided); });
 }
 
 WEFT_ENTRY int PMPI_Finalize() {

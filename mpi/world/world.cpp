@@ -8,6 +8,7 @@
 #include "mpi/report/agreement.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/group_bootstrap.hpp"
+#include "mpi/world/presence.hpp"
 
 namespace weft::mpi {
 
@@ -20,7 +21,7 @@ World* World::get() noexcept {
 }
 
 void World::start() {
-  if (get() != nullptr) return;
+  if (get() != nullptr || !all_ranks_have_addon()) return;
   try {
     current.store(new World, std::memory_order_release);
   } catch (const std::exception& error) {

@@ -23,13 +23,15 @@ class Communicators;
 /// MPI_Finalize.
 class World {
  public:
-  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init. Invalid settings on any rank
-  /// end the job, with the same line on every rank.
+  /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init; but makes nothing, and waits
+  /// for nobody, when some rank lacks the add-on (presence.hpp). Invalid settings on any rank end
+  /// the job, with the same line on every rank.
   static void start();
   /// Collective over MPI_COMM_WORLD, right before the host's MPI_Finalize: frees everything, and
   /// prints the report where WEFT_REPORT asks for it.
   static void finish();
-  /// The object that exists between start() and finish(); null before and after.
+  /// The object that exists between start() and finish(); null before and after, and where some
+  /// rank lacks the add-on.
   static World* get() noexcept;
 
   ~World();

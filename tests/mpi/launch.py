@@ -2,6 +2,7 @@
 """Runs one MPI program, plain or with the add-on preloaded, and judges how it went."""
 
 import argparse
+import itertools
 import json
 import os
 import signal
@@ -19,6 +20,12 @@ def parse_arguments():
     parser.add_argument("--linked", action="store_true",
                         help="the program has the add-on in it: nothing is preloaded")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--addon-of", metavar="RANKS", help="preload it into these alone: 0-1,3")
+    parser.add_argument("--disabled-on", metavar="RANKS", help="WEFT_DISABLE=1 there alone")
+    parser.add_argument("--inert", action="store_true",
+                        help="weft must do nothing: no report, and nothing printed but --says")
+    parser.add_argument("--says", metavar="TEXT",
+                        help="one rank must print the line 'weft: TEXT...', once")
     parser.add_argument("--device", action="store_true", help="blocks must cross the device")
     parser.add_argument("--passed", action="append", default=[], metavar="WHY",
                         help="the report must say that calls were passed through, and why")
@@ -52,15 +59,35 @@ def environment():
     return result
 
 
+def ranks_of(text):
+    """Ranks of "0-1,3"."""
+    for part in text.split(",") if text else []:
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def settings_of(arguments, settings, rank):
+    own = dict(settings)
+    if arguments.addon_of is not None and rank not in ranks_of(arguments.addon_of):
+        own.pop("LD_PRELOAD", None)
+    if rank in ranks_of(arguments.disabled_on):
+        own["WEFT_DISABLE"] = "1"
+    return own
+
+
 def command(arguments, settings):
+    """Ranks with the same settings are one part of the command line, parts are joined by colons."""
     openmpi = "openmpi" in os.path.basename(arguments.launcher)
-    words = [arguments.launcher, "-n", str(arguments.ranks)]
-    if openmpi:
-        words.append("--oversubscribe")
-    for name, value in settings.items():
-        words += ["-x", f"{name}={value}"] if openmpi else ["-env", name, value]
     program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
-    return words + program
+    words = [arguments.launcher] + (["--oversubscribe"] if openmpi else [])
+    parts = itertools.groupby(settings_of(arguments, settings, rank)
+                              for rank in range(arguments.ranks))
+    for number, (own, alike) in enumerate(parts):
+        words += ([":"] if number else []) + ["-n", str(len(list(alike)))]
+        for name, value in own.items():
+            words += ["-x", f"{name}={value}"] if openmpi else ["-env", name, value]
+        words += program
+    return words
 
 
 def run(arguments, settings):
@@ -87,6 +114,15 @@ def judge_refusal(arguments, code, errors):
         yield f"exit code {code}, not a failure"
     if len(lines) != arguments.ranks:
         yield f"{len(lines)} ranks of {arguments.ranks} said 'weft: {arguments.refused}...'"
+
+
+def judge_inert(arguments, errors, report):
+    lines = [line for line in errors.splitlines() if "weft:" in line]
+    wanted = 1 if arguments.says else 0
+    if len(lines) != wanted or any(f"weft: {arguments.says}" not in line for line in lines):
+        yield f"weft said {lines}, not {wanted} line of: {arguments.says}"
+    if os.path.exists(report):
+        yield "a report was written"
 
 
 COLLECTIVES = {"alltoall", "broadcast", "scatter", "gather", "allgather", "barrier", "reduce",
@@ -180,6 +216,9 @@ def judge(arguments):
             return
         if code != 0:
             yield f"exit code {code}"
+            return
+        if arguments.inert:
+            yield from judge_inert(arguments, errors, report)
             return
         if served and "weft:" in errors:
             yield "something was printed that nobody asked for"

@@ -1,0 +1,35 @@
+#include "mpi/world/key_values.hpp"
+
+#include <exception>
+
+#include "base/env.hpp"
+
+namespace weft::mpi {
+
+bool is_disabled_here() noexcept {
+  try {
+    return env::flag("WEFT_DISABLE").value_or(false);
+  } catch (const std::exception&) {
+    return false;  // names of collectives, or invalid: that is read later
+  }
+}
+
+std::string_view text_of(AddOn addon) noexcept {
+  switch (addon) {
+    case AddOn::missing:
+      return "missing";
+    case AddOn::disabled:
+      return "disabled";
+    case AddOn::loaded:
+      return "loaded";
+  }
+  return "missing";
+}
+
+AddOn addon_of_text(std::string_view text) noexcept {
+  if (text == text_of(AddOn::loaded)) return AddOn::loaded;
+  if (text == text_of(AddOn::disabled)) return AddOn::disabled;
+  return AddOn::missing;
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,39 @@
+// Key-value space of the launcher: each rank publishes there, before or while the host's MPI_Init
+// runs, that it has the add-on. After it every rank can ask about any other without waiting for it.
+//
+// Under Open MPI that is PMIx: the add-on sees the host's own calls of it
+// (mpi/pmpi/pmix_hooks.cpp), puts its value before the host commits its values, and the host's
+// exchange makes it visible to all. Under MPICH's launcher it is PMI-1, lines of text over a socket
+// (github.com/pmodels/mpich, doc/mansrc and src/pmi/simple): values put before the host's MPI_Init
+// are visible after its barrier.
+#pragma once
+
+#include <string_view>
+
+namespace weft::mpi {
+
+/// The add-on of a rank.
+enum class AddOn {
+  missing,
+  disabled,  // loaded, but inert: WEFT_DISABLE=1
+  loaded,
+};
+
+/// WEFT_DISABLE is 1, yes, on or true: the add-on is to do nothing at all.
+bool is_disabled_here() noexcept;
+
+/// Publishes this rank's value, where that is to be done before the host's MPI_Init.
+void publish_before_init() noexcept;
+
+/// After the host's MPI_Init: whether values can be asked for. The same on all ranks that have the
+/// add-on. False where the program was started without a launcher, or by one that is not known.
+bool has_key_values() noexcept;
+
+/// The add-on of world rank `rank`. Never waits for that rank, nor for any other.
+AddOn addon_of(int rank) noexcept;
+
+/// The text of a value, and back: missing where the text is of neither.
+std::string_view text_of(AddOn addon) noexcept;
+AddOn addon_of_text(std::string_view text) noexcept;
+
+}  // namespace weft::mpi

@@ -1,0 +1,27 @@
+// PMIx, the launcher's interface that Open MPI uses: the host's library of it is used, never one of
+// the add-on's own.
+#pragma once
+
+#include <mpi.h>
+
+#if defined(OPEN_MPI) && __has_include(<pmix.h>)
+#define WEFT_HAS_PMIX
+
+#include <pmix.h>
+
+namespace weft::mpi::pmix {
+
+/// A function of the PMIx library that the host has loaded; null when it has loaded none.
+void* symbol(const char* name) noexcept;
+
+/// Called right before the host commits its values: puts this rank's beside them.
+void put() noexcept;
+
+/// Called when the host begins an exchange, and when that has ended. Only one that collects all
+/// ranks' values makes them visible.
+bool begin_fence(const pmix_info_t* info, std::size_t count) noexcept;
+void end_fence(pmix_status_t status) noexcept;
+
+}  // namespace weft::mpi::pmix
+
+#endif
