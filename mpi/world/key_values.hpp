@@ -4,8 +4,7 @@
 // Under Open MPI that is PMIx: the add-on sees the host's own calls of it
 // (mpi/pmpi/pmix_hooks.cpp), puts its value before the host commits its values, and the host's
 // exchange makes it visible to all. Under MPICH's launcher it is PMI-1, lines of text over a socket
-// (github.com/pmodels/mpich, doc/mansrc and src/pmi/simple): values put before the host's MPI_Init
-// are visible after its barrier.
+// (mpi/world/pmi.cpp): values put before the host's MPI_Init are visible after the barrier in it.
 #pragma once
 
 #include <string_view>
