@@ -54,7 +54,7 @@ def main():
         ranks = 2
     Run.launcher = launcher
     Run.program = [program, "1000000"]
-    settings = {"LD_PRELOAD": addon, "WEFT_SHARED_HEAP": "1",
+    settings = {"LD_PRELOAD": addon, "WEFT_SHARED_HEAP": "1", "WEFT_AFTER": "0",
                 "WEFT_TEST_MARK": str(os.getpid())}
     with subprocess.Popen(launch.command(Run, settings), env=launch.environment(),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -162,7 +162,8 @@ class Preload(OnRig):
         jobs = [shlex.join(["mpi", self.program(f"tests/mpi/mpi_random_{name}_openmpi"), "60", "5"])
                 for name in ("collectives", "alltoallv")]
         script = " && ".join(f"{job} && echo '---' && cat /run/job/out/report.json" for job in jobs)
-        result = self.run_job(script, [1, 2], {"WEFT_REPORT": "/run/job/out/report.json"},
+        result = self.run_job(script, [1, 2], {"WEFT_REPORT": "/run/job/out/report.json",
+                                               "WEFT_AFTER": "0"},
                               preload=self.addon())
         self.assertEqual(result.status, 0)
         # As `weft plan` names them; those that sent messages to the other guest.
@@ -179,7 +180,8 @@ class Preload(OnRig):
         # The report is written by rank 0, on the node that runs the script.
         script = (f"RIG_PRELOAD= {fft3d} && echo '---' && {fft3d} && echo '---' && "
                   "cat /run/job/out/report.json")
-        result = self.run_job(script, [2, 2], {"WEFT_REPORT": "/run/job/out/report.json"},
+        result = self.run_job(script, [2, 2], {"WEFT_REPORT": "/run/job/out/report.json",
+                                               "WEFT_AFTER": "0"},
                               preload=addon)
         self.assertEqual(result.status, 0)
         plain, preloaded, report = (json.loads(text) for text in result.output.split("---\n"))
