@@ -90,8 +90,9 @@ Communicator::Impl::Need Communicator::Impl::plan_alike(const tune::Algorithm& a
                                                         const Problem& problem, plan::Plan& plan) {
   const auto all = resources_.members().agree([&] {
     plan = algorithm.plan(problem, machine(), rank());
-    return fmt::format("{} {} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(),
-                       resources_.lacks_channel(plan), reads_peers(plan), comm::describe(problem));
+    return fmt::format("{} {} {:d} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(),
+                       resources_.lacks_channel(plan), resources_.lacks_scratch(plan),
+                       reads_peers(plan), comm::describe(problem));
   });
   Need most;
   std::vector<std::string_view> described;
@@ -100,6 +101,7 @@ Communicator::Impl::Need Communicator::Impl::plan_alike(const tune::Algorithm& a
     most.stage_bytes = std::max(most.stage_bytes, to_number(all[rank].c_str(), end));
     most.scratch_bytes = std::max(most.scratch_bytes, to_number(end, end));
     most.connects |= to_number(end, end) != 0;
+    most.grows_scratch |= to_number(end, end) != 0;
     most.reads_peers |= to_number(end, end) != 0;
     described.emplace_back(end + 1);
   }
@@ -153,6 +155,10 @@ const Communicator::Impl::SharedCall& Communicator::Impl::prepare(const Problem&
     plans.push_back(algorithm.plan(rest, machine(), rank()));
   }
   if (cut.need.connects || sliced) resources_.connect(plans);
+  if (cut.need.grows_scratch) {
+    resources_.make_scratch(
+        std::ranges::max(plans, {}, &plan::Plan::scratch_bytes).scratch_bytes());
+  }
   call.is_plain = !sliced && !(resources_.sees_only_heaps() && call.reads_peers);
   call.slice =
       resources_.prepare(plans.front(), inline_messages_of(algorithm, problem, resources_));

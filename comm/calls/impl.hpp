@@ -61,7 +61,8 @@ class Communicator::Impl {
   struct Need {
     std::uint64_t stage_bytes = 0;
     std::uint64_t scratch_bytes = 0;
-    bool connects = false;     // to a rank that it has no channel to yet
+    bool connects = false;  // to a rank that it has no channel to yet
+    bool grows_scratch = false;
     bool reads_peers = false;  // their buffers where they lie
   };
   struct Cut {

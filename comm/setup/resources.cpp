@@ -218,7 +218,10 @@ void Resources::make_stages(std::size_t need) {
     handle = stages->handle();
   });
   const auto handles = members_.allgather(handle);
-  members_.agree([&] { stages->attach(of_neighbours(handles)); });
+  members_.agree([&] {
+    stages->attach(of_neighbours(handles));
+    if (links_->endpoint() != nullptr) stages->register_with(*links_->endpoint());
+  });
   // No neighbour still reads the old ones: all have come here since their last execution.
   executor_->set_stages(stages.get());
   if (executor_->is_idle()) outgrown_.clear();
@@ -239,8 +242,19 @@ void Resources::connect(std::span<const int> peers) {
   std::vector<std::string> offers(missing.size());
   members_.agree([&] { offers = links_->offer(missing); });
   const auto addresses = members_.exchange(missing, offers);
-  members_.agree([&] { links_->accept(missing, addresses); });
+  members_.agree([&] {
+    links_->accept(missing, addresses);
+    executor_->provide_memory(0);
+  });
   note_connections();
+}
+
+bool Resources::lacks_scratch(const plan::Plan& plan) const {
+  return executor_->lacks_scratch(plan.scratch_bytes());
+}
+
+void Resources::make_scratch(std::uint64_t bytes) {
+  members_.agree([&] { executor_->provide_memory(bytes); });
 }
 
 void Resources::connect_pairs(const plan::Plan& plan) {

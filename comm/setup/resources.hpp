@@ -62,6 +62,10 @@ class Resources {
   /// Stages of at least `need` bytes each half: larger by a power of two, so that few calls make
   /// them grow, but not beyond WEFT_STAGE on that account. All ranks give the same. Collective.
   void make_stages(std::size_t need);
+  /// Whether a plan needs more scratch memory than there is.
+  bool lacks_scratch(const plan::Plan& plan) const;
+  /// Scratch memory of at least so many bytes on this rank. Collective.
+  void make_scratch(std::uint64_t bytes);
   /// A program of this rank; an error poisons the communicator on all ranks. `place_of_rank`: of
   /// the ranks that the plan names, where these are not the communicator's.
   engine::Prepared prepare(const plan::Plan& plan,

@@ -102,6 +102,13 @@ class Executor {
 
   /// Size of all scratch memory.
   std::uint64_t scratch_bytes() const noexcept;
+  /// Whether programs that need so many bytes of scratch memory need more of it than there is.
+  bool lacks_scratch(std::uint64_t bytes) const noexcept {
+    return scratch_[0].memory.size() < bytes;
+  }
+  /// Provides scratch memory and registers it and the stages with the device, so that prepare() of
+  /// programs that need no more finds all of it. SystemError.
+  void provide_memory(std::uint64_t scratch_bytes);
 
   /// Makes a program ready to run. Channels to all of its peers must exist.
   Prepared prepare(Program program);

@@ -29,6 +29,13 @@ void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
   }
 }
 
+void Executor::provide_memory(std::uint64_t scratch_bytes) {
+  make_scratch(scratch_[0], scratch_bytes);
+  if (stages_ != nullptr && links_.endpoint() != nullptr) {
+    stages_->register_with(*links_.endpoint());
+  }
+}
+
 std::uint64_t Executor::scratch_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (const Scratch& scratch : scratch_) bytes += scratch.memory.size();
@@ -69,10 +76,7 @@ Prepared Executor::prepare(Program program) {
   capacity_.grow_for(made);
   ++capacity_version_;
   for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
-  make_scratch(scratch_[0], made.scratch_bytes());
-  if (stages_ != nullptr && links_.endpoint() != nullptr) {
-    stages_->register_with(*links_.endpoint());
-  }
+  provide_memory(made.scratch_bytes());
   return prepared;
 }
 
