@@ -53,6 +53,7 @@ void run(Call& call, const Context& context, Result& result) {
 
 std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
+  if (world.unusable()) return Passed::setup_failed;
   if (Freeing::contains(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;

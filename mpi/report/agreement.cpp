@@ -50,9 +50,13 @@ CollectiveSet wanted_at_once(const json& settings) {
 }
 
 std::string facts_of_this_rank() {
-  json facts = {{"host", hierarchy::host_identity()},
-                {"socket", hierarchy::socket_identity()},
-                {"error", ""}};
+  json facts = {
+      {"host", ""}, {"socket", hierarchy::socket_identity()}, {"error", ""}, {"trouble", ""}};
+  try {
+    facts["host"] = hierarchy::host_identity();
+  } catch (const Error& error) {
+    facts["trouble"] = error.what();
+  }
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
@@ -77,6 +81,15 @@ void require_no_error(const std::vector<json>& ranks) {
     const auto error = facts.at("error").get<std::string>();
     if (!error.empty()) throw UsageError(error);
   }
+}
+
+/// Of the first rank that has any, with its number.
+std::string trouble_of(const std::vector<json>& ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto trouble = ranks[rank].at("trouble").get<std::string>();
+    if (!trouble.empty()) return fmt::format("rank {}: {}", rank, trouble);
+  }
+  return {};
 }
 
 void require_same(const std::vector<json>& ranks, const char* name) {
@@ -123,7 +136,9 @@ Agreement agree(Bootstrap& bootstrap) {
                       .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
                       .crowded = false,
                       .most_ranks_on_a_core = 1,
-                      .note = {}};
+                      .note = trouble_of(ranks),
+                      .unusable = false};
+  agreement.unusable = !agreement.note.empty();
   for (const json& facts : ranks) {
     agreement.disabled |= disabled_by(facts.at("WEFT_DISABLE").get<std::string>());
   }
@@ -132,6 +147,7 @@ Agreement agree(Bootstrap& bootstrap) {
     require_same(ranks, name.c_str());
   }
   require_same(ranks, "WEFT_AFTER");
+  if (agreement.unusable) return agreement;
   agreement.wanted_at_once = wanted_at_once(ranks[0]);
   const auto hosts = texts_of(ranks, "host");
   const auto masks = bootstrap.allgather(hierarchy::affinity_mask());

@@ -19,6 +19,7 @@ struct Agreement {
   bool crowded;              // the ranks of this host outnumber its cores: see Options
   int most_ranks_on_a_core;  // of any host
   std::string note;          // for the report; empty: none
+  bool unusable;  // some rank cannot tell what it needs to know: the host takes all calls
 };
 
 /// Collective. Exchanges the settings in the environments of all ranks, and returns the same answer

@@ -43,6 +43,7 @@ World::World() : post_(std::make_unique<Post>()) {
   bootstrap_ = std::make_unique<GroupBootstrap>(*post_, std::move(all), 0);
   Agreement agreement = agree(*bootstrap_);
   disabled_ = agreement.disabled;
+  unusable_ = agreement.unusable;
   wanted_at_once_ = agreement.wanted_at_once;
   report_ = std::move(agreement.report);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));

@@ -38,6 +38,8 @@ class World {
 
   /// Whether WEFT_DISABLE of some rank names the collective: then it goes to the host.
   bool disabled(plan::Collective collective) const { return disabled_.contains(collective); }
+  /// All calls are the host's: the facts on which set-ups rest are missing on some rank.
+  bool unusable() const { return unusable_; }
   /// Whether weft serves the collective from its first call on a communicator: an algorithm was
   /// asked for by name, or WEFT_AFTER=0.
   bool is_wanted_at_once(plan::Collective collective) const {
@@ -64,6 +66,7 @@ class World {
   std::unique_ptr<Post> post_;
   std::unique_ptr<Bootstrap> bootstrap_;  // of all ranks
   plan::CollectiveSet disabled_;
+  bool unusable_ = false;
   plan::CollectiveSet wanted_at_once_;
   ReportTarget report_;
   std::unique_ptr<hierarchy::Machine> machine_;
