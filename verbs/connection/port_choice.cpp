@@ -20,22 +20,27 @@ constexpr int kNearest = 10;  // the distance of a NUMA node from itself
 struct Found {
   std::vector<OpenPort> ports;  // the active ones
   std::vector<std::string> devices;
-  std::string why;  // the error of a library that could not be loaded
+  std::string why;  // the last error of a library or a device
 };
 
 void add_device(const Library& library, ibv_device* handle, Found& found) {
   const std::string name = library.get_device_name(handle);
   found.devices.push_back(name);
+  errno = 0;
   const std::shared_ptr<ibv_context> context(library.open_device(handle),
                                              [&library](ibv_context* opened) {
                                                if (opened != nullptr) library.close_device(opened);
                                              });
   if (context == nullptr) {
-    log::warn("{}: cannot be opened", name);
+    found.why = SystemError(fmt::format("ibv_open_device({})", name), errno).what();
+    log::warn("{}", found.why);
     return;
   }
   ibv_device_attr device{};
-  if (library.query_device(context.get(), &device) != 0) return;
+  if (const int error = library.query_device(context.get(), &device); error != 0) {
+    found.why = SystemError(fmt::format("ibv_query_device({})", name), error).what();
+    return;
+  }
   for (int number = 1; number <= device.phys_port_cnt; ++number) {
     // An older libibverbs fills only the beginning of the attributes.
     OpenPort port{&library, name, context, static_cast<std::uint8_t>(number), {}};
@@ -43,7 +48,8 @@ void add_device(const Library& library, ibv_device* handle, Found& found) {
         port.attributes.state == IBV_PORT_ACTIVE) {
       found.ports.push_back(std::move(port));
     } else {
-      log::info("{}: not active", port.name());
+      found.why = fmt::format("{} is not active", port.name());
+      log::info("{}", found.why);
     }
   }
 }
@@ -53,7 +59,10 @@ void add_library(const Library& (*load)(), Found& found) {
     const Library& library = load();
     int count = 0;
     ibv_device** list = library.get_device_list(&count);
-    if (list == nullptr) return;
+    if (list == nullptr) {
+      found.why = SystemError(fmt::format("ibv_get_device_list of {}", library.path), errno).what();
+      return;
+    }
     for (int i = 0; i < count; ++i) add_device(library, list[i], found);
     library.free_device_list(list);
   } catch (const Error& error) {

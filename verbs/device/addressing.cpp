@@ -93,9 +93,10 @@ std::vector<std::uint16_t> query_partitions(const Library& library, ibv_context*
   std::vector<std::uint16_t> keys(attributes.pkey_tbl_len);
   for (std::size_t index = 0; index < keys.size(); ++index) {
     __be16 key = 0;
-    if (library.query_pkey(context, port, static_cast<int>(index), &key) == 0) {
-      keys[index] = be16toh(key);
-    }
+    const int error = library.query_pkey(context, port, static_cast<int>(index), &key);
+    // Without the key it would look as if the peer were in another partition.
+    if (error != 0) throw SystemError("ibv_query_pkey", error > 0 ? error : errno);
+    keys[index] = be16toh(key);
   }
   return keys;
 }
