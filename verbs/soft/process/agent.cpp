@@ -75,7 +75,7 @@ Agent::Agent(Process& process, int listener)
     : process_(process), listener_(listener), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) throw_errno("epoll_create1");
   epoll_event event{.events = EPOLLIN, .data = {.u64 = tag(Source::listener, 0)}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_, &event);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener_, &event) != 0) throw_errno("epoll_ctl");
   start_thread(
       "weft-agent", [](void* self) { static_cast<Agent*>(self)->serve(); }, this);
 }

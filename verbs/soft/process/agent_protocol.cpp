@@ -10,6 +10,17 @@
 
 namespace weft::soft {
 
+namespace {
+
+/// Whether the last call of a socket failed for a reason that passes. Counts `attempts`.
+bool may_try_again(int& attempts) noexcept {
+  constexpr int kAttempts = 100;
+  if (errno == EINTR) return true;
+  return (errno == ENOMEM || errno == ENOBUFS) && ++attempts < kAttempts;
+}
+
+}  // namespace
+
 SlotAddress::SlotAddress(std::uint32_t slot) noexcept : storage{}, length(0) {
   static_assert(sizeof(storage) >= sizeof(sockaddr_un));
   sockaddr_un name{};
@@ -35,9 +46,10 @@ int send_packet(int socket, std::span<const iovec> parts, int passed) noexcept {
     std::memcpy(CMSG_DATA(header), &passed, sizeof(int));
   }
   ssize_t sent = 0;
+  int attempts = 0;
   do {
     sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
+  } while (sent < 0 && may_try_again(attempts));
   return sent < 0 ? errno : 0;
 }
 
@@ -50,9 +62,10 @@ int receive_packet(int socket, std::span<const iovec> parts, std::size_t& bytes,
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
   ssize_t received = 0;
+  int attempts = 0;
   do {
     received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+  } while (received < 0 && may_try_again(attempts));
   if (received < 0) return errno;
   if (received == 0) return ECONNRESET;
   bytes = static_cast<std::size_t>(received);

@@ -44,6 +44,7 @@ File connect_to_slot(std::uint32_t slot, pid_t& pid) {
   return socket;
 }
 
+/// An errno value when there is no answer; what the peer answered is in `reply`.
 int exchange(int socket, const Request& request, Reply& reply, std::span<const iovec> out,
              std::span<const iovec> in, File* passed) noexcept {
   if (out.size() >= kMaxParts || in.size() >= kMaxParts) return E2BIG;
@@ -57,7 +58,7 @@ int exchange(int socket, const Request& request, Reply& reply, std::span<const i
   if (const int error = receive_packet(socket, {parts.data(), in.size() + 1}, bytes, passed)) {
     return error;
   }
-  return bytes < sizeof(reply) ? EPROTO : reply.error;
+  return bytes < sizeof(reply) ? EPROTO : 0;
 }
 
 }  // namespace
@@ -83,7 +84,9 @@ std::shared_ptr<Peer> Peer::attach(std::uint32_t slot) {
   const Request request = {.kind = RequestKind::segment};
   Reply reply{};
   File file;
-  if (const int error = exchange(connection.get(), request, reply, {}, {}, &file); error != 0) {
+  int error = exchange(connection.get(), request, reply, {}, {}, &file);
+  if (error == 0) error = reply.error;
+  if (error != 0) {
     throw SystemError(fmt::format("asking weft-soft slot {} for its segment", slot), error);
   }
   if (!file) throw SystemError(fmt::format("weft-soft slot {} sent no segment", slot), EPROTO);
@@ -123,12 +126,12 @@ int Peer::ask(const Request& request, Reply& reply, std::span<const iovec> out,
     return error.error();
   }
   const int error = exchange(connection_.get(), request, reply, out, in, passed);
-  if (error == EAGAIN) {
+  if (error != 0 && error != E2BIG) {
     // The answer may still come and would be taken for the next one's: the connection is spent.
     log::warn("slot {}: its agent does not answer", slot_);
     ::shutdown(connection_.get(), SHUT_RDWR);
   }
-  return error;
+  return error != 0 ? error : reply.error;
 }
 
 std::byte* Peer::map_region(std::uint32_t index, const MrEntry& entry) noexcept {
@@ -163,7 +166,8 @@ Peer::Range Peer::map_file(std::uint32_t index, const MrEntry& entry) noexcept {
   File file;
   int error = ask(request, reply, {}, {}, &file);
   if (error == 0 && file) {
-    const bool writable = (::fcntl(file.get(), F_GETFL) & O_ACCMODE) == O_RDWR;
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    const bool writable = flags < 0 || (flags & O_ACCMODE) == O_RDWR;  // else mmap will refuse
     const std::size_t bytes = entry.length + entry.address % kPage;
     void* memory = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
                           file.get(), static_cast<off_t>(reply.value));
