@@ -3,6 +3,8 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -24,7 +26,22 @@ constexpr const char* kAdvice = "mpirun -x LD_PRELOAD=$(weft preload)";
 constexpr const char* kAdvice = "mpirun -env LD_PRELOAD $(weft preload --mpi mpich)";
 #endif
 
+/// Ranks of MPICH spin in MPI_Recv, and where they outnumber the cores, they keep these from their
+/// launcher, which other ranks wait for: so they look now and then, and sleep between.
+void wait_for_verdict([[maybe_unused]] int from) {
+#ifndef OPEN_MPI
+  constexpr auto kPause = std::chrono::microseconds(50);
+  constexpr int kLooksBeforePause = 8;
+  int arrived = 0;
+  for (int look = 1; arrived == 0; ++look) {
+    PMPI_Iprobe(from, kTag, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+    if (arrived == 0 && look > kLooksBeforePause) std::this_thread::sleep_for(kPause);
+  }
+#endif
+}
+
 bool receive_verdict(int from) {
+  wait_for_verdict(from);
   char verdict = 0;
   PMPI_Recv(&verdict, 1, MPI_CHAR, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return verdict != 0;
