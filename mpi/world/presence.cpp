@@ -102,7 +102,7 @@ void name_those_without(int rank, int size) {
   if (without.empty()) return;
   print_line(
       fmt::format("not loaded by {} {}{}: all run plain; {} passes it on (or WEFT_DISABLE=1 "
-                  "for no weft at all)",
+                  "for plain MPI)",
                   without.size() == 1 ? "rank" : "ranks", list_of_ranks(without),
                   size > kMostNamed ? " and perhaps more" : "", kAdvice));
 }
