@@ -142,15 +142,32 @@ hierarchy::LocalBlocks VectorExchange::known_blocks() const {
   return {machine, machine.node_of(rank), sends, receives, in_place_};
 }
 
-engine::Prepared VectorExchange::prepare_call() {
-  const hierarchy::Machine& machine = resources_.machine();
+plan::Plan VectorExchange::make_plan() const {
+  return algorithm_.plan(known_blocks(), resources_.machine(), resources_.rank());
+}
+
+engine::Prepared VectorExchange::prepare(const plan::Plan& plan) {
+  const bool in_slots = !share_rows_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
+  return resources_.prepare(
+      plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
+                     : std::vector<engine::InlineOp>());
+}
+
+/// All ranks come here, so that they can vote on what it sets up.
+engine::Prepared VectorExchange::prepare_first_call() {
+  plan::Plan plan;
+  resources_.members().agree([&] { plan = make_plan(); });
+  resources_.connect(std::span(&plan, 1));
+  resources_.make_scratch(plan.scratch_bytes());
+  return prepare(plan);
+}
+
+/// Only ranks whose blocks have changed come here.
+engine::Prepared VectorExchange::prepare_later_call() {
   try {
-    const plan::Plan plan = algorithm_.plan(known_blocks(), machine, resources_.rank());
+    const plan::Plan plan = make_plan();
     resources_.connect_pairs(plan);
-    const bool in_slots = !share_rows_ && !algorithm_.is_flat() && machine.nodes() == 1;
-    return resources_.prepare(
-        plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
-                       : std::vector<engine::InlineOp>());
+    return prepare(plan);
   } catch (const PeerError&) {
     throw;
   } catch (const std::exception& error) {
@@ -167,7 +184,7 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task, std::siz
   call->entry = entry;
   call->is_plain = true;
   for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;
-  call->slice = prepare_call();
+  call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
   last_ = std::move(call);
   return last_;
 }

@@ -47,7 +47,10 @@ class VectorExchange {
   bool share_rows(bool own_changed);
   void allgather_on_node(const engine::Prepared& prepared, const void* mine, void* all);
   hierarchy::LocalBlocks known_blocks() const;
-  engine::Prepared prepare_call();
+  plan::Plan make_plan() const;
+  engine::Prepared prepare(const plan::Plan& plan);
+  engine::Prepared prepare_first_call();
+  engine::Prepared prepare_later_call();
 
   Resources& resources_;
   registry::Algorithm algorithm_;

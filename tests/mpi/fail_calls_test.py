@@ -63,8 +63,6 @@ class Runner:
         for key, value in settings.items():
             words += ["-x", f"{key}={value}"]
         words.append(self.arguments.program)
-        if self.arguments.alltoallv:
-            words.append("alltoallv")
         with subprocess.Popen(words, env=environment(), text=True, errors="replace",
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as process:
@@ -130,8 +128,6 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--thin", action="store_true", help="a few counts of each call")
-    parser.add_argument("--alltoallv", action="store_true",
-                        help="too: connections that it makes later are not voted on")
     parser.add_argument("--calls", help="these alone, comma-separated")
     parser.add_argument("--nodes", type=int, choices=[1, 2], help="this many nodes only")
     parser.add_argument("--rank", type=int, help="on this rank only")
