@@ -106,7 +106,6 @@ FAILING(eventfd, EMFILE, -1)
 FAILING(poll, ENOMEM, -1)
 FAILING(pipe, EMFILE, -1)
 FAILING(fork, EAGAIN, -1)
-FAILING(dlopen, 0, 0)
 FAILING(getrandom, ENOSYS, -1)
 FAILING(sched_getaffinity, EPERM, -1)
 

@@ -22,7 +22,7 @@ SYSTEM_CALLS = [
 # Of several nodes only.
 DEVICE_CALLS = [
     "socket", "bind", "listen", "connect", "accept4", "sendmsg", "recvmsg", "epoll_create1",
-    "epoll_ctl", "userfaultfd", "dlopen", "ibv_get_device_list", "ibv_open_device",
+    "epoll_ctl", "userfaultfd", "ibv_get_device_list", "ibv_open_device",
     "ibv_query_device", "ibv_query_port", "ibv_query_gid", "ibv_query_pkey", "ibv_alloc_pd",
     "ibv_create_comp_channel", "ibv_create_cq", "ibv_create_qp", "ibv_modify_qp", "ibv_query_qp",
     "ibv_reg_mr", "ibv_create_ah"]
