@@ -18,7 +18,8 @@ std::string algorithm_variable(plan::Collective collective) {
 }
 
 std::vector<std::string> Settings::shared_variables() {
-  std::vector<std::string> names = {"WEFT_NODES", "WEFT_SOCKETS", "WEFT_DETERMINISTIC"};
+  std::vector<std::string> names = {"WEFT_NODES", "WEFT_SOCKETS", "WEFT_DETERMINISTIC",
+                                    "WEFT_AFTER"};
   for (const plan::Collective collective : plan::all_collectives()) {
     names.push_back(algorithm_variable(collective));
   }
@@ -52,6 +53,9 @@ Settings Settings::from_environment() {
   settings.heap_bytes = engine::heap::wanted();
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;
   settings.port.absence_ns = settings.timeout_ns;
+  const std::string after = env::text("WEFT_AFTER").value_or("auto");
+  if (after != "auto" && after != "0") throw_usage("WEFT_AFTER={}: not one of auto, 0", after);
+  settings.from_first_call = after == "0";
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {
     throw_usage("WEFT_WAIT={}: not one of auto, spin, sleep", wait);

@@ -32,12 +32,15 @@ struct Settings {
   /// WEFT_SHARED_HEAP: bytes of it, 0: as the machine allows; nullopt: the program has not asked.
   std::optional<std::uint64_t> heap_bytes;
   std::int64_t timeout_ns = 0;  // WEFT_TIMEOUT, in seconds; 0: none
-  bool crowded_given = false;   // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
+  /// WEFT_AFTER=0: add-ons serve a communicator from its first call on.
+  bool from_first_call = false;
+  bool crowded_given = false;  // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
   bool crowded = false;
 
   /// UsageError names the variable, its value and what is allowed.
   static Settings from_environment();
-  /// The variables that decide which plans are made: the same on every rank, or they do not fit.
+  /// The variables that decide which plans are made, and when: the same on every rank, or they do
+  /// not fit.
   static std::vector<std::string> shared_variables();
 };
 

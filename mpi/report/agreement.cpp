@@ -28,24 +28,10 @@ CollectiveSet disabled_here() {
   return disabled_by(env::text("WEFT_DISABLE").value_or(""));
 }
 
-/// WEFT_AFTER: how many calls of a communicator the host serves before weft: "auto" (or empty), or
-/// 0. UsageError on anything else.
-bool is_after_zero(const std::string& text) {
-  if (text.empty() || text == "auto") return false;
-  if (text == "0") return true;
-  throw_usage("WEFT_AFTER={}: allowed: auto, 0", text);
-}
-
-/// `settings`: the same on all ranks, by variable.
-CollectiveSet wanted_at_once(const json& settings) {
-  if (is_after_zero(settings.at("WEFT_AFTER").get<std::string>())) return CollectiveSet::all();
+CollectiveSet wanted_at_once(const comm::Settings& settings) {
+  if (settings.from_first_call) return CollectiveSet::all();
   CollectiveSet wanted;
-  for (const plan::Collective collective : plan::all_collectives()) {
-    const std::string name = comm::algorithm_variable(collective);
-    if (settings.contains(name) && !settings.at(name).get<std::string>().empty()) {
-      wanted.insert(collective);
-    }
-  }
+  for (const auto& [collective, algorithm] : settings.algorithms) wanted.insert(collective);
   return wanted;
 }
 
@@ -60,16 +46,13 @@ std::string facts_of_this_rank() {
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
-  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE", "WEFT_AFTER"})
+  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE"})
     facts[name] = env::text(name).value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
     // What is disabled may be set to anything.
-    if (disabled_here() != CollectiveSet::all()) {
-      comm::Settings::from_environment();
-      is_after_zero(env::text("WEFT_AFTER").value_or(""));
-    }
+    if (disabled_here() != CollectiveSet::all()) comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }
@@ -146,12 +129,11 @@ Agreement agree(Bootstrap& bootstrap) {
   for (const std::string& name : comm::Settings::shared_variables()) {
     require_same(ranks, name.c_str());
   }
-  require_same(ranks, "WEFT_AFTER");
   if (agreement.unusable) return agreement;
-  agreement.wanted_at_once = wanted_at_once(ranks[0]);
   const auto hosts = texts_of(ranks, "host");
   const auto masks = bootstrap.allgather(hierarchy::affinity_mask());
   const auto settings = comm::Settings::from_environment();
+  agreement.wanted_at_once = wanted_at_once(settings);
   agreement.machine = comm::machine_of({}, settings, hosts, texts_of(ranks, "socket"));
   agreement.crowded = comm::waiting_of({}, settings, hosts, bootstrap.rank(), masks).crowded;
   agreement.most_ranks_on_a_core = most_ranks_on_a_core(hosts, masks);
