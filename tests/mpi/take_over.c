@@ -1,18 +1,24 @@
-/* take_over CALLS: so many calls on each of communicators that are made in every way, whose ranks
-   are those of the world, the even and the odd ones, or the lower half. Whoever serves them, at the
-   beginning and later, the answers are the same. */
+/* take_over CALLS INTS: so many calls with vectors of INTS on each of communicators that are made
+   in every way, whose ranks are those of the world, the even and the odd ones, or the lower half.
+   Whoever serves them, at the beginning and later, the answers are the same. */
 #include <stdlib.h>
 
 #include "check.h"
+
+static int ints;
+static int *mine, *sums;
 
 static void call(MPI_Comm comm, int calls) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   for (int i = 0; i < calls; ++i) {
-    int sum = 0, mine = rank + i;
-    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm);
-    expect(sum == size * (size - 1) / 2 + size * i, "call %d: sum %d of %d ranks", i, sum, size);
+    mine[0] = rank + i;
+    mine[ints - 1] = rank + i;
+    MPI_Allreduce(mine, sums, ints, MPI_INT, MPI_SUM, comm);
+    const int right = size * (size - 1) / 2 + size * i;
+    expect(sums[0] == right && sums[ints - 1] == right, "call %d: sums %d and %d of %d ranks", i,
+           sums[0], sums[ints - 1], size);
   }
 }
 
@@ -44,6 +50,9 @@ static MPI_Comm lower_half(int tag) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 5;
+  ints = argc > 2 ? atoi(argv[2]) : 1;
+  mine = calloc((size_t)ints, sizeof *mine);
+  sums = calloc((size_t)ints, sizeof *sums);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -72,5 +81,7 @@ int main(int argc, char** argv) {
   MPI_Wait(&made, MPI_STATUS_IGNORE);
   call_and_free(first, calls);
   call(MPI_COMM_WORLD, calls);
+  free(mine);
+  free(sums);
   return finish();
 }
