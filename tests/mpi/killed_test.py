@@ -52,6 +52,8 @@ def main():
 
     class Run:
         ranks = 2
+        addon_of = None
+        disabled_on = ""
     Run.launcher = launcher
     Run.program = [program, "1000000"]
     settings = {"LD_PRELOAD": addon, "WEFT_SHARED_HEAP": "1", "WEFT_AFTER": "0",
