@@ -172,6 +172,7 @@ class Executor {
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;
   void sleep() noexcept;
+  bool has_waited_long() noexcept;
   bool do_timed_work() noexcept;
   bool check_peers(std::int64_t now) noexcept;
   bool time_out(std::int64_t now) noexcept;

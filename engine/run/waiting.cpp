@@ -24,6 +24,7 @@ constexpr std::uint32_t kYieldsPerLook = 8;
 constexpr std::int64_t kProgressAfter_ns = 1'000'000;
 constexpr std::int64_t kProgressEvery_ns = 20'000;
 constexpr int kPieces = 4;  // calls at a time, each for a piece of a large message of the host MPI
+constexpr std::int64_t kLongWait_ns = 5'000'000;
 constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
@@ -39,10 +40,9 @@ bool Executor::idle() noexcept {
   if (!crowded_) {
     relax();
     // A wait this long is no longer about latency, and others may want the core.
-    const bool yields = idle_turns_ > kSpinTurns;
-    if (yields && idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
-    const std::uint32_t turns = yields ? kTurnsPerYield * kYieldsPerLook : kTurnsPerLook;
-    return idle_turns_ % turns != 0 || do_timed_work();
+    if (idle_turns_ <= kSpinTurns) return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
+    if (idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
+    return idle_turns_ % (kTurnsPerYield * kYieldsPerLook) != 0 || do_timed_work();
   }
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
@@ -50,10 +50,19 @@ bool Executor::idle() noexcept {
     bool moved = false;
     if (meanwhile_.turn && !call_caller([&] { moved = meanwhile_.turn(); })) return false;
     if (!moved) ::sched_yield();
-    return idle_turns_ % kYieldsPerLook != 0 || do_timed_work();
+    return idle_turns_ % kYieldsPerLook != 0 || !has_waited_long() || do_timed_work();
   }
   sleep();
   return do_timed_work();
+}
+
+/// Reads the clock: whether this wait is longer than one in which ranks of a core take turns.
+bool Executor::has_waited_long() noexcept {
+  if (idle_since_ns_ == 0) {
+    do_timed_work();  // begins to count
+    return false;
+  }
+  return now_ns() - idle_since_ns_ > kLongWait_ns;
 }
 
 void Executor::sleep() noexcept {

@@ -30,7 +30,7 @@ struct Result {
 /// Runs a call that weft serves. An error of this rank alone is told to the ranks that wait for it.
 void run(Call& call, const Context& context, Result& result) {
   try {
-    if (!call.contradiction().empty()) context.weft().fail(call.contradiction());
+    if (call.is_contradictory()) context.weft().fail(call.contradiction());
     call.run(context);
   } catch (const SetupError&) {
     throw;
@@ -78,10 +78,9 @@ std::optional<Passed> attempt(Call& call, World& world, Result& result) {
 
 }  // namespace
 
-void Call::compare_sizes(const char* name, std::size_t sends, std::size_t receives) {
-  if (sends == receives) return;
-  contradiction_ =
-      fmt::format("{}: sends {} bytes to itself and receives {}", name, sends, receives);
+std::string Call::contradiction() const {
+  return fmt::format("{}: sends {} bytes to itself and receives {}", name_, own_sends_,
+                     own_receives_);
 }
 
 Freeing::Freeing(const MPI_Comm* comm)

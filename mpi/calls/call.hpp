@@ -33,10 +33,10 @@ class Call {
   plan::Collective collective() const { return collective_; }
   MPI_Comm comm() const { return comm_; }
 
-  /// Looks at the arguments; nullopt: weft may take the call. Whether it does follows from what all
-  /// ranks share, or from arguments that no rank may give, which the host refuses before it
-  /// communicates. Of arguments that the host would notice too late, when others wait, contradict()
-  /// says what is wrong.
+  /// Looks at the arguments; nullopt: weft may serve the call. Whether it does follows from what
+  /// all ranks share, or from invalid arguments, which the host refuses before it communicates.
+  /// Arguments that the host would find wrong too late, when others wait, are no reason:
+  /// is_contradictory() tells them.
   virtual std::optional<Passed> judge(const Context& context) = 0;
   /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
   /// knows its own only.
@@ -44,20 +44,27 @@ class Call {
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
 
-  /// What is wrong with this rank's arguments, though the others may wait for it; empty: nothing.
-  const std::string& contradiction() const { return contradiction_; }
+  /// This rank's arguments contradict each other, though the others may wait for it.
+  bool is_contradictory() const { return own_sends_ != own_receives_; }
+  std::string contradiction() const;
 
  protected:
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
   ~Call() = default;
 
   /// Of what this rank sends to itself.
-  void compare_sizes(const char* name, std::size_t sends, std::size_t receives);
+  void compare_sizes(const char* name, std::size_t sends, std::size_t receives) {
+    name_ = name;
+    own_sends_ = sends;
+    own_receives_ = receives;
+  }
 
  private:
   plan::Collective collective_;
   MPI_Comm comm_;
-  std::string contradiction_;
+  const char* name_ = "";
+  std::size_t own_sends_ = 0;  // bytes
+  std::size_t own_receives_ = 0;
 };
 
 /// Scope in which this thread frees `*comm`. Attribute callbacks of the program may call
