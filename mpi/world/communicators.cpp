@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <span>
 
 #include "mpi/host/errors.hpp"
 #include "mpi/host/handle_cache.hpp"
@@ -48,6 +49,11 @@ std::uint64_t mix(std::uint64_t context, std::uint64_t value) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return x ^ x >> 31;
+}
+
+std::uint64_t mix_all(std::uint64_t context, std::span<const int> members) {
+  for (const int member : members) context = mix(context, static_cast<unsigned>(member));
+  return context;
 }
 
 // Kinds of children, so that their context numbers differ.
@@ -171,10 +177,8 @@ void Communicators::add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag)
   Attached* from = of(parent);
   Attached* made = child == MPI_COMM_NULL ? nullptr : of(child);
   if (from == nullptr || from->context == 0 || made == nullptr) return;
-  std::uint64_t key = mix(mix(from->context, kOfGroup), static_cast<std::uint64_t>(tag));
-  for (const int member : world_.members_of(child)) {
-    key = mix(key, static_cast<std::uint64_t>(member));
-  }
+  const std::uint64_t of_parent = mix(mix(from->context, kOfGroup), static_cast<unsigned>(tag));
+  const std::uint64_t key = mix_all(of_parent, world_.members_of(child));
   made->context = mix(key, ++from->children_of_group[key]);
 }
 
@@ -182,21 +186,16 @@ void Communicators::add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag)
 void Communicators::add_merged(MPI_Comm child) {
   Attached* made = of(child);
   if (made == nullptr) return;
-  std::uint64_t key = kMerged;
-  for (const int member : world_.members_of(child)) {
-    key = mix(key, static_cast<std::uint64_t>(member));
-  }
+  const std::uint64_t key = mix_all(kMerged, world_.members_of(child));
   const std::lock_guard lock(mutex_);
   made->context = mix(key, ++merged_[key]);
 }
 
 std::optional<Passed> Communicators::connect(Attached& attached, const SharedArguments& call) {
   using enum Attached::State;
-  if (!world_.is_wanted_at_once(call.collective)) {
-    if (!attached.take_over->is_due()) {
-      attached.take_over->count(call.collective, call.block_bytes);
-      return Passed::few_calls;
-    }
+  if (!world_.is_wanted_at_once(call.collective) && !attached.take_over->is_due()) {
+    attached.take_over->count(call.collective, call.block_bytes);
+    return Passed::few_calls;
   }
   attached.state = passed_through;
   attached.take_over.reset();
