@@ -48,6 +48,11 @@ function(weft_cold target)
     $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 endfunction()
 
+# weft_cold_sources(FILES...): the same for single sources of rooms that are not cold.
+function(weft_cold_sources)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+endfunction()
+
 # weft_room(NAME [DATAPATH | COLD] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
 #           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
 # it, but for FOLDERS): weft_base, or weft_engine_node of engine/node. Static, and position
