@@ -141,6 +141,21 @@ class Here(Files):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^alltoall +2 +8 ")
 
+    def test_communicators_gives_every_figure(self):
+        with tempfile.TemporaryDirectory(prefix="weft-bench-test-") as folder:
+            path = os.path.join(folder, "a.json")
+            done = run("communicators", "--rounds", "1", "--subjects", "kept", "pairs", "nothing",
+                       "--series", "plain", "2 nodes", "--json", path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            with open(path, encoding="utf-8") as file:
+                told = {(row["unit"], row["ranks"]): row for row in json.load(file)["results"]}
+        self.assertEqual(set(told), {("us", 8), ("descriptors", 8), ("mappings", 8), ("threads", 8),
+                                     ("KiB", 8), ("ms", 2), ("ms", 8)})
+        self.assertTrue(all(row[series] is not None
+                            for row in told.values() for series in ("plain", "2 nodes")))
+        self.assertEqual(told["descriptors", 8]["plain"], 0)
+        self.assertGreater(told["us", 8]["plain"], 0)
+
     def test_regret_gives_errors(self):
         done = run("regret", "--ranks", "2", "--sizes", "8", "--rounds", "1", *TINY)
         self.assertEqual(done.returncode, 0, done.stderr)

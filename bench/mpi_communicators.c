@@ -1,0 +1,233 @@
+/* Times what communicators and sizes cost, as the program's MPI gives them: a plain MPI program
+   that knows nothing of weft, to be run as it is and with an add-on preloaded. Its argument says
+   what; rank 0 prints the figures on one line, in these units:
+
+     dup       us: a communicator that is duplicated, used for an allreduce of 8 bytes, and freed
+     sizes     us: a broadcast, of 700 sizes in turn; the first time, and the third
+     free      ms: 4 communicators that are freed while a peer computes for a second
+     pairs     us: an allreduce of 8 bytes in communicators of 2
+     kept      descriptors, mappings, threads, KiB: what a rank has for each of 100 communicators
+               more that are in use
+     shared    MiB: the shared memory of all ranks, with 100 communicators in use
+     threads   s: 4 threads, each with communicators of its own, 50 in turn, of 20 calls each
+     nothing   -: starts and ends
+
+   All figures are those of the slowest rank, and medians where something is done many times. */
+#include <dirent.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kKept = 100, kSizes = 700, kMostBytes = 10 << 10, kThreads = 4 };
+
+static int rank, ranks;
+
+static int by_value(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double* values, int count) {
+  qsort(values, (size_t)count, sizeof *values, by_value);
+  return values[count / 2];
+}
+
+static double slowest(double value) {
+  double most = 0;
+  MPI_Allreduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return most;
+}
+
+static void require(int holds, const char* what) {
+  if (holds) return;
+  fprintf(stderr, "rank %d: wrong: %s\n", rank, what);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void sum_on(MPI_Comm comm) {
+  int size = 0;
+  double one = 1, sum = 0;
+  MPI_Comm_size(comm, &size);
+  MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+  require(sum == size, "an allreduce");
+}
+
+static void measure_dup(void) {
+  enum { kTurns = 200, kWarm = 5 };
+  double times[kTurns];
+  for (int i = -kWarm; i < kTurns; ++i) {
+    MPI_Comm comm;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    sum_on(comm);
+    MPI_Comm_free(&comm);
+    if (i >= 0) times[i] = MPI_Wtime() - begin;
+  }
+  const double all = slowest(median(times, kTurns));
+  if (rank == 0) printf("%.2f\n", all * 1e6);
+}
+
+static void measure_sizes(void) {
+  static unsigned char bytes[kMostBytes];
+  double passes[3];
+  for (int pass = 0; pass < 3; ++pass) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < kSizes; ++i) {
+      const int count = 8 + i * ((kMostBytes - 8) / kSizes);
+      if (rank == 0) bytes[0] = (unsigned char)i, bytes[count - 1] = (unsigned char)(i + pass);
+      MPI_Bcast(bytes, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+      require(bytes[count - 1] == (unsigned char)(i + pass), "a broadcast");
+    }
+    passes[pass] = slowest((MPI_Wtime() - begin) / kSizes);
+  }
+  if (rank == 0) printf("%.2f %.2f\n", passes[0] * 1e6, passes[2] * 1e6);
+}
+
+static void measure_free(void) {
+  MPI_Comm comms[4];
+  for (int i = 0; i < 4; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    for (int turn = 0; turn < 2; ++turn) sum_on(comms[i]);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  if (rank == ranks - 1) {
+    while (MPI_Wtime() < begin + 1) {
+    }
+  }
+  const double freed_at = MPI_Wtime();
+  for (int i = 0; i < 4; ++i) MPI_Comm_free(&comms[i]);
+  const double all = slowest(MPI_Wtime() - freed_at);
+  if (rank == 0) printf("%.2f\n", all * 1e3);
+}
+
+static void measure_pairs(void) {
+  enum { kCalls = 20000, kWarm = 5000 };
+  MPI_Comm pair;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+  for (int i = 0; i < kWarm; ++i) sum_on(pair);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < kCalls; ++i) sum_on(pair);
+  const double all = slowest((MPI_Wtime() - begin) / kCalls);
+  if (rank == 0) printf("%.2f\n", all * 1e6);
+  MPI_Comm_free(&pair);
+}
+
+static double entries(const char* folder) {
+  DIR* open = opendir(folder);
+  double count = 0;
+  if (open == NULL) return 0;
+  while (readdir(open) != NULL) ++count;
+  closedir(open);
+  return count;
+}
+
+/* Of a file of /proc: its lines, or the KiB that its line `key` gives. */
+static double lines_or_value(const char* path, const char* key) {
+  char line[512];
+  FILE* file = fopen(path, "r");
+  double lines = 0, value = 0;
+  if (file == NULL) return 0;
+  while (fgets(line, sizeof line, file) != NULL) {
+    ++lines;
+    if (key != NULL && strncmp(line, key, strlen(key)) == 0) value = atof(line + strlen(key));
+  }
+  fclose(file);
+  return key == NULL ? lines : value;
+}
+
+static MPI_Comm kept[kKept];
+
+static void use_kept(void) {
+  for (int i = 0; i < kKept; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &kept[i]);
+  for (int i = 0; i < kKept; ++i) {
+    for (int call = 0; call < 3; ++call) sum_on(kept[i]);
+  }
+}
+
+static void measure_kept(void) {
+  double before[4] = {0}, more[4];
+  for (int call = 0; call < 3; ++call) sum_on(MPI_COMM_WORLD);
+  for (int after = 0; after < 2; ++after) {
+    const double now[4] = {entries("/proc/self/fd"), lines_or_value("/proc/self/maps", NULL),
+                           entries("/proc/self/task"),
+                           lines_or_value("/proc/self/smaps_rollup", "Pss:")};
+    for (int i = 0; i < 4; ++i) more[i] = (now[i] - before[i]) / kKept, before[i] = now[i];
+    if (after == 0) use_kept();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < 4; ++i) more[i] = slowest(more[i]);
+  if (rank == 0) printf("%.2f %.2f %.2f %.1f\n", more[0], more[1], more[2], more[3]);
+}
+
+static void measure_shared(void) {
+  double mine = 0, all = 0;
+  use_kept();
+  MPI_Barrier(MPI_COMM_WORLD);
+  mine = lines_or_value("/proc/self/smaps_rollup", "Pss_Shmem:") / 1024;
+  MPI_Reduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%.1f\n", all);
+}
+
+static MPI_Comm of_thread[kThreads];
+
+static void* use_communicators(void* number) {
+  const MPI_Comm mine = of_thread[(long)number];
+  for (int i = 0; i < 50; ++i) {
+    MPI_Comm comm;
+    MPI_Comm_dup(mine, &comm);
+    for (int call = 0; call < 20; ++call) sum_on(comm);
+    MPI_Comm_free(&comm);
+  }
+  return NULL;
+}
+
+static void measure_threads(void) {
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &of_thread[i]);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (long i = 0; i < kThreads; ++i) {
+    pthread_create(&threads[i], NULL, use_communicators, (void*)i);
+  }
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+  const double all = slowest(MPI_Wtime() - begin);
+  if (rank == 0) printf("%.2f\n", all);
+}
+
+static void measure_nothing(void) {
+  if (rank == 0) printf("0\n");
+}
+
+static const struct {
+  const char* name;
+  void (*measure)(void);
+} subjects[] = {{"dup", measure_dup},         {"sizes", measure_sizes},
+                {"free", measure_free},       {"pairs", measure_pairs},
+                {"kept", measure_kept},       {"shared", measure_shared},
+                {"threads", measure_threads}, {"nothing", measure_nothing}};
+
+int main(int argc, char** argv) {
+  const char* subject = argc == 2 ? argv[1] : "";
+  int given = 0;
+  MPI_Init_thread(&argc, &argv,
+                  strcmp(subject, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &given);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (size_t i = 0; i < sizeof subjects / sizeof *subjects; ++i) {
+    if (strcmp(subject, subjects[i].name) != 0) continue;
+    subjects[i].measure();
+    return MPI_Finalize();
+  }
+  if (rank == 0) {
+    fprintf(stderr, "usage: %s dup|sizes|free|pairs|kept|shared|threads|nothing\n", argv[0]);
+  }
+  MPI_Finalize();
+  return 2;
+}
