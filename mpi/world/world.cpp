@@ -5,7 +5,7 @@
 
 #include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
-#include "mpi/report/agreement.hpp"
+#include "mpi/report/job_agreement.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/group_bootstrap.hpp"
 #include "mpi/world/presence.hpp"
@@ -41,7 +41,7 @@ World::World() : post_(std::make_unique<Post>()) {
   std::vector<int> all(static_cast<std::size_t>(post_->size()));
   std::iota(all.begin(), all.end(), 0);
   bootstrap_ = std::make_unique<GroupBootstrap>(*post_, std::move(all), 0);
-  Agreement agreement = agree(*bootstrap_);
+  JobAgreement agreement = agree(*bootstrap_);
   disabled_ = agreement.disabled;
   unusable_ = agreement.unusable;
   wanted_at_once_ = agreement.wanted_at_once;

@@ -1,4 +1,4 @@
-// Agreement of all ranks on settings, when the program calls MPI_Init. Needs no mpi.h.
+// Job agreement: settings and facts that all ranks of a job agree on in MPI_Init. Needs no mpi.h.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weft::mpi {
 
-struct Agreement {
+struct JobAgreement {
   plan::CollectiveSet disabled;        // WEFT_DISABLE of all ranks together
   plan::CollectiveSet wanted_at_once;  // by weft, from the first call of each communicator on
   ReportTarget report;                 // as rank 0 asks
@@ -25,6 +25,6 @@ struct Agreement {
 /// Collective. Exchanges the settings in the environments of all ranks, and returns the same answer
 /// on each. UsageError, the same on every rank, when a setting of any rank is invalid, or when
 /// ranks differ in a setting that must be the same.
-Agreement agree(Bootstrap& bootstrap);
+JobAgreement agree(Bootstrap& bootstrap);
 
 }  // namespace weft::mpi

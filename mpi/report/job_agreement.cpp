@@ -1,4 +1,4 @@
-#include "mpi/report/agreement.hpp"
+#include "mpi/report/job_agreement.hpp"
 
 #include <fmt/format.h>
 
@@ -108,19 +108,20 @@ int most_ranks_on_a_core(std::span<const std::string> hosts, std::span<const std
 
 }  // namespace
 
-Agreement agree(Bootstrap& bootstrap) {
+JobAgreement agree(Bootstrap& bootstrap) {
   std::vector<json> ranks;
   for (const std::string& facts : bootstrap.allgather(facts_of_this_rank()))
     ranks.push_back(json::parse(facts));
   require_no_error(ranks);
-  Agreement agreement{.disabled = {},
-                      .wanted_at_once = {},
-                      .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
-                      .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
-                      .crowded = false,
-                      .most_ranks_on_a_core = 1,
-                      .note = trouble_of(ranks),
-                      .unusable = false};
+  JobAgreement agreement{
+      .disabled = {},
+      .wanted_at_once = {},
+      .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
+      .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
+      .crowded = false,
+      .most_ranks_on_a_core = 1,
+      .note = trouble_of(ranks),
+      .unusable = false};
   agreement.unusable = !agreement.note.empty();
   for (const json& facts : ranks) {
     agreement.disabled |= disabled_by(facts.at("WEFT_DISABLE").get<std::string>());
