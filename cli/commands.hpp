@@ -10,6 +10,7 @@ void add_plan(CommandLine& line);
 void add_check(CommandLine& line);
 void add_sim(CommandLine& line);
 void add_explain(CommandLine& line);
+void add_exec(CommandLine& line);
 void add_preload(CommandLine& line);
 void add_probe(CommandLine& line);
 void add_run(CommandLine& line);

@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   add_check(line);
   add_sim(line);
   add_explain(line);
+  add_exec(line);
   add_preload(line);
   add_probe(line);
   add_run(line);
@@ -48,7 +49,7 @@ int run(int argc, char** argv) {
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft explain alltoall --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft probe --html adapter.html\n"
-      "  mpirun -x LD_PRELOAD=$(weft preload) -x WEFT_REPORT=1 ./program\n"
+      "  mpirun -n 8 weft exec ./program\n"
       "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo\n"
       "  weft run --one-address-space -n 8 ./program\n\n"
       "Settings are variables of the environment: weft info shows all of them.\n"

@@ -5,6 +5,7 @@
 #   lib/libweft.so                   the C and C++ API
 #   lib/weft/libweft-<mpi>.so        the add-ons to preload
 #   lib/weft/libweft-job-<mpi>.so    what the tool opens under that MPI's mpirun
+#   lib/weft/libweft-guide.so        what `weft exec` preloads into shells and scripts
 #   lib/weft/libweft-verbs-soft.so   the software device
 #   include/weft/                    headers
 #   include/weft/soft/extensions.h   what programs may ask of the software device beyond verbs
@@ -13,7 +14,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS weft RUNTIME DESTINATION bin)
-install(TARGETS weft_verbs_soft LIBRARY DESTINATION lib/weft)
+install(TARGETS weft_verbs_soft weft-guide LIBRARY DESTINATION lib/weft)
 foreach(mpi ${WEFT_MPIS})
   install(TARGETS weft-${mpi} weft-job-${mpi} LIBRARY DESTINATION lib/weft)
 endforeach()

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/options/programs.hpp"
 #include "cli/run/launch.hpp"
 #include "comm/bootstrap/tcp_socket.hpp"
 
@@ -22,20 +23,6 @@ struct Options {
   bool one_address_space = false;
 };
 
-/// The path of a program, looked up on PATH as a shell does.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != name.npos) return name;
-  const std::string path = env::text("PATH").value_or("/usr/bin:/bin");
-  for (std::size_t begin = 0; begin <= path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const std::string folder = begin == end ? "." : path.substr(begin, end - begin);
-    const std::string file = folder + "/" + name;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    begin = end + 1;
-  }
-  throw_usage("run {}: no such program on PATH", name);
-}
-
 int run(const Options& options, std::vector<std::string> words) {
   if (words.empty()) throw_usage("run: no program given");
   if (words.front().starts_with("-")) {
@@ -44,7 +31,7 @@ int run(const Options& options, std::vector<std::string> words) {
   Launch launch;
   launch.ranks = checked_cast<int>(
       env::parse_integer("-n", required(options.ranks, "run: -n RANKS"), 1, 4096));
-  launch.program = find_program(words.front());
+  launch.program = find_program("run", words.front());
   launch.arguments = std::move(words);
   const File port = comm::reserve_root(launch.root);
   return options.one_address_space ? run_in_one_address_space(launch) : run_processes(launch);

@@ -70,6 +70,7 @@ ROOMS = {
     "mpi/calls": ["mpi/world"],
     "mpi/pmpi": ["mpi/calls"],
     "mpi/launch": ["comm"],
+    "mpi/guide": [],
     "cli/terminal": ["base"],
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",

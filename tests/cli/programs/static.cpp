@@ -1,0 +1,4 @@
+// A program that nothing can be preloaded into.
+int main() {
+  return 3;
+}
