@@ -11,7 +11,7 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"info",    "plan",    "check", "sim",
+const std::vector<std::string> kCommands = {"info",    "plan",    "check", "sim", "exec",
                                             "explain", "preload", "probe", "run"};
 
 std::vector<std::string> words_of(const std::string& text) {
