@@ -25,9 +25,10 @@ struct Mistake {
 };
 
 const Mistake kMistakes[] = {
-    {"", "no command given; there are info, plan, check, sim, explain, preload, probe, run"},
+    {"", "no command given; there are info, plan, check, sim, explain, exec, preload, probe, run"},
     {"weave",
-     "'weave': no such command; there are info, plan, check, sim, explain, preload, probe, run"},
+     "'weave': no such command; there are info, plan, check, sim, explain, exec, preload, probe, "
+     "run"},
     {"--weave", "'--weave': no such option; there are --help, --version"},
     {"info --weave", "info --weave: no such option; there are --help, --json"},
     {"info plan", "info 'plan': one argument too many"},
