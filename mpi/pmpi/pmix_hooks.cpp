@@ -12,8 +12,8 @@ namespace pmix = weft::mpi::pmix;
 namespace {
 
 template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(pmix::symbol(name));
+Function* next(const char* name, const void* caller) {
+  return reinterpret_cast<Function*>(pmix::symbol(name, caller));
 }
 
 /// The host's callback of an exchange, and its argument.
@@ -32,7 +32,7 @@ void fence_ended(pmix_status_t status, void* argument) {
 }  // namespace
 
 WEFT_ENTRY pmix_status_t PMIx_Commit() {
-  auto* host = next<decltype(PMIx_Commit)>("PMIx_Commit");
+  auto* host = next<decltype(PMIx_Commit)>("PMIx_Commit", __builtin_return_address(0));
   if (host == nullptr) return PMIX_ERR_INIT;
   pmix::put();
   return host();
@@ -40,7 +40,7 @@ WEFT_ENTRY pmix_status_t PMIx_Commit() {
 
 WEFT_ENTRY pmix_status_t PMIx_Fence(const pmix_proc_t processes[], std::size_t count,
                                     const pmix_info_t info[], std::size_t infos) {
-  auto* host = next<decltype(PMIx_Fence)>("PMIx_Fence");
+  auto* host = next<decltype(PMIx_Fence)>("PMIx_Fence", __builtin_return_address(0));
   if (host == nullptr) return PMIX_ERR_INIT;
   const bool collects = pmix::begin_fence(info, infos);
   const pmix_status_t status = host(processes, count, info, infos);
@@ -51,7 +51,7 @@ WEFT_ENTRY pmix_status_t PMIx_Fence(const pmix_proc_t processes[], std::size_t c
 WEFT_ENTRY pmix_status_t PMIx_Fence_nb(const pmix_proc_t processes[], std::size_t count,
                                        const pmix_info_t info[], std::size_t infos,
                                        pmix_op_cbfunc_t call, void* argument) {
-  auto* host = next<decltype(PMIx_Fence_nb)>("PMIx_Fence_nb");
+  auto* host = next<decltype(PMIx_Fence_nb)>("PMIx_Fence_nb", __builtin_return_address(0));
   if (host == nullptr) return PMIX_ERR_INIT;
   if (!pmix::begin_fence(info, infos)) return host(processes, count, info, infos, call, argument);
   auto* waiting = new Waiting{call, argument};

@@ -24,9 +24,16 @@ bool is_disabled_here() noexcept;
 /// Publishes this rank's value, where that is to be done before the host's MPI_Init.
 void publish_before_init() noexcept;
 
-/// After the host's MPI_Init: whether values can be asked for. The same on all ranks that have the
-/// add-on. False where the program was started without a launcher, or by one that is not known.
-bool has_key_values() noexcept;
+/// After the host's MPI_Init: the key-value space, as this rank has found it.
+enum class KeyValues {
+  /// None that could be used; the same on all ranks with the add-on. The program was started without
+  /// a launcher, or by one that is not known.
+  none,
+  usable,
+  /// There is one, but this rank could not publish its value: to the others it lacks the add-on.
+  not_for_this_rank,
+};
+KeyValues key_values() noexcept;
 
 /// The add-on of world rank `rank`. Never waits for that rank, nor for any other.
 AddOn addon_of(int rank) noexcept;

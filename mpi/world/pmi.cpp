@@ -23,6 +23,7 @@ namespace weft::mpi {
 namespace {
 
 std::string kvs_name;  // of this job; empty: no launcher of MPICH's
+KeyValues found = KeyValues::none;
 
 /// The value of " NAME=VALUE" in a line; empty when it is not there.
 std::string value_in(const std::string& line, std::string_view name) {
@@ -65,24 +66,29 @@ std::string key_of(int rank) {
 }  // namespace
 
 void publish_before_init() noexcept {
+  if (found != KeyValues::none) return;
   try {
     const auto socket = launcher_socket();
-    if (!socket || !kvs_name.empty()) return;
+    if (!socket) return;
+    found = KeyValues::not_for_this_rank;
     // The first "init" that a node's launcher gets empties its list of values.
     if (value_in(ask(*socket, "cmd=init pmi_version=1 pmi_subversion=1\n"), "rc") != "0") return;
     kvs_name = value_in(ask(*socket, "cmd=get_my_kvsname\n"), "kvsname");
     if (kvs_name.empty()) return;
     const auto rank = env::integer("PMI_RANK", 0, 1 << 30);
-    ask(*socket, fmt::format("cmd=put kvsname={} key={} value={}\n", kvs_name,
+    const auto answer = ask(
+        *socket, fmt::format("cmd=put kvsname={} key={} value={}\n", kvs_name,
                              key_of(static_cast<int>(rank.value_or(0))),
                              text_of(is_disabled_here() ? AddOn::disabled : AddOn::loaded)));
+    if (value_in(answer, "rc") == "0") found = KeyValues::usable;
   } catch (const std::exception&) {
     // This rank is one without the add-on, to the others and to itself.
+    found = KeyValues::not_for_this_rank;
   }
 }
 
-bool has_key_values() noexcept {
-  return !kvs_name.empty();
+KeyValues key_values() noexcept {
+  return found;
 }
 
 AddOn addon_of(int rank) noexcept {

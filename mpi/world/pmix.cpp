@@ -13,7 +13,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <optional>
 #include <string>
+
+#include "base/env.hpp"
 
 namespace weft::mpi {
 
@@ -21,13 +25,23 @@ namespace {
 
 constexpr const char* kKey = "weft.addon";
 
-std::atomic<bool> is_put = false;
+/// This rank's value: put() has not been called, the host's commit takes it along, or that failed.
+enum class Value { none, put, failed };
+std::atomic<Value> own_value = Value::none;
 enum class Fence { none, begun, ended, failed };
 std::atomic<Fence> fence = Fence::none;
 
 template <class Function>
 Function* function(const char* name) noexcept {
   return reinterpret_cast<Function*>(pmix::symbol(name));
+}
+
+std::optional<std::string> name_of_job() noexcept {
+  try {
+    return env::text("PMIX_NAMESPACE");
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 void copy_text(char* to, std::size_t bytes, const char* from) noexcept {
@@ -39,24 +53,31 @@ void copy_text(char* to, std::size_t bytes, const char* from) noexcept {
 
 namespace pmix {
 
-void* symbol(const char* name) noexcept {
-  static void* const library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
-  return library != nullptr ? dlsym(library, name) : nullptr;
+void* symbol(const char* name, const void* caller) noexcept {
+  static std::atomic<void*> library = nullptr;
+  if (library == nullptr) library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+  Dl_info host = {};
+  if (library == nullptr && caller != nullptr && dladdr(caller, &host) != 0) {
+    // By another name, perhaps; a search in the caller goes on to what it was linked with.
+    library = dlopen(host.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  void* const found = library != nullptr ? dlsym(library, name) : nullptr;
+  return found != nullptr ? found : dlsym(RTLD_NEXT, name);
 }
 
 void put() noexcept {
+  own_value = Value::failed;
   auto* put_value = function<decltype(PMIx_Put)>("PMIx_Put");
-  if (put_value == nullptr) return;
+  if (put_value == nullptr || symbol("PMIx_Get") == nullptr) return;
   std::string text(text_of(is_disabled_here() ? AddOn::disabled : AddOn::loaded));
   pmix_value_t value = {};
   value.type = PMIX_STRING;
   value.data.string = text.data();
-  put_value(PMIX_GLOBAL, kKey, &value);
-  is_put = true;
+  if (put_value(PMIX_GLOBAL, kKey, &value) == PMIX_SUCCESS) own_value = Value::put;
 }
 
 bool begin_fence(const pmix_info_t* info, std::size_t count) noexcept {
-  if (!is_put || fence != Fence::none) return false;
+  if (own_value == Value::none || fence != Fence::none) return false;
   for (std::size_t i = 0; i < count; ++i) {
     if (std::strcmp(info[i].key, PMIX_COLLECT_DATA) != 0) continue;
     if (info[i].value.type == PMIX_BOOL && !info[i].value.data.flag) continue;
@@ -74,17 +95,20 @@ void end_fence(pmix_status_t status) noexcept {
 
 void publish_before_init() noexcept {}
 
-bool has_key_values() noexcept {
+KeyValues key_values() noexcept {
   // Where the host lets the exchange go on in the background, it ends when all ranks have come to
   // it, and all are in MPI_Init.
   while (fence == Fence::begun) ::sched_yield();
-  return fence == Fence::ended && std::getenv("PMIX_NAMESPACE") != nullptr;
+  if (fence != Fence::ended || !name_of_job()) return KeyValues::none;
+  return own_value == Value::put ? KeyValues::usable : KeyValues::not_for_this_rank;
 }
 
 AddOn addon_of(int rank) noexcept {
-  static auto* const get = function<decltype(PMIx_Get)>("PMIx_Get");
+  auto* const get = function<decltype(PMIx_Get)>("PMIx_Get");
+  const auto job = name_of_job();
+  if (get == nullptr || !job) return AddOn::missing;
   pmix_proc_t process = {};
-  copy_text(process.nspace, sizeof process.nspace, std::getenv("PMIX_NAMESPACE"));
+  copy_text(process.nspace, sizeof process.nspace, job->c_str());
   process.rank = static_cast<pmix_rank_t>(rank);
   pmix_info_t at_once = {};  // what this host's launcher does not know is not there
   copy_text(at_once.key, sizeof at_once.key, PMIX_IMMEDIATE);
@@ -111,8 +135,8 @@ namespace weft::mpi {
 
 void publish_before_init() noexcept {}
 
-bool has_key_values() noexcept {
-  return false;
+KeyValues key_values() noexcept {
+  return KeyValues::none;
 }
 
 AddOn addon_of(int) noexcept {

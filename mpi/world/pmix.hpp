@@ -11,8 +11,9 @@
 
 namespace weft::mpi::pmix {
 
-/// A function of the PMIx library that the host has loaded; null when it has loaded none.
-void* symbol(const char* name) noexcept;
+/// A function of the PMIx library that the host has loaded; null when it has loaded none. `caller`:
+/// an address in the host's code that has called a function of PMIx, where there is one.
+void* symbol(const char* name, const void* caller = nullptr) noexcept;
 
 /// Called right before the host commits its values: puts this rank's beside them.
 void put() noexcept;

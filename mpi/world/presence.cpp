@@ -126,9 +126,10 @@ bool all_ranks_have_addon() {
   int size = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size == 1 || !has_key_values()) return true;
-  // Published, but not to be seen: the others take this rank for one without.
-  if (addon_of(rank) != AddOn::loaded) return false;
+  const KeyValues values = key_values();
+  if (size == 1 || values == KeyValues::none) return true;
+  // Not published, or not to be seen: the others take this rank for one without.
+  if (values == KeyValues::not_for_this_rank || addon_of(rank) != AddOn::loaded) return false;
   const Verdict verdict(rank, size);
   if (!verdict.all && verdict.first_of_part) name_those_without(rank, size);
   return verdict.all;

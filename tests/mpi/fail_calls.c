@@ -107,6 +107,7 @@ FAILING(poll, ENOMEM, -1)
 FAILING(pipe, EMFILE, -1)
 FAILING(fork, EAGAIN, -1)
 FAILING(getrandom, ENOSYS, -1)
+FAILING(dlopen, ENOMEM, 0)
 FAILING(sched_getaffinity, EPERM, -1)
 
 /* By number: those of which programs take the absence for granted. */
@@ -125,12 +126,13 @@ long fail_syscall(long number, long a, long b, long c, long d, long e, long f) {
   return -1;
 }
 
-/* Verbs, which weft asks dlsym for. */
+/* Verbs and functions of PMIx, which weft asks dlsym for. */
 static long (*real_verb)(long, long, long, long, long, long);
 
 static long fail_verb(long a, long b, long c, long d, long e, long f) {
   if (!fails(failing, __builtin_return_address(0))) return real_verb(a, b, c, d, e, f);
   errno = ENOMEM;
+  if (strncmp(failing, "PMIx_", 5) == 0) return -1;
   const int returns_status = strstr(failing, "_query_") != NULL || strstr(failing, "_modify_");
   return returns_status ? ENOMEM : 0;
 }
@@ -139,11 +141,16 @@ static long fail_verb(long a, long b, long c, long d, long e, long f) {
 EXPORTED void* fail_dlsym(void*, const char*) __asm__("dlsym");
 __attribute__((optimize("O2"))) void* fail_dlsym(void* handle, const char* name) {
   if (real_dlsym == NULL) find("dlsym");
-  if (strncmp(name, "ibv_", 4) != 0 || strcmp(name, failing) != 0 ||
+  const int of_pmix = strncmp(name, "PMIx_", 5) == 0;
+  if ((!of_pmix && strncmp(name, "ibv_", 4) != 0) || strcmp(name, failing) != 0 ||
       !is_of_weft(__builtin_return_address(0))) {
     return real_dlsym(handle, name);
   }
   void* found = real_dlsym(handle, name);
+  if (of_pmix) {
+    real_verb = (long (*)(long, long, long, long, long, long))found;
+    return (void*)fail_verb;
+  }
   Dl_info info;
   if (found == NULL || dladdr(found, &info) == 0 || strstr(info.dli_fname, "libweft-") == NULL) {
     return found; /* of the system's libibverbs */

@@ -17,6 +17,7 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--addon", help="preload this; without it the program runs plain")
+    parser.add_argument("--before", metavar="FILE", help="preload this in front of the add-on")
     parser.add_argument("--linked", action="store_true",
                         help="the program has the add-on in it: nothing is preloaded")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
@@ -203,7 +204,7 @@ def judge(arguments):
         report = os.path.join(folder, "report.json")
         served = arguments.addon or arguments.linked
         if arguments.addon:
-            settings["LD_PRELOAD"] = arguments.addon
+            settings["LD_PRELOAD"] = " ".join(filter(None, [arguments.before, arguments.addon]))
         if served:
             settings.setdefault("WEFT_REPORT", report)
             # Programs here are short, and weft is to be tested: from the first call on.
