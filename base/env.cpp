@@ -1,15 +1,26 @@
 #include "base/env.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <functional>
+#include <map>
+#include <memory>
+#include <tuple>
 
 #include "base/error.hpp"
 
 namespace weft::env {
 
 namespace {
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+std::atomic<const Variables*> frozen = nullptr;
 
 template <class Number>
 std::optional<Number> whole_number(std::string_view value) {
@@ -21,7 +32,26 @@ std::optional<Number> whole_number(std::string_view value) {
 
 }  // namespace
 
+void freeze() {
+  if (frozen.load(std::memory_order_acquire) != nullptr) return;
+  auto variables = std::make_unique<Variables>();
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
+    const std::string_view variable = *one;
+    const auto sign = variable.find('=');
+    if (sign != variable.npos)
+      variables->emplace(variable.substr(0, sign), variable.substr(sign + 1));
+  }
+  const Variables* none = nullptr;
+  // Threads that read settings may outlive everything: never freed.
+  if (frozen.compare_exchange_strong(none, variables.get())) std::ignore = variables.release();
+}
+
 std::optional<std::string> text(const char* name) {
+  if (const Variables* variables = frozen.load(std::memory_order_acquire)) {
+    const auto found = variables->find(name);
+    if (found == variables->end() || found->second.empty()) return std::nullopt;
+    return found->second;
+  }
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return std::string(value);

@@ -8,6 +8,11 @@
 
 namespace weft::env {
 
+/// Keeps the environment as it is now for the rest of the process: what follows reads the copy.
+/// Later changes have no effect, and programs may make them while other threads read settings. Only
+/// the first call does something. Call it while no thread changes the environment.
+void freeze();
+
 /// The value of `name`; nullopt when unset or empty.
 std::optional<std::string> text(const char* name);
 

@@ -35,6 +35,7 @@ using weft::plan::Collective;
 /// Runs `host`, the host's MPI_Init with its arguments, and starts the add-on after it.
 template <class Host>
 static int initialize(Host host) {
+  weft::mpi::keep_settings();
   weft::mpi::publish_before_init();
   if (weft::mpi::is_disabled_here()) return host();
   weft::mpi::require_host();

@@ -6,6 +6,14 @@
 
 namespace weft::mpi {
 
+void keep_settings() noexcept {
+  try {
+    env::freeze();
+  } catch (const std::exception&) {
+    // Read when they are needed, then.
+  }
+}
+
 bool is_disabled_here() noexcept {
   try {
     return env::flag("WEFT_DISABLE").value_or(false);

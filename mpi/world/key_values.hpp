@@ -18,6 +18,10 @@ enum class AddOn {
   loaded,
 };
 
+/// Settings are from now on as they are at this moment, whatever the program does to its
+/// environment. Without memory for that they are not.
+void keep_settings() noexcept;
+
 /// WEFT_DISABLE is 1, yes, on or true: the add-on is to do nothing at all.
 bool is_disabled_here() noexcept;
 

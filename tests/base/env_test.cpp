@@ -1,6 +1,7 @@
 #include "base/env.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -44,6 +45,24 @@ TEST(Env, TreatsAnEmptyVariableAsUnset) {
   ::setenv("WEFT_TEST_ENV", "3", 1);
   EXPECT_EQ(integer("WEFT_TEST_ENV", 0, 9), 3);
   ::unsetenv("WEFT_TEST_ENV");
+}
+
+TEST(EnvDeathTest, ChangesAfterFreezingHaveNoEffect) {
+  ::setenv("WEFT_TEST_ENV", "3", 1);
+  ::setenv("WEFT_TEST_EMPTY", "", 1);
+  const auto read_after_changes = [] {
+    freeze();
+    ::setenv("WEFT_TEST_ENV", "4", 1);
+    ::setenv("WEFT_TEST_EMPTY", "5", 1);
+    ::setenv("WEFT_TEST_LATE", "6", 1);
+    freeze();
+    const bool kept =
+        integer("WEFT_TEST_ENV", 0, 9) == 3 && !text("WEFT_TEST_EMPTY") && !text("WEFT_TEST_LATE");
+    ::_exit(kept ? 0 : 1);
+  };
+  EXPECT_EXIT(read_after_changes(), testing::ExitedWithCode(0), "");
+  ::unsetenv("WEFT_TEST_ENV");
+  ::unsetenv("WEFT_TEST_EMPTY");
 }
 
 }  // namespace
