@@ -84,10 +84,20 @@ std::string kernel_identity() {
 }
 
 std::string host_identity() {
-  constexpr const char* path = "/proc/self/ns/pid";
-  struct stat status = {};
-  if (::stat(path, &status) != 0) throw_errno(fmt::format("stat({})", path));
-  return fmt::format("{}:{}", kernel_identity(), status.st_ino);
+  std::string identity = kernel_identity();
+  for (const char* path : {"/proc/self/ns/pid", "/proc/self/ns/user"}) {
+    struct stat status = {};
+    if (::stat(path, &status) != 0) throw_errno(fmt::format("stat({})", path));
+    identity += fmt::format(":{}", status.st_ino);
+  }
+  // Where /proc is of another PID namespace, the numbers in it are not those that processes know of
+  // themselves: this one finds no other there.
+  std::error_code error;
+  const auto number = std::filesystem::read_symlink("/proc/self", error);
+  if (error || number != std::to_string(::getpid())) {
+    identity += fmt::format(":alone:{}:{}", number.string(), ::getpid());
+  }
+  return identity;
 }
 
 std::string affinity_mask() {

@@ -12,7 +12,8 @@
 namespace weft::hierarchy {
 
 /// Equal for two processes exactly when they can share memory through /proc/<pid>/fd: same kernel
-/// boot, same PID namespace. Host names do not decide: containers share or fake them.
+/// boot, same PID and user namespace, and a /proc of that PID namespace. Host names do not decide:
+/// containers share or fake them.
 std::string host_identity();
 
 /// Equal for two processes exactly when one kernel runs both: also for containers of one machine.

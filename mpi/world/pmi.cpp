@@ -76,10 +76,10 @@ void publish_before_init() noexcept {
     kvs_name = value_in(ask(*socket, "cmd=get_my_kvsname\n"), "kvsname");
     if (kvs_name.empty()) return;
     const auto rank = env::integer("PMI_RANK", 0, 1 << 30);
-    const auto answer = ask(
-        *socket, fmt::format("cmd=put kvsname={} key={} value={}\n", kvs_name,
-                             key_of(static_cast<int>(rank.value_or(0))),
-                             text_of(is_disabled_here() ? AddOn::disabled : AddOn::loaded)));
+    const auto answer =
+        ask(*socket, fmt::format("cmd=put kvsname={} key={} value={}\n", kvs_name,
+                                 key_of(static_cast<int>(rank.value_or(0))),
+                                 text_of(is_disabled_here() ? AddOn::disabled : AddOn::loaded)));
     if (value_in(answer, "rc") == "0") found = KeyValues::usable;
   } catch (const std::exception&) {
     // This rank is one without the add-on, to the others and to itself.

@@ -11,6 +11,9 @@ import sys
 import tempfile
 
 
+SKIPPED = 77  # SKIP_RETURN_CODE
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launcher", required=True, help="path of mpirun.openmpi or mpirun.mpich")
@@ -23,6 +26,9 @@ def parse_arguments():
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--addon-of", metavar="RANKS", help="preload it into these alone: 0-1,3")
     parser.add_argument("--disabled-on", metavar="RANKS", help="WEFT_DISABLE=1 there alone")
+    parser.add_argument("--apart", metavar="RANKS", help="these run in namespaces of their own; launcher: all of them in one")
+    parser.add_argument("--unshare", metavar="OPTIONS", default="",
+                        help="of unshare, for --apart; the test is skipped where that is refused")
     parser.add_argument("--inert", action="store_true",
                         help="weft must do nothing: no report, and nothing printed but --says")
     parser.add_argument("--says", metavar="TEXT",
@@ -76,18 +82,26 @@ def settings_of(arguments, settings, rank):
     return own
 
 
+def words_before_program(arguments, rank):
+    apart = arguments.apart != "launcher" and rank in ranks_of(arguments.apart)
+    return ["unshare", *arguments.unshare.split(), "--"] if apart else []
+
+
 def command(arguments, settings):
     """Ranks with the same settings are one part of the command line, parts are joined by colons."""
     openmpi = "openmpi" in os.path.basename(arguments.launcher)
     program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
     words = [arguments.launcher] + (["--oversubscribe"] if openmpi else [])
-    parts = itertools.groupby(settings_of(arguments, settings, rank)
+    if arguments.apart == "launcher":
+        words = ["unshare", *arguments.unshare.split(), "--"] + words
+    parts = itertools.groupby((settings_of(arguments, settings, rank),
+                               words_before_program(arguments, rank))
                               for rank in range(arguments.ranks))
-    for number, (own, alike) in enumerate(parts):
+    for number, ((own, before), alike) in enumerate(parts):
         words += ([":"] if number else []) + ["-n", str(len(list(alike)))]
         for name, value in own.items():
             words += ["-x", f"{name}={value}"] if openmpi else ["-env", name, value]
-        words += program
+        words += before + program
     return words
 
 
@@ -226,15 +240,28 @@ def judge(arguments):
         if served and settings["WEFT_REPORT"] == report:
             yield from judge_report(arguments, settings, report)
     if arguments.like_plain:
-        code, plain, _ = run(arguments, {})
+        code, plain, _ = run(arguments, {name: value for name, value in settings.items()
+                                         if name != "LD_PRELOAD" and not name.startswith("WEFT_")})
         if code != 0:
             yield f"exit code {code} of the plain run"
         elif plain != output:
             yield f"the plain run printed something else:\n{plain}"
 
 
+def may_unshare(options):
+    try:
+        return subprocess.run(["unshare", *options.split(), "true"], check=False,
+                              stderr=subprocess.DEVNULL).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def main():
-    faults = list(judge(parse_arguments()))
+    arguments = parse_arguments()
+    if arguments.unshare and not may_unshare(arguments.unshare):
+        print(f"skipped: unshare {arguments.unshare} is refused here")
+        return SKIPPED
+    faults = list(judge(arguments))
     for fault in faults:
         print(f"launch.py: {fault}", file=sys.stderr)
     return 1 if faults else 0

@@ -22,13 +22,22 @@ constexpr std::uint32_t packet_sequence(std::uint32_t pair, std::uint32_t epoch)
   return (pair + epoch * 0x9e3779) & 0xffffff;
 }
 
-/// UsageError when two ports cannot reach each other.
+/// UsageError when two ports cannot reach each other, and Error when two software devices cannot.
 void expect_same_fabric(const Rail& rail, const RcAddress& peer) {
   const PortAddress& own = rail.address();
   const std::string here = rail.describe();
   if ((peer.software != 0) != rail.software()) {
-    throw_usage("{} here, {} at the peer: both ends must use a device of one kind (WEFT_DEVICE)",
-                here, peer.software != 0 ? "the software device" : "hardware");
+    const std::string why = fmt::format(
+        "{} here, {} at the peer: both ends must use a device of one kind (WEFT_DEVICE)", here,
+        peer.software != 0 ? "the software device" : "hardware");
+    if (rail.settings().ports.empty()) throw Error(why);  // nobody has chosen this
+    throw UsageError(why);
+  }
+  // No setting is wrong there: what cannot be connected is left to the caller.
+  if (rail.software() && peer.fabric != rail.library().fabric) {
+    throw Error(
+        "the peer's software device is on another machine, in another network namespace or "
+        "another user's: only a network adapter can reach it");
   }
   if ((peer.ethernet != 0) != own.ethernet) {
     throw_usage(
@@ -115,6 +124,7 @@ RcAddress RcLane::address() const {
   address.lid = own.lid;
   address.partition = own.partition;
   address.software = rail_.software() ? 1 : 0;
+  address.fabric = rail_.library().fabric;
   address.ethernet = own.ethernet ? 1 : 0;
   address.global_required = own.global_required ? 1 : 0;
   address.mtu = static_cast<std::uint8_t>(own.mtu);

@@ -31,6 +31,7 @@ struct RcAddress {
   std::uint8_t immediate = 0;
   std::array<std::uint8_t, 5> reserved{};
   std::uint64_t inbox = 0;
+  std::uint64_t fabric = 0;  // Library::fabric
   ibv_gid gid{};
 };
 

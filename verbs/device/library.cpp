@@ -1,6 +1,11 @@
 #include "verbs/device/library.hpp"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
@@ -16,10 +21,26 @@ void resolve(void* handle, const Library& library, const char* name, Function& f
   if (function == nullptr) throw Error(fmt::format("{}: has no function {}", library.path, name));
 }
 
+/// Never 0. SystemError when /proc does not tell.
+std::uint64_t fabric_of_this_process() {
+  constexpr const char* kBoot = "/proc/sys/kernel/random/boot_id";
+  constexpr const char* kNetwork = "/proc/self/ns/net";
+  std::ifstream file(kBoot);
+  std::string boot;
+  if (!(file >> boot)) throw SystemError(fmt::format("read({})", kBoot), EIO);
+  struct stat network = {};
+  if (::stat(kNetwork, &network) != 0) throw_errno(fmt::format("stat({})", kNetwork));
+  const std::string all = fmt::format("{} {} {}", boot, network.st_ino, ::geteuid());
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, the same in all processes
+  for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash | 1;
+}
+
 Library load(const std::string& path, bool software) {
   Library library;
   library.path = path;
   library.software = software;
+  if (software) library.fabric = fabric_of_this_process();
   // Never closed: providers leave threads and handlers behind that run its code.
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw Error(fmt::format("cannot load {}: {}", path, ::dlerror()));

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
 #include <string>
 
 namespace weft::verbs {
@@ -13,6 +14,9 @@ namespace weft::verbs {
 struct Library {
   std::string path;
   bool software = false;
+  /// Of the software device: equal for two processes exactly when theirs can reach each other (one
+  /// kernel, one network namespace, one user). 0: hardware.
+  std::uint64_t fabric = 0;
 
   decltype(&::ibv_get_device_list) get_device_list = nullptr;
   decltype(&::ibv_free_device_list) free_device_list = nullptr;
