@@ -30,7 +30,8 @@ void publish_before_init() noexcept;
 
 /// After the host's MPI_Init: the key-value space, as this rank has found it.
 enum class KeyValues {
-  /// None that could be used; the same on all ranks with the add-on. The program was started without
+  /// None that could be used; the same on all ranks with the add-on. The program was started
+  /// without
   /// a launcher, or by one that is not known.
   none,
   usable,

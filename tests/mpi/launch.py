@@ -26,7 +26,8 @@ def parse_arguments():
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--addon-of", metavar="RANKS", help="preload it into these alone: 0-1,3")
     parser.add_argument("--disabled-on", metavar="RANKS", help="WEFT_DISABLE=1 there alone")
-    parser.add_argument("--apart", metavar="RANKS", help="these run in namespaces of their own; launcher: all of them in one")
+    parser.add_argument("--apart", metavar="RANKS",
+                        help="these run in namespaces of their own; launcher: all in one")
     parser.add_argument("--unshare", metavar="OPTIONS", default="",
                         help="of unshare, for --apart; the test is skipped where that is refused")
     parser.add_argument("--inert", action="store_true",
