@@ -16,8 +16,8 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
     if (first < 0 && bytes != 0) first = block;
   }
   first_ = first < 0 ? static_cast<std::byte*>(buffer_) : memory(first);
-  if (gaps_ && layout_.contiguous) keep_gaps(parts);
-  direct_ = layout_.contiguous && (gaps_ || are_consecutive());
+  if (gaps_ && is_direct_memory_) keep_gaps(parts);
+  direct_ = is_direct_memory_ && (gaps_ || are_consecutive());
   return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
 }
 

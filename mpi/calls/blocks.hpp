@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "mpi/datatypes/device_memory.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/world/communicators.hpp"
 #include "weft/weft.hpp"
@@ -46,7 +47,8 @@ class Integers {
 };
 
 /// Blocks of elements in the program's memory. Weft's calls work on their bytes in rank order and
-/// without gaps: the program's buffer is used where it has this layout, else the blocks are packed.
+/// without gaps: the program's buffer is used where it has this layout and is this processor's
+/// memory, else the blocks are packed.
 /// With `gaps` contiguous blocks are used at any displacements: allowed where the offsets of parts
 /// stay on this rank, as displacements differ between ranks.
 class Blocks {
@@ -68,12 +70,13 @@ class Blocks {
     gaps_ = gaps;
     blocks_ = blocks;
     layouts.find(type_, layout_);
+    is_direct_memory_ = layout_.contiguous && !device_memory::contains(buffer_);
     if (irregular_) return look_up_irregular(parts);
     if (!layout_.valid || count_ < 0) return false;
-    direct_ = layout_.contiguous;
+    direct_ = is_direct_memory_;
     total_bytes_ =
         static_cast<std::size_t>(count_ * layout_.size_bytes) * static_cast<std::size_t>(blocks);
-    return buffer_ != nullptr || !direct_ || total_bytes_ == 0;
+    return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
   }
 
   // Properties of the program's arguments.
@@ -136,6 +139,7 @@ class Blocks {
   std::size_t total_bytes_ = 0;
   std::byte* first_ = nullptr;  // of irregular blocks: see first_memory()
   const std::vector<Part>* parts_ = nullptr;
+  bool is_direct_memory_ = false;  // plain bytes that this processor reaches
   bool direct_ = false;
   bool gaps_ = false;
 };

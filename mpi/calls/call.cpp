@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 
 namespace weft::mpi {
@@ -58,6 +59,7 @@ std::optional<Passed> attempt(Call& call, World& world, Result& result) {
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
   if (attached->state == Attached::State::passed_through) return attached->why;
+  device_memory::look_for_drivers();
   const Context context{world, *attached};
   if (const auto why = call.judge(context)) return why;
   if (attached->state != Attached::State::connected) {

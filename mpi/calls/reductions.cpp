@@ -1,7 +1,11 @@
 #include "mpi/calls/reductions.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "base/error.hpp"
+#include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
@@ -22,6 +26,12 @@ void copy_pairs(std::byte* to, const std::byte* from, MPI_Count count,
     std::memcpy(to + at, from + at, resolution.value_bytes);
     std::memcpy(to + at + index, from + at + index, sizeof(int));
   }
+}
+
+// From or to another processor's memory.
+void copy_gaps_too(void* to, const void* from, std::size_t bytes) {
+  if (device_memory::copy(to, from, bytes)) return;
+  throw Error(fmt::format("the driver refuses to copy {} bytes of another processor", bytes));
 }
 
 }  // namespace
@@ -58,24 +68,34 @@ std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) cons
 
 void Reduction::run(const Context& context) {
   Attached& attached = context.attached;
+  const Layouts& layouts = context.layouts();
   const Resolution& resolution = *resolution_;
   const void* from = in_place_ ? vectors_.receive : vectors_.send;
-  const auto* input = static_cast<const std::byte*>(from);
-  if (resolution.form == Form::packed) {
-    std::byte* packed = attached.packed_input.reserve(bytes_of(given_, resolution));
-    context.layouts().pack(from, given_, resolution.layout, packed);
-    input = packed;
-  }
   auto* receive = static_cast<std::byte*>(vectors_.receive);
+  const bool packed = resolution.form == Form::packed;
+  const bool has_gaps = resolution.form == Form::pairs && !resolution.layout.contiguous;
+  const bool apart = receives_ && device_memory::contains(receive);
+  const auto* input = static_cast<const std::byte*>(from);
+  if (packed || device_memory::contains(from)) {
+    std::byte* copy = attached.packed_input.reserve(bytes_of(given_, resolution));
+    if (has_gaps) {
+      copy_gaps_too(copy, from, bytes_of(given_, resolution));
+    } else {
+      layouts.pack(from, given_, resolution.layout, copy);
+    }
+    input = copy;
+  }
   std::byte* output = receives_ ? receive : nullptr;
-  if (receives_ && resolution.form != Form::in_place)
+  if (receives_ && (apart || resolution.form != Form::in_place))
     output = attached.packed_output.reserve(bytes_of(results_, resolution));
   reduce(context, input, output, resolution.operation);
   if (resolution.host) resolution.host->throw_if_failed();
-  if (results_ == 0 || resolution.form == Form::in_place) return;
-  if (resolution.form == Form::packed) {
-    context.layouts().unpack(output, receive, results_, resolution.layout);
-  } else {
+  if (results_ == 0) return;
+  if (apart && has_gaps) {
+    copy_gaps_too(receive, output, bytes_of(results_, resolution));
+  } else if (apart || packed) {
+    layouts.unpack(output, receive, results_, resolution.layout);
+  } else if (resolution.form == Form::pairs) {
     copy_pairs(receive, output, results_, resolution);
   }
 }

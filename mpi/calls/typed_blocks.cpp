@@ -19,7 +19,7 @@ bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>&
     part.bytes = bytes;
     total_bytes_ += bytes;
     if (bytes == 0) continue;
-    direct_ &= layout.contiguous;
+    direct_ &= layout.contiguous && !device_memory::contains(memory(block));
     if (lowest_ == nullptr || memory(block) < lowest_) lowest_ = memory(block);
   }
   if (!direct_) return true;

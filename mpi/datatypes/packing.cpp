@@ -4,6 +4,7 @@
 #include <climits>
 #include <mutex>
 
+#include "mpi/datatypes/device_memory.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/host/errors.hpp"
 
@@ -35,6 +36,14 @@ class Bytes {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
+/// Bytes in a row, on another processor: its driver's affair. What it refuses, and elements that
+/// are no plain bytes, are the host's: a program that gives such buffers to its MPI has one that
+/// takes them.
+bool copies_device_memory(void* to, const void* from, MPI_Count bytes) {
+  return (device_memory::contains(to) || device_memory::contains(from)) &&
+         device_memory::copy(to, from, static_cast<std::size_t>(bytes));
+}
+
 }  // namespace
 
 void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type,
@@ -53,6 +62,7 @@ void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Dat
 void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
                    std::byte* packed) const {
   if (count * layout.size_bytes == 0) return;
+  if (layout.contiguous && copies_device_memory(packed, buffer, count * layout.size_bytes)) return;
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
     const auto* from = static_cast<const std::byte*>(buffer) + at * layout.extent_bytes;
@@ -72,6 +82,7 @@ void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
 void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
                      const Layout& layout) const {
   if (count * layout.size_bytes == 0) return;
+  if (layout.contiguous && copies_device_memory(buffer, packed, count * layout.size_bytes)) return;
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
     const std::byte* from = packed + at * layout.size_bytes;
