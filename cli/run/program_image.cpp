@@ -211,7 +211,20 @@ const void* find_in_libraries(const link_map& program, Lmid_t space, const char*
   return nullptr;
 }
 
-void rebind_object(const link_map& object, std::span<const Binding> bindings, int memory) {
+/// This process's memory. Written through it, as what the dynamic linker has done with (tables, and
+/// variables that never change) is read-only.
+File own_memory() {
+  File memory(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+  if (!memory) throw_errno("open(/proc/self/mem)");
+  return memory;
+}
+
+void write_to(const File& memory, std::uintptr_t place, const void* from, std::size_t bytes) {
+  const ssize_t written = ::pwrite(memory.get(), from, bytes, static_cast<off_t>(place));
+  if (written != static_cast<ssize_t>(bytes)) throw_errno("write(/proc/self/mem)");
+}
+
+void rebind_object(const link_map& object, std::span<const Binding> bindings, const File& memory) {
   const Tables tables(object);
   if (tables.symbols == nullptr || tables.names == nullptr) return;
   for (const auto& table : {tables.data, tables.calls}) {
@@ -221,11 +234,7 @@ void rebind_object(const link_map& object, std::span<const Binding> bindings, in
       const std::string_view name = tables.names + symbol.st_name;
       for (const Binding& binding : bindings) {
         if (name != binding.name) continue;
-        // Through /proc/self/mem, as the tables are read-only now.
-        const auto place = static_cast<off_t>(object.l_addr + relocation.r_offset);
-        if (::pwrite(memory, &binding.function, sizeof(void*), place) != sizeof(void*)) {
-          throw_errno("write(/proc/self/mem)");
-        }
+        write_to(memory, object.l_addr + relocation.r_offset, &binding.function, sizeof(void*));
       }
     }
   }
@@ -270,29 +279,30 @@ int ProgramImage::run_main(void* handle, int argc, char** argv, char** environme
 
 void copy_variables(void* handle) {
   const link_map& program = map_of(handle);
+  const File memory = own_memory();
   Lmid_t space = LM_ID_BASE;
   if (::dlinfo(handle, RTLD_DI_LMID, &space) != 0) throw Error(::dlerror());
   const Tables tables(program);
   for (const ElfW(Rela) & relocation : tables.data) {
     if (ELF64_R_TYPE(relocation.r_info) != kCopy) continue;
     const auto& symbol = tables.symbols[ELF64_R_SYM(relocation.r_info)];
-    auto* copy = reinterpret_cast<std::byte*>(program.l_addr + relocation.r_offset);
+    const std::uintptr_t place = program.l_addr + relocation.r_offset;
+    const auto* copy = reinterpret_cast<const std::byte*>(place);
     // A library's constructor may have written a newer value already.
     if (std::any_of(copy, copy + symbol.st_size, [](auto one) { return one != std::byte{0}; })) {
       continue;
     }
     const void* first = find_in_libraries(program, space, tables.names + symbol.st_name);
-    if (first != nullptr) std::memcpy(copy, first, symbol.st_size);
+    if (first != nullptr) write_to(memory, place, first, symbol.st_size);
   }
 }
 
 void rebind(void* handle, std::span<const Binding> bindings) {
   const link_map* object = &map_of(handle);
-  const File memory(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
-  if (!memory) throw_errno("open(/proc/self/mem)");
+  const File memory = own_memory();
   while (object->l_prev != nullptr) object = object->l_prev;
   for (; object != nullptr; object = object->l_next) {
-    if (!is_systems(*object)) rebind_object(*object, bindings, memory.get());
+    if (!is_systems(*object)) rebind_object(*object, bindings, memory);
   }
 }
 
