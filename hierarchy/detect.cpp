@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <sstream>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
@@ -27,12 +27,9 @@ int count(std::string_view mask) {
   return cores;
 }
 
-/// The part of so many cores that the cgroup's quota allows; `cores` 0: their number is unknown.
-int within_quota(int cores) {
-  std::ifstream file("/proc/self/cgroup");
-  const std::string memberships(std::istreambuf_iterator<char>(file), {});
-  const auto quota = cgroup_cores("/sys/fs/cgroup", memberships);
-  return std::max(1, quota && (cores == 0 || *quota < cores) ? *quota : cores);
+/// The part of so many cores that a quota allows; `cores` 0: their number is unknown.
+int within(int quota, int cores) {
+  return std::max(1, quota != 0 && (cores == 0 || quota < cores) ? quota : cores);
 }
 
 Machine split_evenly(const Machine& real, int blocks) {
@@ -50,10 +47,12 @@ Machine split_evenly(const Machine& real, int blocks) {
 
 /// The numbers in a socket identity; {-1, -1} where the text is not one.
 std::pair<int, int> package_and_l3(const std::string& identity) {
-  std::istringstream text(identity);
   std::pair<int, int> numbers = {-1, -1};
-  if (text >> numbers.first >> numbers.second) return numbers;
-  return {-1, -1};
+  const char* const end = identity.data() + identity.size();
+  const auto package = std::from_chars(identity.data(), end, numbers.first);
+  if (package.ec != std::errc() || package.ptr == end) return {-1, -1};
+  const auto l3 = std::from_chars(package.ptr + 1, end, numbers.second);
+  return l3.ec == std::errc() ? numbers : std::pair(-1, -1);
 }
 
 void check_placement(const Machine& real, const Machine& asked, std::string_view setting) {
@@ -111,21 +110,31 @@ std::string affinity_mask() {
 }
 
 int usable_cores() {
-  return within_quota(count(affinity_mask()));
+  return within(cpu_quota(), count(affinity_mask()));
 }
 
 int usable_cores(std::span<const std::string> masks) {
   return cores_of(masks).usable;
 }
 
+int cpu_quota() {
+  std::ifstream file("/proc/self/cgroup");
+  const std::string memberships(std::istreambuf_iterator<char>(file), {});
+  return cgroup_cores("/sys/fs/cgroup", memberships).value_or(0);
+}
+
 Cores cores_of(std::span<const std::string> masks) {
+  return cores_of(masks, cpu_quota());
+}
+
+Cores cores_of(std::span<const std::string> masks, int quota) {
   std::string all;
   for (const std::string& mask : masks) {
     all.resize(std::max(all.size(), mask.size()));
     for (std::size_t i = 0; i < mask.size(); ++i) all[i] = static_cast<char>(all[i] | mask[i]);
   }
   const int bound = count(all);
-  return {bound, within_quota(bound)};
+  return {bound, within(quota, bound)};
 }
 
 std::string describe(const Cores& cores) {

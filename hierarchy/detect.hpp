@@ -41,6 +41,10 @@ struct Cores {
   int usable = 1;  // of these, by the quota
 };
 Cores cores_of(std::span<const std::string> masks);
+/// The same with the quota of the processes' cgroup, which may be on another host; 0: none.
+Cores cores_of(std::span<const std::string> masks, int quota);
+/// The CPU quota of this process's cgroup in cores, rounded up; 0: none.
+int cpu_quota();
 /// "2 cores", "2 of 16 cores (cgroup quota)".
 std::string describe(const Cores& cores);
 

@@ -1,8 +1,10 @@
 // Placement of a communicator's ranks: nodes, sockets, and the cores that ranks of a host share.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/setup/settings.hpp"
@@ -12,28 +14,69 @@
 
 namespace weft::comm {
 
+/// A rank's own facts, which it tells the others in one text.
+struct RankFacts {
+  std::string host;             // hierarchy::host_identity()
+  std::string socket;           // hierarchy::socket_identity(); empty: nobody asks
+  std::string mask;             // hierarchy::affinity_mask()
+  int quota = 0;                // hierarchy::cpu_quota(); 0: none
+  std::optional<bool> crowded;  // as Options and WEFT_WAIT ask
+
+  std::string to_text() const;
+  /// Error where the text is of another build.
+  static RankFacts from_text(std::string_view text);
+};
+
 /// The way a rank waits: asleep where the ranks of its host outnumber the cores.
 struct Waiting {
   bool crowded = false;
-  int cores = 0;    // of this host, where its ranks share them; 0: each has its own
   std::string why;  // for the report
 };
 
-/// From every rank's host and affinity mask, in rank order. Other jobs on the host do not count.
-Waiting waiting_of(const Options& options, const Settings& settings,
-                   std::span<const std::string> hosts, int rank,
-                   std::span<const std::string> masks);
+/// Hosts of a set of ranks, with the cores that they share. Other jobs on a host do not count.
+class Hosts {
+ public:
+  explicit Hosts(std::span<const RankFacts> ranks);
 
-/// The host with the fewest cores for its ranks, of those that have too few; `cores[rank]` as
-/// Waiting has it.
-sim::Host busiest_host(const hierarchy::Machine& machine, std::span<const std::string> hosts,
-                       std::span<const int> cores);
+  Waiting waiting_of(int rank) const;
+  bool is_crowded(int rank) const { return crowded_[static_cast<std::size_t>(rank)] != 0; }
+  /// How many ranks share a core where they share most; at least 1.
+  int most_ranks_on_a_core() const;
+  /// Of a communicator of `members`: the host with the fewest cores for its ranks, of those that
+  /// have too few for the ranks of this set. `machine` is that of the members.
+  sim::Host busiest(const hierarchy::Machine& machine, std::span<const int> members) const;
 
-/// From every rank's host and socket, in rank order, and from what was asked for. UsageError where
-/// that does not fit the ranks.
+ private:
+  struct Host {
+    int ranks = 0;
+    int bound = 0;   // cores, by the masks
+    int usable = 1;  // of these, by the quota
+  };
+  std::vector<int> host_of_rank_;
+  std::vector<char> crowded_;  // by rank
+  std::vector<char> asked_;    // by rank: so because it was asked for
+  std::vector<Host> hosts_;
+};
+
+/// Facts on which the set-up of a communicator rests. A job knows them of all its ranks before any
+/// communicator is set up, or the ranks of the communicator tell each other.
+struct Facts {
+  Settings settings;
+  hierarchy::Machine machine;
+  Waiting waiting;           // of this rank
+  bool any_crowded = false;  // some rank's
+  sim::Host busiest_host;
+
+  /// Of the ranks `members` of a larger set, of which this one is `rank` there; `machine` is the
+  /// members'.
+  static Facts of(const Settings& settings, hierarchy::Machine machine, const Hosts& hosts,
+                  std::span<const int> members, int rank);
+};
+
+/// From every rank's facts, in rank order, and from what was asked for. UsageError where that does
+/// not fit the ranks.
 hierarchy::Machine machine_of(const Options& options, const Settings& settings,
-                              std::span<const std::string> hosts,
-                              std::span<const std::string> sockets);
+                              std::span<const RankFacts> ranks);
 
 /// The place of each rank on the node of `rank`; -1 on other nodes.
 std::vector<int> places_on_node_of(const hierarchy::Machine& machine, int rank);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "base/error.hpp"
-#include "comm/setup/placement.hpp"
 #include "engine/heap/heap.hpp"
 #include "engine/views/view.hpp"
 #include "hierarchy/detect.hpp"
@@ -33,116 +33,143 @@ constexpr std::size_t kLeastHalf = 8 << 10;
 // Few sizes until the largest: each is agreed upon by all ranks, and registered with the device.
 constexpr std::size_t kGrowth = 4;
 
+Settings settings_of(const Options& options) {
+  Settings settings = Settings::from_environment();
+  for (const auto& [name, algorithm] : options.algorithms) {
+    const plan::Collective collective = plan::parse_collective(name);
+    settings.algorithms[collective] = tune::Algorithm::parse(collective, algorithm).name();
+  }
+  settings.deterministic |= options.deterministic;
+  settings.progress_thread |= options.progress_thread;
+  return settings;
+}
+
 void require_one_for_each(const char* option, std::size_t entries, int ranks) {
   if (entries == 0 || entries == static_cast<std::size_t>(ranks)) return;
   throw_usage("{} has {} entries for {} ranks", option, entries, ranks);
 }
 
+/// What this rank tells the others where nothing is known of them.
+std::string facts_of_this_rank(const Settings& settings, const Options& options, int ranks) {
+  require_one_for_each("node_of_rank", options.node_of_rank.size(), ranks);
+  require_one_for_each("socket_of_rank", options.socket_of_rank.size(), ranks);
+  const bool finds_sockets = options.socket_of_rank.empty() && settings.sockets.empty();
+  return RankFacts{.host = hierarchy::host_identity(),
+                   .socket = finds_sockets ? hierarchy::socket_identity() : "",
+                   .mask = hierarchy::affinity_mask(),
+                   .quota = hierarchy::cpu_quota(),
+                   .crowded = settings.crowded_given ? settings.crowded : options.crowded}
+      .to_text();
+}
+
+/// From the facts of all ranks.
+std::shared_ptr<const Facts> facts_from(std::span<const std::string> texts,
+                                        const Settings& settings, const Options& options,
+                                        int rank) {
+  std::vector<RankFacts> ranks;
+  for (const std::string& text : texts) ranks.push_back(RankFacts::from_text(text));
+  std::vector<int> all(ranks.size());
+  std::iota(all.begin(), all.end(), 0);
+  Facts facts = Facts::of(settings, machine_of(options, settings, ranks), Hosts(ranks), all, rank);
+  if (options.crowded && !settings.crowded_given) {
+    facts.waiting.why = *options.crowded ? "sleep (asked for)" : "spin (asked for)";
+  }
+  return std::make_shared<const Facts>(std::move(facts));
+}
+
 }  // namespace
 
+// Each step of the set-up ends in an agreement: first each rank makes what others attach, then all
+// attach it and make the rest. Nothing outside of the steps can fail on one rank alone.
 Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& options)
-    : members_(std::move(bootstrap)), host_progress_(members_.bootstrap()), machine_({0}) {
-  make_node(options);
-  links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings_.port,
-                                           settings_.eager_bytes, settings_.registrations);
-  executor_ = std::make_unique<engine::Executor>(
-      rank(), node_.get(), crowded_, *links_,
-      engine::WhileWaiting{.turn = [this] { return host_progress_.while_waiting(); },
-                           .progress = [this] { members_.bootstrap().progress(); },
-                           .check = [this] { members_.bootstrap().check(); }},
-      settings_.timeout_ns);
-  requests_.emplace(*executor_, !crowded_);
-  members_.attach(*requests_);
-}
-
-void Resources::read_settings(const Options& options) {
-  settings_ = Settings::from_environment();
-  for (const auto& [name, algorithm] : options.algorithms) {
-    const plan::Collective collective = plan::parse_collective(name);
-    settings_.algorithms[collective] = tune::Algorithm::parse(collective, algorithm).name();
+    : members_(std::move(bootstrap)), host_progress_(members_.bootstrap()), facts_(options.facts) {
+  Settings read;
+  std::vector<std::string> facts;
+  if (facts_ == nullptr) {
+    facts = members_.agree([&] {
+      read = settings_of(options);
+      return facts_of_this_rank(read, options, members_.size());
+    });
   }
-  settings_.deterministic |= options.deterministic;
-  settings_.progress_thread |= options.progress_thread;
-  // A note says why when there is none.
-  if (settings_.heap_bytes) engine::heap::start(*settings_.heap_bytes);
-}
-
-void Resources::make_node(const Options& options) {
-  const int ranks = members_.size();
-  const auto hosts = members_.agree([&] {
-    read_settings(options);
-    std::string host = hierarchy::host_identity();
-    require_one_for_each("node_of_rank", options.node_of_rank.size(), ranks);
-    require_one_for_each("socket_of_rank", options.socket_of_rank.size(), ranks);
-    return host;
-  });
-  // An affinity mask, behind the socket that it lies in.
-  const bool finds_sockets = options.socket_of_rank.empty() && settings_.sockets.empty();
-  auto masks = members_.allgather((finds_sockets ? hierarchy::socket_identity() : "") + '\n' +
-                                  hierarchy::affinity_mask());
-  std::vector<std::string> sockets;
-  for (std::string& mask : masks) {
-    const auto end = mask.find('\n');
-    sockets.push_back(mask.substr(0, end));
-    mask.erase(0, end + 1);
-  }
-  const Waiting waiting = waiting_of(options, settings_, hosts, rank(), masks);
-  crowded_ = waiting.crowded;
-  waiting_ = waiting.why;
   const auto handles = members_.agree([&] {
-    machine_ = machine_of(options, settings_, hosts, sockets);
-    place_of_rank_ = places_on_node_of(machine_, rank());
-    const auto neighbours = machine_.ranks_on(machine_.node_of(rank()));
-    if (neighbours.size() > 1) {
-      node_ = std::make_unique<engine::NodeControl>(place(), neighbours, crowded_);
-    }
-    return node_ ? node_->handle() : std::string();
+    if (facts_ == nullptr) facts_ = facts_from(facts, read, options, rank());
+    make_node();
+    return node_ ? stages_->handle() + node_->handle() : std::string();
   });
-  members_.agree([&] {
-    if (node_) node_->attach(of_neighbours(handles));
+  const auto views = members_.agree([&] {
+    attach_node(handles);
+    const Settings& settings = facts_->settings;
+    links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings.port,
+                                             settings.eager_bytes, settings.registrations);
+    executor_ = std::make_unique<engine::Executor>(
+        rank(), node_.get(), facts_->waiting.crowded, *links_,
+        engine::WhileWaiting{.turn = [this] { return host_progress_.while_waiting(); },
+                             .progress = [this] { members_.bootstrap().progress(); },
+                             .check = [this] { members_.bootstrap().check(); }},
+        settings.timeout_ns);
+    executor_->set_stages(stages_.get());
+    requests_.emplace(*executor_, !facts_->waiting.crowded);
+    const auto view = node_ ? best_view() : engine::View::same_process;
+    const bool sees_heaps = node_ && node_->peers().sees_heaps();
+    return std::string{static_cast<char>(view), sees_heaps ? '1' : '0'};
   });
-  agree_on_view(hosts, why_no_heap(), waiting.cores);
+  members_.attach(*requests_);
+  agree_on_view(views);
+}
+
+/// This rank's part of what the ranks of its node share.
+void Resources::make_node() {
+  // A note says why when there is none.
+  if (settings().heap_bytes) engine::heap::start(*settings().heap_bytes);
+  place_of_rank_ = places_on_node_of(machine(), rank());
+  const auto neighbours = machine().ranks_on(machine().node_of(rank()));
+  if (neighbours.size() > 1) {
+    node_ = std::make_unique<engine::NodeControl>(place(), neighbours, facts_->waiting.crowded);
+  }
+  if (size() > 1) stages_ = std::make_unique<engine::Stages>(place(), places(), kLeastHalf);
+}
+
+void Resources::attach_node(std::span<const std::string> handles) {
+  if (!node_) return;
+  std::vector<std::string> nodes = of_neighbours(handles);
+  std::vector<std::string> stages;
+  for (std::string& handle : nodes) {
+    stages.push_back(handle.substr(0, engine::SharedMemory::handle_bytes()));
+    handle.erase(0, engine::SharedMemory::handle_bytes());
+  }
+  node_->attach(nodes);
+  stages_->attach(stages);
 }
 
 /// The view is a fact of the whole communicator: plans that read peers' buffers are chosen by all
 /// ranks or by none.
-void Resources::agree_on_view(std::span<const std::string> hosts, const std::string& heap_missing,
-                              int cores) {
+void Resources::agree_on_view(std::span<const std::string> views) {
   constexpr char kStaged = static_cast<char>(engine::View::staged);
-  std::string worst(1, static_cast<char>(node_ ? best_view() : engine::View::same_process));
-  const bool sees_heaps = node_ && node_->peers().sees_heaps();
-  const auto all =
-      members_.allgather(fmt::format("{}{:d}{:d}{}", worst, sees_heaps, crowded_, cores));
-  std::vector<int> cores_of_rank;
-  for (const std::string& one : all) {
-    worst[0] = std::max(worst[0], one[0]);
-    any_crowded_ |= one[2] == '1';
-    cores_of_rank.push_back(std::stoi(one.substr(3)));
-  }
-  busiest_host_ = busiest_host(machine_, hosts, cores_of_rank);
-  view_ = static_cast<engine::View>(worst[0]);
-  only_heaps_ = worst[0] == kStaged && std::ranges::all_of(all, [](const std::string& one) {
+  char worst = static_cast<char>(engine::View::same_process);
+  for (const std::string& one : views) worst = std::max(worst, one[0]);
+  view_ = static_cast<engine::View>(worst);
+  only_heaps_ = worst == kStaged && std::ranges::all_of(views, [](const std::string& one) {
                   return one[0] != kStaged || one[1] == '1';
                 });
   if (node_) node_->peers().set_view(view_);
-  note_view(heap_missing);
+  note_view();
 }
 
-void Resources::note_view(const std::string& heap_missing) {
+void Resources::note_view() {
   view_name_ = only_heaps_ ? "shared heap, with copies of the rest" : to_string(view_);
   if (view_ == engine::View::staged && !only_heaps_ &&
       engine::best_allowed_view() != engine::View::staged) {
     members_.note(
         "peers' buffers cannot be read (process_vm_readv was refused): copies are staged");
   }
-  if (!heap_missing.empty()) members_.note(heap_missing);
+  if (std::string why = why_no_heap(); !why.empty()) members_.note(std::move(why));
   if (std::string why = why_no_xpmem(); !why.empty()) members_.note(std::move(why));
 }
 
 /// Of a heap that was asked for.
 std::string Resources::why_no_heap() const {
-  if (!settings_.heap_bytes || !node_) return {};
-  const std::string why = engine::heap::start(*settings_.heap_bytes);
+  if (!settings().heap_bytes || !node_) return {};
+  const std::string why = engine::heap::start(*settings().heap_bytes);
   if (!why.empty()) return fmt::format("no shared heap: {}", why);
   if (node_->peers().why_no_heaps().empty()) return {};
   return fmt::format("peers' shared heaps are not all seen: {}", node_->peers().why_no_heaps());
@@ -168,7 +195,7 @@ std::string Resources::why_no_xpmem() const {
 /// From what all ranks gave, what the ranks of this node gave, by place.
 std::vector<std::string> Resources::of_neighbours(std::span<const std::string> of_ranks) const {
   std::vector<std::string> result;
-  for (const int neighbour : machine_.ranks_on(machine_.node_of(rank()))) {
+  for (const int neighbour : machine().ranks_on(machine().node_of(rank()))) {
     result.push_back(of_ranks[neighbour]);
   }
   return result;
@@ -191,8 +218,9 @@ tune::Direct Resources::direct(bool counts_heaps) const {
 
 tune::Situation Resources::situation() const {
   // The buffers of an alltoallv are never copied to the shared heap.
-  return {machine_,     direct(true),  direct(false),         settings_.deterministic,
-          any_crowded_, busiest_host_, settings_.eager_bytes, settings_.algorithms};
+  return {
+      machine(),           direct(true),         direct(false),          settings().deterministic,
+      facts_->any_crowded, facts_->busiest_host, settings().eager_bytes, settings().algorithms};
 }
 
 std::optional<nic_profiles::DeviceName> Resources::device() {
@@ -208,16 +236,14 @@ std::optional<nic_profiles::DeviceName> Resources::device() {
 void Resources::make_stages(std::size_t need) {
   const std::size_t known = stages_ == nullptr ? 0 : stages_->half_bytes();
   if (stages_ != nullptr && known >= need) return;
-  const std::size_t most = std::max<std::size_t>(settings_.stage_bytes / 2, need);
-  const std::size_t half_bytes =
-      std::min(most, std::max({kLeastHalf, std::bit_ceil(need), kGrowth * known}));
+  const std::size_t most = std::max<std::size_t>(settings().stage_bytes / 2, need);
+  const std::size_t least = known > kLeastHalf ? kGrowth * known : kLeastHalf;
+  const std::size_t half_bytes = std::min(most, std::max(std::bit_ceil(need), least));
   std::unique_ptr<engine::Stages> stages;
-  std::string handle;
-  members_.agree([&] {
+  const auto handles = members_.agree([&] {
     stages = std::make_unique<engine::Stages>(place(), places(), half_bytes);
-    handle = stages->handle();
+    return stages->handle();
   });
-  const auto handles = members_.allgather(handle);
   members_.agree([&] {
     stages->attach(of_neighbours(handles));
     if (links_->endpoint() != nullptr) stages->register_with(*links_->endpoint());

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "comm/setup/membership.hpp"
+#include "comm/setup/placement.hpp"
 #include "comm/setup/progress_thread.hpp"
 #include "comm/setup/settings.hpp"
 #include "comm/setup/stopwatch.hpp"
 #include "engine/run/executor.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
-#include "sim/hardware.hpp"
 #include "tune/chooser.hpp"
 #include "weft/weft.hpp"
 
@@ -33,13 +33,13 @@ class Resources {
   Membership& members() noexcept { return members_; }
   const Membership& members() const noexcept { return members_; }
   int rank() const noexcept { return members_.rank(); }
-  int size() const noexcept { return machine_.ranks(); }
-  const Settings& settings() const noexcept { return settings_; }
-  const hierarchy::Machine& machine() const noexcept { return machine_; }
+  int size() const noexcept { return members_.size(); }
+  const Settings& settings() const noexcept { return facts_->settings; }
+  const hierarchy::Machine& machine() const noexcept { return facts_->machine; }
   /// The place of each rank on this node; -1 elsewhere.
   std::span<const int> place_of_rank() const noexcept { return place_of_rank_; }
   int place() const noexcept { return place_of_rank_[rank()]; }
-  int places() const noexcept { return machine_.ranks_on_node_of(rank()); }
+  int places() const noexcept { return machine().ranks_on_node_of(rank()); }
   /// Peers see shared heaps and no other memory: buffers elsewhere are to be copied there.
   bool sees_only_heaps() const noexcept { return only_heaps_; }
   /// What the choice of algorithms rests on.
@@ -83,11 +83,10 @@ class Resources {
   void report(Statistics& statistics) const;
 
  private:
-  void make_node(const Options& options);
-  void read_settings(const Options& options);
-  void agree_on_view(std::span<const std::string> hosts, const std::string& heap_missing,
-                     int cores);
-  void note_view(const std::string& heap_missing);
+  void make_node();
+  void attach_node(std::span<const std::string> handles);
+  void agree_on_view(std::span<const std::string> views);
+  void note_view();
   engine::View best_view();
   std::string why_no_heap() const;
   std::string why_no_xpmem() const;
@@ -97,21 +96,16 @@ class Resources {
 
   Membership members_;
   HostProgress host_progress_;
-  Settings settings_;
-  hierarchy::Machine machine_;
+  std::shared_ptr<const Facts> facts_;
   std::vector<int> place_of_rank_;
   std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node
   engine::View view_ = engine::View::staged;   // the same on all ranks
   bool only_heaps_ = false;                    // the same on all ranks
-  bool crowded_ = false;                       // this host: see Waiting
-  bool any_crowded_ = false;                   // some host, as all ranks know alike
-  sim::Host busiest_host_;                     // the same on all ranks
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
   std::unique_ptr<engine::Executor> executor_;
   // For the report.
-  std::string waiting_;
   std::string view_name_;
   std::string device_name_;
   std::uint64_t connections_ = 0;

@@ -56,7 +56,7 @@ void report_links(const engine::Links& links, Statistics& statistics) {
 
 void Resources::report(Statistics& statistics) const {
   statistics.notes = members_.notes();
-  statistics.waiting = waiting_;
+  statistics.waiting = facts_->waiting.why;
   statistics.view = view_name_;
   statistics.device = device_name_;
   statistics.connections = connections_;

@@ -22,7 +22,7 @@ struct HelperCopy {
   std::uint64_t address = 0;  // in the owner's process
   std::uint64_t bytes = 0;    // at most kBytes
   bool writes = false;        // to the owner's buffer
-  alignas(64) std::array<std::byte, kBytes> memory{};
+  alignas(64) std::array<std::byte, kBytes> memory;
 
   /// By neighbours. All fields but `state` belong to the neighbour that has the lock.
   bool try_lock() noexcept { return locked.exchange(1, std::memory_order_acquire) == 0; }

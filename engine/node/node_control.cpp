@@ -26,10 +26,8 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded)
   memory_ = SharedMemory::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = memory_.data();
   Page* page = new (memory_.data()) Page;
-  for (int i = 0; i < places_; ++i) new (slots(place) + i) Slot;
-  for (int i = 0; i < places_; ++i) {
-    for (std::uint64_t k = 0; k < inline_slots(); ++k) new (&inline_slot(place, i, k)) InlineSlot;
-  }
+  // Slots are all zero at first, as the memory is: pages of slots that no message comes to are
+  // never touched.
   peers_.publish(page->views);
 }
 

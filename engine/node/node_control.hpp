@@ -154,7 +154,7 @@ class NodeControl {
     std::array<Buffers, 2> buffers;  // of executions of even and of odd number
     PeerMemory::Published views;
     alignas(64) std::atomic<std::uint32_t> aborted{0};
-    std::array<char, 252> abort_text{};
+    std::array<char, 252> abort_text;  // zero, as all of the memory
     HelperCopy helper_copy;
   };
 

@@ -263,6 +263,10 @@ std::string SharedMemory::handle() const {
   return {reinterpret_cast<const char*>(&block_->handle()), sizeof(BlockHandle)};
 }
 
+std::size_t SharedMemory::handle_bytes() {
+  return sizeof(BlockHandle);
+}
+
 SharedMemory SharedMemory::attach(std::string_view bytes) {
   BlockHandle handle;
   if (bytes.size() != sizeof handle) throw Error("shared memory handle of a different build");

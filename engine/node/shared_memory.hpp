@@ -35,6 +35,7 @@ class SharedMemory {
 
   /// For attach(), while this object lives. Of fixed size.
   std::string handle() const;
+  static std::size_t handle_bytes();
   std::byte* data() const noexcept;
   std::size_t size() const noexcept;
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
@@ -35,11 +37,13 @@ CollectiveSet wanted_at_once(const comm::Settings& settings) {
   return wanted;
 }
 
-std::string facts_of_this_rank() {
-  json facts = {
-      {"host", ""}, {"socket", hierarchy::socket_identity()}, {"error", ""}, {"trouble", ""}};
+/// What a rank tells the others: its settings as JSON, most often the same text as others', and
+/// behind a 0 its RankFacts.
+std::string facts_of_this_rank(std::optional<comm::Settings>& settings) {
+  json facts = {{"error", ""}, {"trouble", ""}};
+  comm::RankFacts here;
   try {
-    facts["host"] = hierarchy::host_identity();
+    here.host = hierarchy::host_identity();
   } catch (const Error& error) {
     facts["trouble"] = error.what();
   }
@@ -52,95 +56,102 @@ std::string facts_of_this_rank() {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
     log::level();
     // What is disabled may be set to anything.
-    if (disabled_here() != CollectiveSet::all()) comm::Settings::from_environment();
+    if (disabled_here() != CollectiveSet::all()) settings = comm::Settings::from_environment();
   } catch (const UsageError& error) {
     facts["error"] = error.what();
   }
-  return facts.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (settings) {
+    if (settings->sockets.empty()) here.socket = hierarchy::socket_identity();
+    here.mask = hierarchy::affinity_mask();
+    here.quota = hierarchy::cpu_quota();
+    if (settings->crowded_given) here.crowded = settings->crowded;
+  }
+  return facts.dump(-1, ' ', false, json::error_handler_t::replace) + '\0' + here.to_text();
 }
 
-void require_no_error(const std::vector<json>& ranks) {
-  for (const json& facts : ranks) {
-    const auto error = facts.at("error").get<std::string>();
+/// The settings of a rank, and of all that gave the same text.
+struct Said {
+  int rank;  // the lowest
+  json settings;
+};
+
+/// The different ones, by their lowest rank: rank 0's first.
+std::vector<Said> distinct(std::span<const std::string_view> texts) {
+  std::set<std::string_view> known;
+  std::vector<Said> said;
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (!known.insert(texts[rank]).second) continue;
+    said.push_back({static_cast<int>(rank), json::parse(texts[rank])});
+  }
+  return said;
+}
+
+void require_no_error(std::span<const Said> said) {
+  for (const Said& one : said) {
+    const auto error = one.settings.at("error").get<std::string>();
     if (!error.empty()) throw UsageError(error);
   }
 }
 
 /// Of the first rank that has any, with its number.
-std::string trouble_of(const std::vector<json>& ranks) {
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const auto trouble = ranks[rank].at("trouble").get<std::string>();
-    if (!trouble.empty()) return fmt::format("rank {}: {}", rank, trouble);
+std::string trouble_of(std::span<const Said> said) {
+  for (const Said& one : said) {
+    const auto trouble = one.settings.at("trouble").get<std::string>();
+    if (!trouble.empty()) return fmt::format("rank {}: {}", one.rank, trouble);
   }
   return {};
 }
 
-void require_same(const std::vector<json>& ranks, const char* name) {
-  const auto first = ranks.at(0).at(name).get<std::string>();
-  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
-    const auto value = ranks[rank].at(name).get<std::string>();
+void require_same(std::span<const Said> said, const char* name) {
+  const auto first = said[0].settings.at(name).get<std::string>();
+  for (const Said& one : said) {
+    const auto value = one.settings.at(name).get<std::string>();
     if (value != first) {
       throw_usage("{}: '{}' on rank 0 but '{}' on rank {}; allowed: the same on every rank", name,
-                  first, value, rank);
+                  first, value, one.rank);
     }
   }
-}
-
-std::vector<std::string> texts_of(const std::vector<json>& ranks, const char* name) {
-  std::vector<std::string> texts;
-  for (const json& facts : ranks) texts.push_back(facts.at(name).get<std::string>());
-  return texts;
-}
-
-/// How many ranks share a core where they share most; at least 1.
-int most_ranks_on_a_core(std::span<const std::string> hosts, std::span<const std::string> masks) {
-  std::map<std::string_view, std::vector<std::string>> masks_of_host;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    masks_of_host[hosts[rank]].push_back(masks[rank]);
-  }
-  int most = 1;
-  for (const auto& [host, here] : masks_of_host) {
-    const int cores = std::max(1, hierarchy::cores_of(here).usable);
-    most = std::max(most, (static_cast<int>(here.size()) + cores - 1) / cores);
-  }
-  return most;
 }
 
 }  // namespace
 
 JobAgreement agree(Bootstrap& bootstrap) {
-  std::vector<json> ranks;
-  for (const std::string& facts : bootstrap.allgather(facts_of_this_rank()))
-    ranks.push_back(json::parse(facts));
-  require_no_error(ranks);
+  std::optional<comm::Settings> settings;
+  const auto texts = bootstrap.allgather(facts_of_this_rank(settings));
+  std::vector<std::string_view> settings_texts;
+  std::vector<comm::RankFacts> ranks;
+  for (const std::string_view text : texts) {
+    const auto end = text.find('\0');
+    settings_texts.push_back(text.substr(0, end));
+    ranks.push_back(comm::RankFacts::from_text(text.substr(end + 1)));
+  }
+  const std::vector<Said> said = distinct(settings_texts);
+  require_no_error(said);
   JobAgreement agreement{
       .disabled = {},
       .wanted_at_once = {},
-      .report = ReportTarget::parse(ranks[0].at("WEFT_REPORT").get<std::string>()),
+      .report = ReportTarget::parse(said[0].settings.at("WEFT_REPORT").get<std::string>()),
+      .settings = {},
       .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
-      .crowded = false,
-      .most_ranks_on_a_core = 1,
-      .note = trouble_of(ranks),
+      .hosts = comm::Hosts(ranks),
+      .note = trouble_of(said),
       .unusable = false};
   agreement.unusable = !agreement.note.empty();
-  for (const json& facts : ranks) {
-    agreement.disabled |= disabled_by(facts.at("WEFT_DISABLE").get<std::string>());
+  for (const Said& one : said) {
+    agreement.disabled |= disabled_by(one.settings.at("WEFT_DISABLE").get<std::string>());
   }
   if (agreement.disabled == CollectiveSet::all()) return agreement;
   for (const std::string& name : comm::Settings::shared_variables()) {
-    require_same(ranks, name.c_str());
+    require_same(said, name.c_str());
   }
   if (agreement.unusable) return agreement;
-  const auto hosts = texts_of(ranks, "host");
-  const auto masks = bootstrap.allgather(hierarchy::affinity_mask());
-  const auto settings = comm::Settings::from_environment();
-  agreement.wanted_at_once = wanted_at_once(settings);
-  agreement.machine = comm::machine_of({}, settings, hosts, texts_of(ranks, "socket"));
-  agreement.crowded = comm::waiting_of({}, settings, hosts, bootstrap.rank(), masks).crowded;
-  agreement.most_ranks_on_a_core = most_ranks_on_a_core(hosts, masks);
-  if (agreement.machine.nodes() == 1 && !settings.nodes.empty() && settings.nodes != "1") {
-    agreement.note = fmt::format("WEFT_NODES={}: {} rank{} on one node", settings.nodes,
-                                 ranks.size(), ranks.size() == 1 ? "" : "s");
+  agreement.settings = settings ? *settings : comm::Settings::from_environment();
+  agreement.wanted_at_once = wanted_at_once(agreement.settings);
+  agreement.machine = comm::machine_of({}, agreement.settings, ranks);
+  const std::string& nodes = agreement.settings.nodes;
+  if (agreement.machine.nodes() == 1 && !nodes.empty() && nodes != "1") {
+    agreement.note = fmt::format("WEFT_NODES={}: {} rank{} on one node", nodes, ranks.size(),
+                                 ranks.size() == 1 ? "" : "s");
   }
   return agreement;
 }

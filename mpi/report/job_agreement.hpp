@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/setup/placement.hpp"
+#include "comm/setup/settings.hpp"
 #include "hierarchy/machine.hpp"
 #include "mpi/report/job_report.hpp"
 #include "plan/collective_set.hpp"
@@ -15,11 +17,11 @@ struct JobAgreement {
   plan::CollectiveSet disabled;        // WEFT_DISABLE of all ranks together
   plan::CollectiveSet wanted_at_once;  // by weft, from the first call of each communicator on
   ReportTarget report;                 // as rank 0 asks
+  comm::Settings settings;             // of this rank
   hierarchy::Machine machine;
-  bool crowded;              // the ranks of this host outnumber its cores: see Options
-  int most_ranks_on_a_core;  // of any host
-  std::string note;          // for the report; empty: none
-  bool unusable;  // some rank cannot tell what it needs to know: the host takes all calls
+  comm::Hosts hosts;
+  std::string note;  // for the report; empty: none
+  bool unusable;     // some rank cannot tell what it needs to know: the host takes all calls
 };
 
 /// Collective. Exchanges the settings in the environments of all ranks, and returns the same answer

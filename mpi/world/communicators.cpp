@@ -1,5 +1,6 @@
 #include "mpi/world/communicators.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <new>
 #include <span>
 
+#include "base/error.hpp"
+#include "comm/bootstrap/agreement.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/handle_cache.hpp"
 #include "mpi/world/group_bootstrap.hpp"
@@ -23,24 +26,10 @@ constexpr auto kGoodbye = std::chrono::seconds(2);
 
 using Known = HandleCache<MPI_Comm, Attached*>;
 
-// How the set-up went, the worst last.
-enum class Outcome : char { good, failed, bad_setting };
-
-struct Setup {
-  Outcome outcome = Outcome::good;
-  std::string line;  // what went wrong
-};
-
-// Ranks must go the same way afterwards: the worst outcome of any, and the line of the first rank
-// that had it, go to all.
-Setup worst_of_all(Bootstrap& bootstrap, const Setup& mine) {
-  std::string text(1, static_cast<char>(mine.outcome));
-  Setup worst;
-  for (const std::string& one : bootstrap.allgather(text += mine.line)) {
-    const auto outcome = static_cast<Outcome>(one.at(0));
-    if (outcome > worst.outcome) worst = {outcome, one.substr(1)};
-  }
-  return worst;
+/// Tells the other ranks, which go on, that this one gives up: their next agreement ends in `why`.
+void tell_failure(Bootstrap& bootstrap, const std::string& why) {
+  comm::run_step([&bootstrap](std::string_view mine) { return bootstrap.allgather(mine); },
+                 [&why]() -> std::string { throw Error(why); });
 }
 
 /// Mixes `value` into a context number (the finalizer of SplitMix64).
@@ -226,7 +215,6 @@ void Communicators::give_up(Attached& attached, std::string why) {
 }
 
 bool Communicators::has_room() {
-  if (world_.machine().nodes() == 1) return true;
   const std::lock_guard lock(mutex_);
   return connected_ < kMostConnected;
 }
@@ -234,35 +222,32 @@ bool Communicators::has_room() {
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.
 void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
   GroupBootstrap bootstrap(world_.post(), members, attached.context);
-  const auto room = bootstrap.allgather(has_room() ? "+" : "-");
-  if (std::ranges::find(room, "-") != room.end()) {
-    attached.why = Passed::too_many;
-    return;
+  if (world_.machine().nodes() > 1) {
+    const auto room = bootstrap.allgather(has_room() ? "+" : "-");
+    if (std::ranges::find(room, "-") != room.end()) {
+      attached.why = Passed::too_many;
+      return;
+    }
   }
-  Setup mine;
+  std::string why;
   try {
-    open(attached, members);
+    return open(attached, members);
   } catch (const UsageError& error) {
-    mine = {Outcome::bad_setting, error.what()};
+    end_job(error.what());
+  } catch (const SetupError& error) {  // all ranks have it
+    why = error.what();
   } catch (const std::exception& error) {
-    mine = {Outcome::failed, error.what()};
+    why = fmt::format("rank {}: {}", attached.rank, error.what());
+    tell_failure(bootstrap, error.what());
   }
-  const Setup worst = worst_of_all(bootstrap, mine);
-  if (worst.outcome == Outcome::good) return;
-  if (worst.outcome == Outcome::bad_setting) end_job(worst.line);
   attached.weft.reset();
   attached.why = Passed::setup_failed;
-  world_.tally().add_note(worst.line);
+  world_.tally().add_note(std::move(why));
 }
 
 void Communicators::open(Attached& attached, const std::vector<int>& members) {
-  const hierarchy::Machine machine = world_.machine().view(members);
   Options options;
-  const auto nodes = machine.node_of_rank();
-  const auto sockets = machine.domain_of_rank();
-  options.node_of_rank.assign(nodes.begin(), nodes.end());
-  options.socket_of_rank.assign(sockets.begin(), sockets.end());
-  options.crowded = world_.crowded();
+  options.facts = world_.facts_of(members);
   attached.weft.emplace(std::make_unique<GroupBootstrap>(world_.post(), members, attached.context),
                         options);
 }

@@ -47,8 +47,8 @@ World::World() : post_(std::make_unique<Post>()) {
   wanted_at_once_ = agreement.wanted_at_once;
   report_ = std::move(agreement.report);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
-  crowded_ = agreement.crowded;
-  most_ranks_on_a_core_ = agreement.most_ranks_on_a_core;
+  settings_ = std::move(agreement.settings);
+  hosts_ = std::make_unique<comm::Hosts>(std::move(agreement.hosts));
   if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
@@ -78,6 +78,11 @@ std::vector<int> World::members_of(MPI_Comm comm) const {
   PMPI_Group_translate_ranks(group, size, ranks.data(), group_, members.data());
   PMPI_Group_free(&group);
   return members;
+}
+
+std::shared_ptr<const comm::Facts> World::facts_of(std::span<const int> members) const {
+  return std::make_shared<const comm::Facts>(
+      comm::Facts::of(settings_, machine_->view(members), *hosts_, members, bootstrap_->rank()));
 }
 
 void World::report() {

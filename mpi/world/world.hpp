@@ -4,9 +4,12 @@
 #include <mpi.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "comm/setup/placement.hpp"
+#include "comm/setup/settings.hpp"
 #include "hierarchy/machine.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/operations/operations.hpp"
@@ -48,9 +51,9 @@ class World {
   /// The world ranks of a communicator; MPI_UNDEFINED where one is outside this world.
   std::vector<int> members_of(MPI_Comm comm) const;
   const hierarchy::Machine& machine() const { return *machine_; }
-  /// As Options has it.
-  bool crowded() const { return crowded_; }
-  int most_ranks_on_a_core() const { return most_ranks_on_a_core_; }
+  int most_ranks_on_a_core() const { return hosts_->most_ranks_on_a_core(); }
+  /// What is known of the ranks `members` when they set up a communicator.
+  std::shared_ptr<const comm::Facts> facts_of(std::span<const int> members) const;
   Post& post() { return *post_; }
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
@@ -70,8 +73,8 @@ class World {
   plan::CollectiveSet wanted_at_once_;
   ReportTarget report_;
   std::unique_ptr<hierarchy::Machine> machine_;
-  bool crowded_ = false;
-  int most_ranks_on_a_core_ = 1;
+  comm::Settings settings_;
+  std::unique_ptr<comm::Hosts> hosts_;
   Tally tally_;
   std::unique_ptr<Layouts> layouts_;
   std::unique_ptr<Operations> operations_;

@@ -25,6 +25,10 @@
 
 namespace weft {
 
+namespace comm {
+struct Facts;
+}
+
 /// The way ranks reach one another before there is a channel. Used when a communicator is made and
 /// when a new plan needs new connections, never after. Implemented for MPI (weft/mpi.hpp), TCP and
 /// threads (below); bring your own by deriving from it.
@@ -79,6 +83,9 @@ struct Options {
   /// waiting ranks give their cores away then. WEFT_WAIT; default: whether those of this
   /// communicator do. Ranks of one host give the same.
   std::optional<bool> crowded;
+  /// For weft's own add-ons: what is known of all ranks already, so that they need not tell each
+  /// other. All ranks give it or none does; nothing else of the options counts then.
+  std::shared_ptr<const comm::Facts> facts;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.
