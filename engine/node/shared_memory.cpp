@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/cast.hpp"
@@ -41,6 +42,9 @@ std::uint64_t slab_pages_for(std::uint64_t block_pages, std::uint64_t last) {
                                 block_pages * Slab::kPage, limit.rlim_cur),
                     EFBIG);
 }
+
+// Of freed blocks that stay committed: a communicator's or two.
+constexpr std::uint64_t kMostKeptPages = 40;
 
 }  // namespace
 
@@ -100,11 +104,13 @@ class Slabs {
   struct Range {
     std::uint64_t first_page;
     std::uint64_t pages;
+    bool is_kept = false;  // its memory stays committed
   };
   struct Own {
     std::shared_ptr<Slab> slab;
     FreePages free;
     std::vector<Range> freed;  // blocks that peers may still have attached
+    std::vector<Range> kept;   // free, but committed: for the next blocks of their sizes
     bool is_empty() const {
       const std::uint64_t words = Slab::word_pages(slab->pages());
       return free.has_all(words, slab->pages() - words);
@@ -112,6 +118,8 @@ class Slabs {
   };
 
   std::pair<std::shared_ptr<Slab>, BlockHandle> reserve(std::uint64_t pages);
+  std::optional<std::uint64_t> take_kept(std::uint64_t pages);
+  BlockHandle handle_of(const Slab& slab, std::uint64_t first_page, std::uint64_t pages);
   void put(const Slab* slab, Range range);
   std::shared_ptr<Slab> find(const BlockHandle& handle);
   void reclaim();
@@ -121,7 +129,10 @@ class Slabs {
   std::vector<Own> owns_;
   std::vector<const SharedBlock*> blocks_;  // created, in order
   std::uint32_t generation_ = 0;
-  std::map<std::pair<std::int64_t, std::uint64_t>, std::weak_ptr<Slab>> peers_;  // process, token
+  std::uint64_t kept_pages_ = 0;  // of blocks that are kept, or will be
+  using Key = std::tuple<std::int64_t, std::int64_t, std::uint64_t>;  // process, descriptor, token
+  std::map<Key, std::weak_ptr<Slab>> peers_;
+  std::map<std::int64_t, std::shared_ptr<Slab>> first_;  // of each peer: stays mapped
 };
 
 /// Pages of a slab, which is made where there is none with room.
@@ -140,18 +151,43 @@ std::pair<std::shared_ptr<Slab>, BlockHandle> Slabs::reserve(std::uint64_t pages
   if (!first) {
     const std::uint64_t slab_pages = slab_pages_for(pages, largest);
     const std::uint64_t words = Slab::word_pages(slab_pages);
-    owns_.push_back({std::make_shared<Slab>(slab_pages), FreePages(words, slab_pages - words), {}});
+    owns_.push_back(
+        {std::make_shared<Slab>(slab_pages), FreePages(words, slab_pages - words), {}, {}});
     own = &owns_.back();
     first = own->free.take(pages);
   }
+  return {own->slab, handle_of(*own->slab, *first, pages)};
+}
+
+BlockHandle Slabs::handle_of(const Slab& slab, std::uint64_t first_page, std::uint64_t pages) {
   if (++generation_ == 0) ++generation_;
-  const Slab& slab = *own->slab;
-  return {own->slab,
-          {process_, slab.descriptor(), slab.token(), slab.pages(), *first, pages, generation_}};
+  return {process_, slab.descriptor(), slab.token(), slab.pages(), first_page, pages, generation_};
+}
+
+/// A block of the first slab that is committed already.
+std::optional<std::uint64_t> Slabs::take_kept(std::uint64_t pages) {
+  reclaim();
+  if (owns_.empty() || !owns_.front().slab->has_descriptor()) return std::nullopt;
+  auto& kept = owns_.front().kept;
+  const auto found = std::ranges::find(kept, pages, &Range::pages);
+  if (found == kept.end()) return std::nullopt;
+  const std::uint64_t first_page = found->first_page;
+  kept.erase(found);
+  kept_pages_ -= pages;
+  return first_page;
 }
 
 std::shared_ptr<const SharedBlock> Slabs::create(const char* label, std::uint64_t pages) {
   std::unique_lock lock(mutex_);
+  if (const auto first_page = take_kept(pages)) {
+    const std::shared_ptr<Slab> slab = owns_.front().slab;
+    std::memset(slab->at(*first_page), 0, pages * Slab::kPage);
+    const BlockHandle handle = handle_of(*slab, *first_page, pages);
+    slab->open_block(*first_page, static_cast<std::uint32_t>(handle.generation));
+    auto block = std::make_shared<const SharedBlock>(slab, handle, label);
+    blocks_.push_back(block.get());
+    return block;
+  }
   const auto [slab, handle] = reserve(pages);
   // These pages are this thread's: it commits them while others create theirs.
   lock.unlock();
@@ -184,7 +220,7 @@ std::shared_ptr<Slab> Slabs::find(const BlockHandle& handle) {
   for (const Own& own : owns_) {
     if (handle.process == process_ && own.slab->token() == handle.token) return own.slab;
   }
-  std::weak_ptr<Slab>& known = peers_[{handle.process, handle.token}];
+  std::weak_ptr<Slab>& known = peers_[{handle.process, handle.descriptor, handle.token}];
   std::shared_ptr<Slab> slab = known.lock();
   if (slab == nullptr) {
     std::erase_if(peers_, [&](const auto& entry) {
@@ -192,7 +228,12 @@ std::shared_ptr<Slab> Slabs::find(const BlockHandle& handle) {
     });
     slab = std::make_shared<Slab>(handle);
     known = slab;
+    if (handle.process != process_) {
+      auto& first = first_[handle.process];
+      if (first == nullptr || first.use_count() == 1) first = slab;
+    }
   }
+  if (slab->pages() != handle.slab_pages) throw Error("a block of another size of slab");
   return slab;
 }
 
@@ -203,8 +244,10 @@ void Slabs::free(const SharedBlock& block) noexcept {
     const auto& handle = block.handle();
     const auto own =
         std::ranges::find(owns_, block.slab(), [](const Own& one) { return one.slab.get(); });
-    own->freed.push_back({handle.first_page, handle.pages});
-    own->slab->close_block(handle.first_page);
+    const bool keeps = own == owns_.begin() && kept_pages_ + handle.pages <= kMostKeptPages;
+    own->freed.push_back({handle.first_page, handle.pages, keeps});
+    if (keeps) kept_pages_ += handle.pages;
+    own->slab->close_block(handle.first_page, keeps);
     reclaim();
   } catch (const std::bad_alloc&) {
     // The block stays as it is, and its pages are not used again.
@@ -217,11 +260,16 @@ void Slabs::put(const Slab* slab, Range range) {
 }
 
 /// Takes back what was freed and nobody has attached any more. Of slabs without blocks one stays
-/// for the next block.
+/// for the next block. A little of the first slab stays committed: programs that make and free
+/// communicators one after another use it again, without a system call or a page fault.
 void Slabs::reclaim() {
   for (Own& own : owns_) {
     std::erase_if(own.freed, [&own](const Range& range) {
       if (!own.slab->is_unused(range.first_page)) return false;
+      if (range.is_kept) {
+        own.kept.push_back(range);
+        return true;
+      }
       own.slab->clear(range.first_page, range.pages);
       own.free.put(range.first_page, range.pages);
       return true;

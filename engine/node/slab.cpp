@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kOneAttachment = 1;
 constexpr int kGenerationShift = 32;
-constexpr std::uint64_t kAttachments = (std::uint64_t{1} << kGenerationShift) - 1;
+constexpr std::uint64_t kAttachments = (std::uint64_t{1} << (kGenerationShift - 1)) - 1;
 // The kernel takes back all that a call has committed when a signal interrupts it: pieces are
 // small enough to get done between two signals of a profiler's timer.
 constexpr std::uint64_t kPiecePages = 256;
@@ -124,8 +124,12 @@ void Slab::open_block(std::uint64_t first_page, std::uint32_t generation) noexce
   word(first_page).store(std::uint64_t{generation} << kGenerationShift, std::memory_order_release);
 }
 
-void Slab::close_block(std::uint64_t first_page) noexcept {
-  word(first_page).fetch_and(kAttachments, std::memory_order_acq_rel);
+void Slab::close_block(std::uint64_t first_page, bool keeps) noexcept {
+  std::uint64_t now = word(first_page).load(std::memory_order_relaxed);
+  while (!word(first_page)
+              .compare_exchange_weak(now, (now & kAttachments) | (keeps ? kKept : 0),
+                                     std::memory_order_acq_rel)) {
+  }
 }
 
 void Slab::attach_block(const BlockHandle& handle) {

@@ -27,7 +27,8 @@ struct BlockHandle {
 /// Mapped once by its owner and once by each process that has a block of it attached. The pages at
 /// its beginning have a 64-bit word for each page of the slab. The word of a block's first page
 /// holds the block's generation in its upper half (0: freed by its owner) and the number of its
-/// attachments in the lower one. The first word is the token.
+/// attachments in the lower one, below a bit that says that the owner keeps the memory of a freed
+/// block for the next one. The first word is the token.
 ///
 /// The size is sealed, so that a peer cannot make the file shorter under those that have it mapped.
 class Slab {
@@ -65,18 +66,20 @@ class Slab {
 
   /// By the owner: the block that begins there exists.
   void open_block(std::uint64_t first_page, std::uint32_t generation) noexcept;
-  /// By the owner: nobody can attach the block any more.
-  void close_block(std::uint64_t first_page) noexcept;
+  /// By the owner: nobody can attach the block any more. `keeps`: its memory stays committed.
+  void close_block(std::uint64_t first_page, bool keeps) noexcept;
   /// Closed, and nobody has it attached.
   bool is_unused(std::uint64_t first_page) const noexcept {
-    return word(first_page).load(std::memory_order_acquire) == 0;
+    return (word(first_page).load(std::memory_order_acquire) & ~kKept) == 0;
   }
   /// Error when the handle is not that of a block, or its owner has freed it.
   void attach_block(const BlockHandle& handle);
-  /// The last to detach a block that its owner has freed gives its memory back.
+  /// The last to detach a block that its owner has freed, and does not keep, gives its memory back.
   void detach_block(std::uint64_t first_page, std::uint64_t pages) noexcept;
 
  private:
+  static constexpr std::uint64_t kKept = std::uint64_t{1} << 31;
+
   bool give_back(std::uint64_t first_page, std::uint64_t pages) noexcept;
   std::atomic<std::uint64_t>& word(std::uint64_t page) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(mapping_.data())[page];
