@@ -1,7 +1,9 @@
 #include "base/file.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -63,6 +65,18 @@ std::string read_text_file(const std::string& path, std::size_t most_bytes, std:
     throw_usage("{}: more than {} bytes: no {}", path, most_bytes, what);
   }
   return text;
+}
+
+void leave_descriptors(std::size_t more) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const File next(::eventfd(0, EFD_CLOEXEC));
+  if (!next && errno != EMFILE) return;  // the limit is not what is in the way
+  const std::size_t most = limit.rlim_cur;
+  const std::size_t used = (next ? static_cast<std::size_t>(next.get()) : most) + more;
+  if (used + (most + 3) / 4 <= most) return;
+  throw Error(fmt::format("{} of {} descriptors would be in use, and a quarter is the program's",
+                          std::min(used, most), most));
 }
 
 }  // namespace weft

@@ -54,4 +54,9 @@ File make_memory_file(const char* label, std::size_t bytes);
 /// "PATH: more than N bytes: no WHAT", when it is larger than that.
 std::string read_text_file(const std::string& path, std::size_t most_bytes, std::string_view what);
 
+/// Throws Error where fewer than a quarter of the descriptors that this process may have would be
+/// free with `more` in use: the rest is the program's. Takes that from the lowest number that is
+/// free.
+void leave_descriptors(std::size_t more);
+
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "engine/heap/heap.hpp"
 #include "engine/views/view.hpp"
 #include "hierarchy/detect.hpp"
@@ -32,6 +33,18 @@ std::vector<int> peers_of(std::span<const plan::Plan> plans) {
 constexpr std::size_t kLeastHalf = 8 << 10;
 // Few sizes until the largest: each is agreed upon by all ranks, and registered with the device.
 constexpr std::size_t kGrowth = 4;
+
+/// The descriptors that a device will open: when it is opened, for each connection, and, if it is
+/// the software device, when the first message is sent.
+std::size_t descriptors_for(std::span<const int> peers, const engine::Links& links,
+                            std::span<const int> place_of_rank) {
+  constexpr std::size_t kOfDevice = 12, kOfConnection = 1, kOfSoftPeer = 3;
+  const auto remote = static_cast<std::size_t>(
+      std::ranges::count_if(peers, [&](int peer) { return place_of_rank[peer] < 0; }));
+  if (remote == 0) return 0;
+  if (links.endpoint() == nullptr) return kOfDevice + kOfConnection * remote;
+  return links.endpoint()->rails().front()->software() ? kOfSoftPeer * remote : 0;
+}
 
 Settings settings_of(const Options& options) {
   Settings settings = Settings::from_environment();
@@ -98,6 +111,7 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
   });
   const auto views = members_.agree([&] {
     attach_node(handles);
+    leave_descriptors(0);
     const Settings& settings = facts_->settings;
     links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings.port,
                                              settings.eager_bytes, settings.registrations);
@@ -266,11 +280,15 @@ void Resources::connect(std::span<const plan::Plan> plans) {
 void Resources::connect(std::span<const int> peers) {
   const std::vector<int> missing = links_->missing(peers);
   std::vector<std::string> offers(missing.size());
-  members_.agree([&] { offers = links_->offer(missing); });
+  members_.agree([&] {
+    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
+    offers = links_->offer(missing);
+  });
   const auto addresses = members_.exchange(missing, offers);
   members_.agree([&] {
     links_->accept(missing, addresses);
     executor_->provide_memory(0);
+    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
   });
   note_connections();
 }

@@ -210,6 +210,7 @@ void Communicators::give_up(Attached& attached, std::string why) {
   attached.why = Passed::setup_failed;
   const std::lock_guard lock(mutex_);
   --connected_;
+  end_retired();
   retire(std::move(*attached.weft));
   attached.weft.reset();
 }

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,6 +36,31 @@ TEST(TextFile, ThatCannotBeReadIsNamed) {
       EXPECT_NE(std::string(error.what()).find(path), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(DescriptorsDeathTest, AQuarterIsLeftToTheProgram) {
+  const auto fill = [] {
+    const rlimit limit{64, 64};
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    const auto refused = [](std::size_t more) {
+      try {
+        leave_descriptors(more);
+        return false;
+      } catch (const Error&) {
+        return true;
+      }
+    };
+    while (::dup(0) < 39) {
+    }  // 40 are in use
+    const bool counts = !refused(8) && refused(9);
+    while (::dup(0) < 47) {
+    }
+    const bool at_limit = !refused(0) && refused(1);
+    while (::dup(0) >= 0) {
+    }
+    ::_exit(counts && at_limit && refused(0) ? 0 : 1);
+  };
+  EXPECT_EXIT(fill(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -230,6 +230,8 @@ def judge(arguments):
         if arguments.refused:
             yield from judge_refusal(arguments, code, errors)
             return
+        if code == SKIPPED:
+            sys.exit(SKIPPED)
         if code != 0:
             yield f"exit code {code}"
             return
