@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "comm/calls/impl.hpp"
+#include "comm/setup/inline_plans.hpp"
 #include "plan/builder.hpp"
 
 namespace weft {
@@ -55,21 +56,6 @@ bool reads_peers(const plan::Plan& plan) {
   };
   return std::ranges::any_of(
       plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
-}
-
-/// The bytes of a small problem that go along with signals inside the node. From the plans of all
-/// ranks of the node, so that they find the same.
-std::vector<engine::InlineOp> inline_messages_of(const tune::Algorithm& algorithm,
-                                                 const Problem& problem,
-                                                 const comm::Resources& resources) {
-  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kInlineBytes;
-  if (resources.places() == 1 || none || problem.in_place) return {};
-  const hierarchy::Machine& machine = resources.machine();
-  std::vector<plan::Plan> plans;
-  for (const int neighbour : machine.ranks_on(machine.node_of(resources.rank()))) {
-    plans.push_back(algorithm.plan(problem, machine, neighbour));
-  }
-  return engine::find_inline_messages(plans, resources.place());
 }
 
 }  // namespace
@@ -160,8 +146,8 @@ const Communicator::Impl::SharedCall& Communicator::Impl::prepare(const Problem&
         std::ranges::max(plans, {}, &plan::Plan::scratch_bytes).scratch_bytes());
   }
   call.is_plain = !sliced && !(resources_.sees_only_heaps() && call.reads_peers);
-  call.slice =
-      resources_.prepare(plans.front(), inline_messages_of(algorithm, problem, resources_));
+  call.slice = resources_.prepare(
+      plans.front(), comm::inline_messages_of(algorithm, problem, machine(), plans.front()));
   if (plans.size() > 1) call.rest = resources_.prepare(plans.back());
   call.entry = entry_for(problem.collective, algorithm.name());
   return keep(std::move(made));
