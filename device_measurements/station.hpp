@@ -105,10 +105,10 @@ class Station {
   }
 
   /// Signals a neighbour, and waits for a neighbour's signal.
-  void signal(int place) { node_->signal(place); }
+  void signal(int place) { node_->signal(place, 1, 0); }
   void await_signal(int place);
   /// Lets neighbours call read_neighbour() for in().
-  void publish_memory() { node_->enter(1, in(), in()); }
+  void publish_memory() { node_->enter(1, {}, in(), in()); }
   /// Copies from a neighbour's published memory at an offset to target(), by a system call. False
   /// when the kernel does not allow it.
   bool read_neighbour(int place, std::uint64_t offset, std::uint64_t bytes);

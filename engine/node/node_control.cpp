@@ -43,7 +43,7 @@ void NodeControl::attach(std::span<const std::string> handles) {
   }
 }
 
-void NodeControl::send_inline(int place, std::uint64_t sequence,
+void NodeControl::send_inline(int place, std::uint64_t sequence, std::uint32_t digest,
                               const verbs::Layout& bytes) noexcept {
   InlineSlot& slot = inline_slot(place, place_, sequence);
   const std::uint64_t size = bytes.bytes();
@@ -54,10 +54,10 @@ void NodeControl::send_inline(int place, std::uint64_t sequence,
     engine::copy({begin, size, 1, size, 0}, bytes);
   }
   if (!crowded_) {
-    slot.sequence.store(sequence, std::memory_order_release);
+    slot.header.store(header(sequence, digest), std::memory_order_release);
     return;
   }
-  slot.sequence.store(sequence, std::memory_order_seq_cst);
+  slot.header.store(header(sequence, digest), std::memory_order_seq_cst);
   page(place).doorbell.ring(place_);
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/node/call_tag.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/node/helper_copy.hpp"
 #include "engine/node/process_handle.hpp"
@@ -61,9 +62,12 @@ class NodeControl {
   /// The helper copy that the rank at `place` does for others.
   HelperCopy& helper_copy(int place) const noexcept { return page(place).helper_copy; }
 
-  /// Sends one more signal to `place`. What this rank wrote before is visible there with it.
-  void signal(int place) noexcept {
-    std::atomic<std::uint64_t>& counter = slots(place)[place_].count;
+  /// Sends one more signal to `place`, with the digest of the call of this execution. What this
+  /// rank wrote before is visible there with it.
+  void signal(int place, std::uint64_t execution, std::uint32_t digest) noexcept {
+    Slot& slot = slots(place)[place_];
+    slot.digests[execution % kDigests].store(digest, std::memory_order_relaxed);
+    std::atomic<std::uint64_t>& counter = slot.count;
     const std::uint64_t count = ++sent_[place];
     if (!crowded_) {
       counter.store(count, std::memory_order_release);
@@ -76,13 +80,23 @@ class NodeControl {
   std::uint64_t signals_from(int place) const noexcept {
     return slots(place_)[place].count.load(std::memory_order_acquire);
   }
+  /// The digest that came with the signals from `place` in an execution that this rank has not
+  /// completed, once one has come.
+  std::uint32_t digest_from(int place, std::uint64_t execution) const noexcept {
+    return slots(place_)[place].digests[execution % kDigests].load(std::memory_order_relaxed);
+  }
 
   /// Sends a signal that carries bytes: inline message number `sequence` to `place`, from 1. It
   /// stays there until those of ahead() more executions are sent.
-  void send_inline(int place, std::uint64_t sequence, const verbs::Layout& bytes) noexcept;
-  bool has_inline(int place, std::uint64_t sequence) const noexcept {
-    return inline_slot(place_, place, sequence).sequence.load(std::memory_order_acquire) >=
-           sequence;
+  void send_inline(int place, std::uint64_t sequence, std::uint32_t digest,
+                   const verbs::Layout& bytes) noexcept;
+  /// A word that is header(sequence, digest) once the message has come. The upper half may be
+  /// another digest then.
+  std::uint64_t inline_header(int place, std::uint64_t sequence) const noexcept {
+    return inline_slot(place_, place, sequence).header.load(std::memory_order_acquire);
+  }
+  static std::uint64_t header(std::uint64_t sequence, std::uint32_t digest) noexcept {
+    return std::uint64_t{digest} << 32 | static_cast<std::uint32_t>(sequence);
   }
   /// Where that message from `place` lies. Its bytes end kInlineBytes behind this.
   std::byte* inline_bytes(int place, std::uint64_t sequence) const noexcept {
@@ -92,19 +106,25 @@ class NodeControl {
   /// How many executions a rank may be ahead of what others have completed, as far as inline
   /// messages need it. Many where there are few ranks, as a rank that only sends learns only from
   /// time to time that there is room again.
-  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? 8 : 2; }
+  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? kDigests : 2; }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
-  /// Publishes that this rank has entered an execution, and its buffers, for peers that read and
-  /// write them in place. It has completed the execution before the last.
-  void enter(std::uint64_t execution, const void* input, void* output) noexcept {
-    page(place_).entered.store(execution, std::memory_order_relaxed);
+  /// Publishes that this rank has entered an execution, its call, and its buffers, for peers that
+  /// read and write them in place. It has completed the execution before the last.
+  void enter(std::uint64_t execution, CallTag call, const void* input, void* output) noexcept {
     Buffers& mine = page(place_).buffers[execution & 1];
     mine.input = reinterpret_cast<std::uint64_t>(input);
     mine.output = reinterpret_cast<std::uint64_t>(output);
+    mine.call.store(call.word(), std::memory_order_relaxed);
+    page(place_).entered.store(execution, std::memory_order_release);
     peers_.tell_overlaid();
   }
+  /// The call of which `execution` is, on the rank at `place`; a later one where it is beyond that.
+  CallTag call_of(int place, std::uint64_t execution) const noexcept {
+    return CallTag::of(page(place).buffers[execution & 1].call.load(std::memory_order_relaxed));
+  }
+
   std::uint64_t input_of(int place, std::uint64_t execution) const noexcept {
     return page(place).buffers[execution & 1].input;
   }
@@ -114,7 +134,7 @@ class NodeControl {
 
   /// The last execution that `place` has entered.
   std::uint64_t entered_by(int place) const noexcept {
-    return page(place).entered.load(std::memory_order_relaxed);
+    return page(place).entered.load(std::memory_order_acquire);
   }
   /// Number of executions that `place` has completed.
   std::uint64_t completed_by(int place) const noexcept {
@@ -133,25 +153,29 @@ class NodeControl {
   int find_dead(std::uint64_t execution) noexcept;
 
  private:
+  /// Executions of a rank whose signals may lie at another one: see Executor::may_enter().
+  static constexpr std::size_t kDigests = 8;
   struct Slot {
     alignas(64) std::atomic<std::uint64_t> count{0};
+    std::array<std::atomic<std::uint32_t>, kDigests> digests{};  // by number of the execution
   };
   static constexpr int kFewPlaces = 16;
   std::uint64_t inline_slots() const noexcept { return ahead() * kInlinePerExecution; }
-  /// A few bytes lie right before the sequence number, in its cache line.
+  /// A few bytes lie right before the header, in its cache line.
   struct InlineSlot {
     alignas(64) std::array<std::byte, kInlineBytes> bytes{};
-    std::atomic<std::uint64_t> sequence{0};
+    std::atomic<std::uint64_t> header{0};
   };
   struct Buffers {
     std::uint64_t input = 0;
     std::uint64_t output = 0;
+    std::atomic<std::uint64_t> call{0};
   };
   struct Page {
     Doorbell doorbell;
     alignas(64) std::atomic<std::uint64_t> completed{0};
     alignas(64) std::atomic<std::uint64_t> entered{0};
-    std::array<Buffers, 2> buffers;  // of executions of even and of odd number
+    std::array<Buffers, 2> buffers;  // of executions of even and of odd number; in the same line
     PeerMemory::Published views;
     alignas(64) std::atomic<std::uint32_t> aborted{0};
     std::array<char, 252> abort_text;  // zero, as all of the memory

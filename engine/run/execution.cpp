@@ -39,12 +39,14 @@ void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
 }
 
 void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number,
-                       bool is_run, std::span<const Counts> counts, const Stages* stages) noexcept {
+                       CallTag tag, bool is_run, std::span<const Counts> counts,
+                       const Stages* stages) noexcept {
   const Program& program = prepared.program;
   prepared_ = &prepared;
   stages_ = stages;
   buffers_ = buffers;
   number_ = number;
+  tag_ = tag;
   is_run_ = is_run;
   const auto places = static_cast<std::uint64_t>(program.places());
   past_caches_ = exceeds_caches(program.input_bytes() + program.output_bytes(), places);
@@ -196,19 +198,64 @@ void Execution::signal(const Step& step) noexcept {
   if (step.is_inline) {
     const Operand& src = step.src;
     executor_.node_->send_inline(
-        place, counts_[step.peer].inline_out + step.ordinal,
+        place, counts_[step.peer].inline_out + step.ordinal, tag_.digest,
         {bases_[src.base] + src.offset, src.block_bytes, src.count, src.stride, 0});
   } else {
-    executor_.node_->signal(place);
+    executor_.node_->signal(place, number_, tag_.digest);
   }
 }
 
-bool Execution::has_come(const Step& step) const noexcept {
+bool Execution::has_come(const Step& step) noexcept {
+  const NodeControl& node = *executor_.node_;
   const auto place = static_cast<int>(step.peer);
   if (step.is_inline) {
-    return executor_.node_->has_inline(place, counts_[step.peer].inline_in + step.ordinal);
+    const std::uint64_t sequence = counts_[step.peer].inline_in + step.ordinal;
+    const std::uint64_t header = node.inline_header(place, sequence);
+    if (header == NodeControl::header(sequence, tag_.digest)) [[likely]]
+      return true;
+    return static_cast<std::uint32_t>(header) == static_cast<std::uint32_t>(sequence) &&
+           is_of_this_call(static_cast<std::uint32_t>(header >> 32), step);
   }
-  return executor_.node_->signals_from(place) >= counts_[step.peer].waits + step.ordinal;
+  return node.signals_from(place) >= counts_[step.peer].waits + step.ordinal &&
+         is_of_this_call(node.digest_from(place, number_), step);
+}
+
+bool Execution::is_of_this_call(std::uint32_t digest, const Step& step) noexcept {
+  if (digest == tag_.digest) [[likely]]
+    return true;
+  executor_.disagree_with(executor_.node_->rank_at(static_cast<int>(step.peer)));
+  return false;
+}
+
+void Execution::find_mismatch() noexcept {
+  const auto& steps = prepared_->program.steps();
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    const Step& step = steps[waiting_[i]];
+    const auto place = static_cast<int>(step.peer);
+    if (executor_.node_->completed_by(place) < number_ || has_come(step)) continue;
+    return executor_.disagree_with(executor_.node_->rank_at(place));
+  }
+  for (std::size_t i = 0; i < active_count_; ++i) {
+    if (is_past(active_[i])) return executor_.disagree_with(prepared_->ranks[active_[i]]);
+  }
+}
+
+/// Whether a peer on another node has gone on to a later call without a message of this one. What
+/// it had sent before it said so has arrived.
+bool Execution::is_past(std::uint32_t peer) noexcept {
+  verbs::Channel& channel = *prepared_->channels[peer];
+  if (channel.find_mismatch()) return true;
+  const bool is_ahead = CallTag::of(channel.peer_call()).number > tag_.number;
+  if (!is_ahead || channel.progress() == verbs::Status::failed) return false;
+  const auto& steps = prepared_->program.steps();
+  for (std::size_t i = 0; i < moving_count_; ++i) {
+    const Step& step = steps[moving_[i]];
+    const verbs::Transfer& transfer = transfers_[step.ordinal];
+    if (step.peer != peer || transfer.done) continue;
+    // The end of what this rank has sent may not be known here yet.
+    if (step.kind == OpKind::recv || !transfer.announced) return true;
+  }
+  return false;
 }
 
 bool Execution::progress() noexcept {

@@ -83,8 +83,8 @@ class Execution {
   /// are those of the time of the call, which all ranks make between the same others; it may enter
   /// on one rank before, and on another after larger ones are made. To be followed by queue(), or,
   /// once it has entered, run_through().
-  void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, bool is_run,
-              std::span<const Counts> counts, const Stages* stages) noexcept;
+  void assign(const Prepared& prepared, const Buffers& buffers, std::uint64_t number, CallTag tag,
+              bool is_run, std::span<const Counts> counts, const Stages* stages) noexcept;
   /// Prepares to start steps in any order that their dependencies allow.
   void queue() noexcept;
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
@@ -108,6 +108,7 @@ class Execution {
   bool has_entered() const noexcept { return entered_; }
   bool is_run() const noexcept { return is_run_; }
   std::uint64_t number() const noexcept { return number_; }
+  CallTag tag() const noexcept { return tag_; }
   std::size_t scratch_slot() const noexcept { return scratch_slot_; }
   const Prepared& prepared() const noexcept { return *prepared_; }
   const Buffers& buffers() const noexcept { return buffers_; }
@@ -121,6 +122,10 @@ class Execution {
   /// The place of a rank whose signal this execution waits for; -1 when it waits for messages too.
   int awaited_place() const noexcept;
   void probe_peers() noexcept;
+  /// Tells the peers on other nodes whose messages it waits for which call it is in.
+  void tell_call() noexcept;
+  /// Looks for a peer that has done its part of this execution without what this rank waits for.
+  void find_mismatch() noexcept;
   /// ", op 3 waits for rank 2, ..": the steps under way, for messages about timeouts.
   std::string describe_waits() const;
 
@@ -137,12 +142,15 @@ class Execution {
   void signal(const Step& step) noexcept;
   void finish(std::uint32_t id) noexcept;
   void release(std::uint32_t id) noexcept;
-  bool has_come(const Step& step) const noexcept;
+  bool has_come(const Step& step) noexcept;
+  bool is_past(std::uint32_t peer) noexcept;
+  bool is_of_this_call(std::uint32_t digest, const Step& step) noexcept;
   bool progress_waits() noexcept;
 
   // transfer_steps.cpp
   void transfer(const Step& step, std::uint32_t id) noexcept;
   bool progress_channels() noexcept;
+  void fail(std::uint32_t peer) noexcept;
   void end_activity(std::uint32_t peer) noexcept;
 
   // copy_steps.cpp
@@ -181,6 +189,7 @@ class Execution {
   const Stages* stages_ = nullptr;
   Buffers buffers_;
   std::uint64_t number_ = 0;
+  CallTag tag_;
   std::size_t scratch_slot_ = 0;
   bool is_run_ = true;
   bool past_caches_ = false;  // the buffers of the node's ranks do not fit into the caches

@@ -48,7 +48,7 @@ Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bo
   }
   Execution& execution = *spare_.back();
   if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
-  execution.assign(prepared, buffers, ++started_, is_run, counts_, stages_);
+  execution.assign(prepared, buffers, ++started_, tag_, is_run, counts_, stages_);
   return execution;
 }
 
@@ -120,7 +120,8 @@ bool Executor::enter(Execution& execution) noexcept {
   heard_all_ = prepared.program.hears_all_places();
   if (!register_buffers(execution)) return false;
   if (node_ != nullptr) {
-    node_->enter(execution.number(), execution.buffers().input, execution.buffers().output);
+    node_->enter(execution.number(), execution.tag(), execution.buffers().input,
+                 execution.buffers().output);
   }
   // Of two executions that have entered, the later one gets the slot that the other does not use.
   const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;

@@ -73,6 +73,7 @@ struct Prepared {
   bool registers = false;                       // one of them as a whole
   std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
+  CallName call = {};  // that it is a part of, for errors
 };
 
 /// Functions of the caller that a rank calls while it waits. Each may be empty.
@@ -109,6 +110,10 @@ class Executor {
   /// Provides scratch memory and registers it and the stages with the device, so that prepare() of
   /// programs that need no more finds all of it. SystemError.
   void provide_memory(std::uint64_t scratch_bytes);
+
+  /// Begins a call, of which all ranks give the same `key`. The executions that follow belong to
+  /// it: those of one call on different ranks meet one another only.
+  void begin_call(std::uint32_t key) noexcept { tag_.next(key); }
 
   /// Makes a program ready to run. Channels to all of its peers must exist.
   Prepared prepare(Program program);
@@ -175,6 +180,9 @@ class Executor {
   bool has_waited_long() noexcept;
   bool do_timed_work() noexcept;
   bool check_peers(std::int64_t now) noexcept;
+  bool check_calls() noexcept;
+  bool check_call_of(int rank, CallTag call) noexcept;
+  void disagree_with(int rank) noexcept;
   bool time_out(std::int64_t now) noexcept;
   bool call_caller(const std::function<void()>& call) noexcept;
   std::size_t remote_active() const noexcept;
@@ -205,6 +213,7 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> under_way_;
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
+  CallTag tag_;                           // of the last call
   std::vector<Counts> counts_;            // by place: of the executions so far
   std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 

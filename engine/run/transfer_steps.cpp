@@ -15,6 +15,7 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
   const bool sends = step.kind == OpKind::send;
   const Operand& operand = sends ? step.src : step.dst;
   transfer.layout = layout(operand, !sends);
+  transfer.key = tag_.digest;
   const bool registers = operand.base < 2 &&
                          prepared_->registering[operand.base] == Registering::pieces &&
                          channel.is_rendezvous(operand.bytes()) &&
@@ -27,10 +28,7 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
   // Small messages leave at once; this also finds what the peer has sent. And a registration is
   // used before the next one is made.
   if (sends || registers) {
-    if (channel.progress() == Status::failed) {
-      executor_.poison(fmt::format("rank {}: {}", prepared_->ranks[step.peer], channel.failure()));
-      return;
-    }
+    if (channel.progress() == Status::failed) return fail(step.peer);
     if (transfer.done) {
       finish(id);
       return;
@@ -47,10 +45,7 @@ bool Execution::progress_channels() noexcept {
   for (std::size_t i = 0; i < active_count_; ++i) {
     verbs::Channel& channel = *prepared_->channels[active_[i]];
     if (channel.progress() == Status::failed) {
-      const char* said = channel.peer_abort();
-      executor_.poison(said != nullptr ? std::string(said)
-                                       : fmt::format("rank {}: {}", prepared_->ranks[active_[i]],
-                                                     channel.failure()));
+      fail(active_[i]);
       return true;
     }
   }
@@ -70,12 +65,31 @@ bool Execution::progress_channels() noexcept {
   return moved;
 }
 
+/// The channel to a peer has failed.
+void Execution::fail(std::uint32_t peer) noexcept {
+  const verbs::Channel& channel = *prepared_->channels[peer];
+  const int rank = prepared_->ranks[peer];
+  if (const char* said = channel.peer_abort()) {
+    executor_.poison(said);
+  } else if (channel.is_mismatch()) {
+    executor_.disagree_with(rank);
+  } else {
+    executor_.poison(fmt::format("rank {}: {}", rank, channel.failure()));
+  }
+}
+
 void Execution::end_activity(std::uint32_t peer) noexcept {
   if (--activity_[peer] != 0) return;
   const auto end = active_.begin() + static_cast<std::ptrdiff_t>(active_count_);
   *std::find(active_.begin(), end, peer) = active_[active_count_ - 1];
   --active_count_;
   if (!executor_.links_.is_local(prepared_->ranks[peer])) --remote_active_;
+}
+
+void Execution::tell_call() noexcept {
+  for (std::size_t i = 0; i < active_count_; ++i) {
+    prepared_->channels[active_[i]]->tell_call(tag_.word());
+  }
 }
 
 void Execution::probe_peers() noexcept {

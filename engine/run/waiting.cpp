@@ -1,4 +1,5 @@
 // The executor's waiting: spinning, sleeping, checks of the peers, timeouts, and failure.
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -150,6 +151,7 @@ bool Executor::check_peers(std::int64_t now) noexcept {
     poison(said);
     return false;
   }
+  if (!check_calls()) return false;
   const bool probes = now >= next_probe_ns_;
   if (probes) {
     next_probe_ns_ = now + kProbeEvery_ns;
@@ -159,6 +161,48 @@ bool Executor::check_peers(std::int64_t now) noexcept {
   // Not more often, even when a connection is broken, perhaps because its peer is gone: to the
   // bootstrap a rank that has ended normally looks the same.
   return !probes || call_caller(meanwhile_.check);
+}
+
+/// Looks for peers that have gone another way than this rank, which waits.
+bool Executor::check_calls() noexcept {
+  if (under_way_.empty()) return true;
+  Execution& oldest = *under_way_.front();
+  for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+    if (place == node_->place()) continue;
+    const bool is_there = node_->entered_by(place) >= oldest.number();
+    const CallTag call = is_there ? node_->call_of(place, oldest.number()) : CallTag();
+    if (!check_call_of(node_->rank_at(place), call)) return false;
+  }
+  for (std::size_t peer = 0; peer < links_.ranks(); ++peer) {
+    const int rank = static_cast<int>(peer);
+    verbs::Channel* channel = links_.is_local(rank) ? nullptr : links_.channel(rank);
+    if (channel == nullptr) continue;
+    const CallTag call = CallTag::of(channel->peer_call());
+    if (!check_call_of(rank, call)) return false;
+    // It waits for this rank in an earlier call, which is over here: it is told so.
+    if (call.number != 0 && call.number < oldest.tag().number) {
+      channel->tell_call(oldest.tag().word());
+    }
+  }
+  if (!oldest.has_entered()) return true;
+  oldest.tell_call();
+  oldest.find_mismatch();
+  return failure_.empty();
+}
+
+/// `call`: one that `rank` is or was in. Another digest of the same number is another call.
+bool Executor::check_call_of(int rank, CallTag call) noexcept {
+  const CallTag own = under_way_.front()->tag();
+  if (call.number != own.number || call.digest == own.digest) return true;
+  disagree_with(rank);
+  return false;
+}
+
+/// What `rank` has sent, or not sent, is not of the call of this rank.
+void Executor::disagree_with(int rank) noexcept {
+  const Execution& here = under_way_.empty() ? *spare_.back() : *under_way_.front();
+  poison(fmt::format("{}{} on rank {}, another call on rank {}", kDisagree,
+                     to_string(here.prepared().call), rank_, rank));
 }
 
 Executor::Help Executor::help() noexcept {

@@ -1,6 +1,8 @@
 #include "verbs/channel/channel.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace weft::verbs {
@@ -88,6 +90,26 @@ Status Channel::close() noexcept {
   const Status status = wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
   if (status == Status::ok) closed_ = true;
   return status;
+}
+
+void Channel::tell_call(std::uint64_t word) noexcept {
+  if (closed_ || wire_.is_resumable() || replaying_) return;
+  if (wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, word) == Status::ok) {
+    told_call_ = word;
+  }
+}
+
+bool Channel::find_mismatch() noexcept {
+  const Transfer* waiting = recvs_.head;
+  if (waiting == nullptr || !waiting->announced) return false;
+  const std::uint64_t end = load_acquire(wire_.slot_end(slots_consumed_ % kSlots));
+  const auto sequence = std::bit_cast<std::array<std::uint32_t, 2>>(end)[1];
+  // What the peer sends after a large message arrives after the end of its window.
+  if (sequence != slots_consumed_ + 1 || windows_finished(wire_.mailbox()) >= windows_opened_) {
+    return false;
+  }
+  fail(kMismatch);
+  return true;
 }
 
 const char* Channel::peer_abort() const noexcept {

@@ -35,6 +35,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "verbs/channel/inbox.hpp"
 #include "verbs/channel/message_layout.hpp"
@@ -47,6 +48,7 @@ struct Transfer {
   Layout layout;
   std::uint64_t moved = 0;    // bytes
   std::uint64_t message = 0;  // its number, given by the channel
+  std::uint32_t key = 0;      // of the user's choice: the same at both ends
   std::uint64_t ticket = 0;   // send: puts of the wire that carry it
   Transfer* next = nullptr;
   bool done = false;
@@ -69,14 +71,24 @@ class Channel {
   void recv(Transfer& transfer) noexcept { enqueue(recvs_, transfer, received_); }
 
   /// Moves what can be moved; sets `done` of complete transfers. Returns failed when the connection
-  /// failed or the two ends disagree on sizes: failure() says which.
+  /// failed or the two ends disagree on sizes or keys: failure() says which.
   Status progress() noexcept;
   bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
   const char* failure() const noexcept { return failure_; }
+  /// After a failure: the two ends have described a message differently.
+  bool is_mismatch() const noexcept { return std::string_view(failure_) == kMismatch; }
 
   /// Writes a word that the peer knows already: the write fails when the peer has ended, which this
   /// end would not notice while it only waits.
   Status probe() noexcept { return tell_credit(); }
+
+  /// Tells the peer, as far as possible, in which call this rank waits for it: a word of the user's
+  /// choice that only grows.
+  void tell_call(std::uint64_t word) noexcept;
+  std::uint64_t peer_call() const noexcept { return load_acquire(wire_.mailbox().call); }
+  /// For a receiver that has waited long: whether the peer has sent a small message where a large
+  /// one is expected. Then the channel fails.
+  bool find_mismatch() noexcept;
 
   /// Tells the peer, as far as possible, that this rank has failed and why.
   void abort(const char* text) noexcept;
@@ -129,6 +141,11 @@ class Channel {
   Status replay_slots() noexcept;
   Status replay_word(std::size_t word) noexcept;
   Status fail(const char* why) noexcept;
+  static constexpr const char* kMismatch = "sender and receiver disagree on sizes";
+  /// The number and the key of a message in one word.
+  static std::uint64_t tag(const Transfer& transfer) noexcept {
+    return transfer.message ^ transfer.key;
+  }
 
   Wire& wire_;
   std::uint64_t rendezvous_bytes_;
@@ -150,6 +167,7 @@ class Channel {
   bool replaying_ = false;
   std::uint32_t replayed_slots_ = 0;  // the next one to be sent again
   std::size_t replayed_words_ = 0;    // of the mailbox
+  std::uint64_t told_call_ = 0;
   const char* failure_ = "";
 };
 

@@ -32,7 +32,7 @@ Channel::Composed Channel::compose(Transfer& transfer) noexcept {
   const std::size_t end = slots_sent_ % kSlots * kSlotBytes + kPayloadBytes;
   Composed composed{end - round_up(bytes, std::size_t{8}), end + sizeof(Trailer), 0};
   copy_out(transfer.layout, transfer.moved, wire_.outbox() + composed.begin, bytes);
-  const Trailer trailer{slots_consumed_, static_cast<std::uint32_t>(transfer.message),
+  const Trailer trailer{slots_consumed_, static_cast<std::uint32_t>(tag(transfer)),
                         static_cast<std::uint32_t>(bytes), ++slots_sent_};
   std::memcpy(wire_.outbox() + end, &trailer, 8);
   std::memcpy(&composed.last, &trailer.bytes, sizeof composed.last);
@@ -77,9 +77,9 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
     const std::byte* end = wire_.inbox() + slot * kSlotBytes + kPayloadBytes;
     Trailer trailer;
     std::memcpy(&trailer, end, sizeof trailer);
-    if (trailer.message != static_cast<std::uint32_t>(transfer.message) ||
+    if (trailer.message != static_cast<std::uint32_t>(tag(transfer)) ||
         bytes > total - transfer.moved) {
-      return fail("sender and receiver disagree on sizes");
+      return fail(kMismatch);
     }
     take_credit(trailer.credit);
     copy_in(transfer.layout, transfer.moved, end - round_up<std::size_t>(bytes, 8), bytes);

@@ -10,7 +10,7 @@
 namespace weft::verbs {
 
 namespace {
-constexpr std::size_t kWords = 5;  // of the mailbox, as replay_word() counts them
+constexpr std::size_t kWords = 6;  // of the mailbox, as replay_word() counts them
 }
 
 Status Channel::replay() noexcept {
@@ -91,6 +91,8 @@ Status Channel::replay_word(std::size_t word) noexcept {
       return wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, windows_filled_);
     case 3:
       return aborted_ ? wire_.commit(text, sizeof(Mailbox::abort_text) + 8, 1) : Status::ok;
+    case 4:
+      return wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, told_call_);
     default:
       return closed_ ? wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1) : Status::ok;
   }

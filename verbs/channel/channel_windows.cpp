@@ -31,8 +31,8 @@ Status Channel::fill_window(Transfer& transfer) noexcept {
   if (load_acquire(clear.window) != windows_filled_ + 1) return Status::again;
   const std::uint64_t total = transfer.layout.bytes();
   const std::uint64_t bytes = clear.block_bytes * clear.count;
-  if (clear.message != transfer.message || clear.total != total) {
-    return fail("sender and receiver disagree on sizes");
+  if (clear.message != tag(transfer) || clear.total != total) {
+    return fail(kMismatch);
   }
   if (filling_ == 0) window_begin_ = transfer.moved;
   while (filling_ < bytes) {
@@ -116,7 +116,7 @@ Status Channel::open_window(Transfer& transfer) noexcept {
                     layout.block_bytes,
                     layout.count,
                     layout.stride,
-                    transfer.message,
+                    tag(transfer),
                     layout.bytes(),
                     wire_.remote_keys(layout.key),
                     windows_opened_ + 1};

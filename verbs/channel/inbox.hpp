@@ -23,7 +23,7 @@ inline constexpr std::size_t kSlotBytes = 1664;
 /// The last 16 bytes of a slot. The final 8 are one store.
 struct Trailer {
   std::uint32_t credit = 0;    // slots of the opposite direction consumed so far; rides along
-  std::uint32_t message = 0;   // number of the message that the payload belongs to
+  std::uint32_t message = 0;   // number and key of the message that the payload belongs to
   std::uint32_t bytes = 0;     // of payload in this slot
   std::uint32_t sequence = 0;  // slots sent so far, this one included; last to arrive
 };
@@ -38,7 +38,7 @@ struct ClearToSend {
   std::uint64_t block_bytes = 0;
   std::uint64_t count = 0;
   std::uint64_t stride = 0;
-  std::uint64_t message = 0;  // its number
+  std::uint64_t message = 0;  // its number and key
   std::uint64_t total = 0;    // bytes of the message
   RemoteKeys keys{};
   std::uint64_t window = 0;  // number of the window, from 1; last to arrive
@@ -51,9 +51,10 @@ struct Mailbox {
   alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
   alignas(64) std::uint64_t finished = 0;  // number of the last window that is filled
   alignas(64) ClearToSend clear_to_send;
-  alignas(64) std::array<char, 176> abort_text{};
+  alignas(64) std::array<char, 168> abort_text{};
   std::uint64_t aborted = 0;
   std::uint64_t closed = 0;  // the peer will send nothing more
+  std::uint64_t call = 0;    // in which the peer waits, as its user numbers them
 };
 
 static_assert(sizeof(Mailbox) % 64 == 0);
