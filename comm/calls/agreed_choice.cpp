@@ -30,9 +30,12 @@ AgreedChoice::AgreedChoice(Resources& resources)
   chooser_.learn(known);
 }
 
-tune::Algorithm AgreedChoice::agree(const Problem& problem) {
+std::optional<tune::Algorithm> AgreedChoice::choose_alone(const Problem& problem) {
   note_passed_over(problem);
-  if (auto algorithm = chooser_.choose_without_simulation(problem)) return *algorithm;
+  return chooser_.choose_without_simulation(problem);
+}
+
+tune::Algorithm AgreedChoice::agree(const Problem& problem) {
   const auto all = resources_.members().agree([&] {
     std::string text = resources_.rank() == 0 ? chooser_.choose(problem).name() : std::string();
     return (text += '\0') += describe(problem);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +25,9 @@ class AgreedChoice {
   tune::Algorithm algorithm_for(const plan::Problem& problem) const {
     return chooser_.choose(problem);
   }
-  /// Collective.
+  /// Where each rank chooses alone, and alike; nullopt where agree() is needed.
+  std::optional<tune::Algorithm> choose_alone(const plan::Problem& problem);
+  /// Rank 0 chooses for all. Collective.
   tune::Algorithm agree(const plan::Problem& problem);
 
   /// Leaves a note where an algorithm that was asked for by name may not run for the problem.

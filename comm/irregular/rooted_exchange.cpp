@@ -20,11 +20,13 @@ const std::shared_ptr<Call>& RootedExchange::call_for(const plan::Problem& probl
   if (last_ != nullptr && last_->problem == problem) return last_;
   auto call = std::make_shared<Call>();
   call->problem = problem;
+  call->key = call_key(problem, true);
   call->entry = entry_;
   call->input_bytes = problem.input_bytes(resources_.rank());
   const auto algorithm = tune::Algorithm::parse(problem.collective, kAlgorithm);
   call->slice =
       resources_.prepare(algorithm.plan(problem, resources_.machine(), resources_.rank()));
+  call->slice->call = {problem.collective, problem.root, problem.block(resources_.rank()).bytes};
   last_ = std::move(call);
   return last_;
 }

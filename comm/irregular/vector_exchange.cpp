@@ -24,6 +24,8 @@ constexpr std::uint64_t kMostAggregated = 8 << 10;
 // size from which alltoall reads in place by system calls (tune::reads_in_place).
 constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
+// Of the exchange of rows before a call.
+constexpr std::uint32_t kShareKey = 0x5ba7e;
 
 Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {
   if (algorithm.is_flat() ||
@@ -64,11 +66,13 @@ VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked)
   const auto ranks = static_cast<std::size_t>(resources.size());
   const std::size_t row_bytes = 2 * ranks * sizeof(Block);
   resources.make_stages(std::max<std::size_t>(most, row_bytes));
-  if (places == 1 || algorithm_.needs_own_rows_only(machine)) return;
+  shares_ = !algorithm_.needs_own_rows_only(machine);
+  if (places == 1 || !shares_) return;
   changed_.resize(places);
   of_node_.resize(places * 2 * ranks);
   share_changed_ = prepare_node_allgather(sizeof changed_[0]);
   share_rows_ = prepare_node_allgather(row_bytes);
+  share_changed_->call = share_rows_->call = {Collective::alltoallv, 0, 0};
 }
 
 /// Brings `bytes` of each rank of the node to all of them, numbered by their places.
@@ -177,14 +181,17 @@ engine::Prepared VectorExchange::prepare_later_call() {
 
 const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task, std::size_t entry) {
   bool changed = update_own_row(task);
+  if (shares_) resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
   if (share_rows_) changed = share_rows(changed);
   if (!changed) return last_;
   auto call = std::make_shared<Call>();
   call->problem = task.problem;
   call->entry = entry;
+  call->key = call_key(task.problem);
   call->is_plain = true;
   for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;
   call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
+  call->slice->call = {Collective::alltoallv, 0, call->input_bytes};
   last_ = std::move(call);
   return last_;
 }

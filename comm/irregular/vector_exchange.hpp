@@ -57,6 +57,7 @@ class VectorExchange {
   std::vector<plan::Block> own_;  // this rank's row in its last call
   bool in_place_ = false;         // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
+  bool shares_ = false;  // rows, inside nodes
 
   // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.
   std::optional<engine::Prepared> share_changed_;

@@ -23,6 +23,24 @@ std::string describe(const plan::Problem& problem) {
   return text;
 }
 
+std::string describe_irregular(const plan::Problem& problem) {
+  std::string text(to_string(problem.collective));
+  if (!is_rooted(problem.collective)) return text;
+  return text + fmt::format(" of blocks of different sizes with root {}", problem.root);
+}
+
+std::uint32_t call_key(const plan::Problem& problem, bool is_irregular) {
+  plan::Problem shared = problem;
+  if (is_irregular || problem.collective == plan::Collective::alltoallv) {
+    shared.layout.clear();
+    shared.sends.clear();
+    shared.receives.clear();
+    shared.block_bytes = shared.stride = 0;
+  }
+  const std::size_t hash = ProblemHash()(shared);
+  return static_cast<std::uint32_t>(hash ^ hash >> 32);
+}
+
 std::size_t ProblemHash::operator()(const plan::Problem& problem) const noexcept {
   std::uint64_t hash = static_cast<std::uint64_t>(problem.collective);
   const auto mix = [&hash](std::uint64_t value) {

@@ -41,10 +41,19 @@ struct Call {
   bool reads_peers = false;              // some rank does: others' buffers where they lie
   bool is_plain = false;                 // one run on the caller's buffers as they are
   std::uint64_t input_bytes = 0;
+  std::uint32_t key = 0;  // call_key()
 };
 
 /// "reduce of 64 bytes with root 1 in elements of 8": what all ranks must give alike.
 std::string describe(const plan::Problem& problem);
+
+/// "alltoallv", "scatter of blocks of different sizes with root 1": the same of a call of which
+/// each rank knows its own part.
+std::string describe_irregular(const plan::Problem& problem);
+
+/// What ranks compare of their calls: the same number on all, of arguments that all must give
+/// alike.
+std::uint32_t call_key(const plan::Problem& problem, bool is_irregular = false);
 
 struct ProblemHash {
   std::size_t operator()(const plan::Problem& problem) const noexcept;

@@ -355,6 +355,7 @@ void Resources::poison_all(std::string_view why) {
 void Resources::require_no_failure() {
   if (executor_->failure().empty()) return;
   members_.poison(executor_->failure());
+  if (engine::is_disagreement(executor_->failure())) throw CallError(executor_->failure());
   members_.throw_poison();
 }
 

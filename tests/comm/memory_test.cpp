@@ -7,6 +7,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "base/cast.hpp"
 #include "base/error_types.hpp"
@@ -191,20 +192,55 @@ plan::CostSheet sheet_of(const Draw& draw, const std::string& algorithm) {
   return plan::cost_sheet(machine.node_of_rank(), plans);
 }
 
+/// What a rank has once all have agreed on its first call: what the largest call of the size class
+/// needs, and the barrier before later agreements.
+struct Agreed {
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t connections = 0;
+};
+
+std::set<int> remote_peers(const plan::Plan& plan, const Machine& machine) {
+  std::set<int> peers;
+  for (const plan::Op& op : plan.ops()) {
+    const bool transfers = op.kind == plan::OpKind::send || op.kind == plan::OpKind::recv;
+    if (transfers && machine.node_of(op.peer) != machine.node_of(plan.rank()))
+      peers.insert(op.peer);
+  }
+  return peers;
+}
+
+plan::Plan barrier_of(const Machine& machine, int rank) {
+  plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 0);
+  problem.collective = Collective::barrier;
+  const char* name = machine.nodes() == 1 ? "dissemination" : "leader";
+  return registry::Algorithm::parse(Collective::barrier, name).plan(problem, machine, rank);
+}
+
+Agreed agreed_on(const Draw& draw, const std::string& algorithm, int rank,
+                 const plan::Cost& largest) {
+  const auto machine = Machine::parse(draw.machine);
+  const auto chosen = registry::Algorithm::parse(draw.problem.collective, algorithm);
+  const auto barrier = barrier_of(machine, rank);
+  auto peers = remote_peers(chosen.plan(draw.problem, machine, rank), machine);
+  peers.merge(remote_peers(barrier, machine));
+  return {std::max(largest.scratch_bytes, barrier.scratch_bytes()), peers.size()};
+}
+
 /// `in_slots`: blocks lie in slots of the same size whatever theirs is, and small ones are not
 /// there.
-void expect_as_on_the_sheet(const json& rank, const plan::Cost& cost, bool in_slots = false) {
+void expect_as_on_the_sheet(const json& rank, const plan::Cost& cost, const Agreed& agreed,
+                            bool in_slots = false) {
   EXPECT_EQ(rank["stage_said"], rank["stage"]);
   EXPECT_LE(rank["stage_used"], cost.stage_bytes);
   if (!in_slots) {
     // All of it, up to the gap that makes pieces begin at multiples of 64.
     EXPECT_GT(rank["stage_used"].get<std::uint64_t>() + plan::kSliceAlignment, cost.stage_bytes);
   }
-  EXPECT_EQ(rank["scratch"], round_up(cost.scratch_bytes, kPage));
+  EXPECT_EQ(rank["scratch"], round_up(agreed.scratch_bytes, kPage));
   EXPECT_EQ(rank["scratch_said"], rank["scratch"]);
   EXPECT_LE(rank["scratch_used"], cost.scratch_bytes);
-  EXPECT_EQ(rank["connections"], cost.peers);
-  EXPECT_EQ(rank["connection_bytes"], cost.peers * verbs::RcWire::memory_bytes());
+  EXPECT_EQ(rank["connections"], agreed.connections);
+  EXPECT_EQ(rank["connection_bytes"], agreed.connections * verbs::RcWire::memory_bytes());
 }
 
 TEST(Memory, OfAnAlltoallIsWhatTheCostSheetSays) {
@@ -213,10 +249,15 @@ TEST(Memory, OfAnAlltoallIsWhatTheCostSheetSays) {
     const Draw draw = any_draw(Collective::alltoall, seed);
     SCOPED_TRACE(describe(draw));
     const auto sheet = sheet_of(draw, draw.algorithm);
-    const auto most_of = [&sheet](auto bytes) {
-      return std::ranges::max(sheet.by_rank, {}, bytes).*bytes;
+    const auto most_of = [](const plan::CostSheet& of, auto bytes) {
+      return std::ranges::max(of.by_rank, {}, bytes).*bytes;
     };
-    const std::uint64_t most_stage = most_of(&plan::Cost::stage_bytes);
+    Draw largest = draw;
+    largest.problem.block_bytes = largest.problem.stride = std::bit_ceil(draw.problem.block_bytes);
+    auto class_sheet = sheet_of(largest, draw.algorithm);
+    // Where the largest of the class would be cut the call is a class of its own.
+    if (most_of(class_sheet, &plan::Cost::stage_bytes) > draw.half()) class_sheet = sheet;
+    const std::uint64_t most_stage = most_of(class_sheet, &plan::Cost::stage_bytes);
     const bool whole = most_stage <= draw.half();
     wholes += whole ? 1 : 0;
     const auto ranks = run(draw);
@@ -229,7 +270,10 @@ TEST(Memory, OfAnAlltoallIsWhatTheCostSheetSays) {
       EXPECT_EQ(taken["stage"], stage);
       EXPECT_EQ(taken["aside"], aside);
       EXPECT_LE(taken["stage_used"], draw.half());
-      if (whole) expect_as_on_the_sheet(taken, sheet.by_rank[rank]);
+      if (!whole) continue;
+      const plan::Cost& of_class = class_sheet.by_rank[rank];
+      expect_as_on_the_sheet(taken, sheet.by_rank[rank],
+                             agreed_on(draw, draw.algorithm, static_cast<int>(rank), of_class));
     }
   }
   EXPECT_GT(wholes, 10);
@@ -255,7 +299,10 @@ TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       EXPECT_EQ(ranks[rank]["stage"], stage_for(need, draw.half()));
       EXPECT_EQ(ranks[rank]["aside"], 0);
-      expect_as_on_the_sheet(ranks[rank], sheet.by_rank[rank], machine.nodes() == 1);
+      const plan::Cost& cost = sheet.by_rank[rank];
+      expect_as_on_the_sheet(ranks[rank], cost,
+                             agreed_on(draw, algorithm, static_cast<int>(rank), cost),
+                             machine.nodes() == 1);
     }
   }
 }

@@ -1,0 +1,42 @@
+// Calls of a communicator: for each task the programs that carry it out, prepared when first asked
+// for.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "comm/calls/call_cache.hpp"
+#include "comm/calls/preparation.hpp"
+#include "comm/irregular/rooted_exchange.hpp"
+#include "comm/irregular/vector_exchange.hpp"
+
+namespace weft::comm {
+
+class Calls {
+ public:
+  Calls(Resources& resources, AgreedChoice& choice, Usage& usage)
+      : resources_(resources),
+        choice_(choice),
+        usage_(usage),
+        preparation_(resources, choice, usage) {}
+
+  /// Valid until the next call of this. All ranks ask for the same, in the same order.
+  const SharedCall& call_for(const Task& task);
+
+ private:
+  const SharedCall& rooted_call_for(const plan::Problem& problem);
+  const SharedCall& vector_call_for(const Task& task);
+
+  Resources& resources_;
+  AgreedChoice& choice_;
+  Usage& usage_;
+  Preparation preparation_;
+  CallCache cache_;
+  std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
+  std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
+  std::size_t vector_entry_ = 0;            // of the statistics
+};
+
+}  // namespace weft::comm

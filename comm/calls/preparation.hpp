@@ -1,0 +1,64 @@
+// Preparation of calls: from a problem to the programs that solve it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "comm/calls/agreed_choice.hpp"
+#include "comm/calls/call_cache.hpp"
+#include "comm/calls/gate.hpp"
+#include "comm/calls/size_class.hpp"
+#include "comm/calls/usage.hpp"
+#include "comm/setup/resources.hpp"
+#include "plan/plan.hpp"
+
+namespace weft::comm {
+
+/// All ranks prepare the same problems in the same order. The first of a class is collective.
+class Preparation {
+ public:
+  Preparation(Resources& resources, AgreedChoice& choice, Usage& usage)
+      : resources_(resources), choice_(choice), usage_(usage), gate_(resources) {}
+
+  /// The programs for a problem that all ranks describe alike; not for alltoallv.
+  SharedCall prepare(const plan::Problem& problem);
+  /// Before something else is prepared for calls of which each rank knows its own part: all ranks
+  /// come to it. Collective.
+  void meet(const plan::Problem& problem);
+
+ private:
+  /// What a rank's part of a problem needs of the memory that the executor has.
+  struct Need {
+    std::uint64_t stage_bytes = 0;
+    std::uint64_t scratch_bytes = 0;
+    bool connects = false;  // to a rank that it has no channel to yet
+    bool grows_scratch = false;
+    bool reads_peers = false;  // their buffers where they lie
+  };
+  struct Cut {
+    std::uint64_t slice_bytes = 0;
+    plan::Plan plan;  // of a slice
+    Need need;        // of the neediest rank
+  };
+
+  SharedClass class_for(const plan::Problem& problem);
+  SharedClass agree(const registry::Algorithm& algorithm, plan::Problem largest,
+                    const plan::Problem& problem);
+  SharedClass find_other_part(const plan::Problem& problem, const registry::Algorithm& algorithm);
+  SharedCall prepare_alone(const plan::Problem& problem, const SizeClass& of);
+  Need plan_alike(const registry::Algorithm& algorithm, const plan::Problem& part,
+                  const plan::Problem& problem, plan::Plan& plan);
+  Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest,
+          const plan::Problem& problem);
+  std::uint64_t stage_limit() const noexcept { return resources_.settings().stage_bytes / 2; }
+
+  Resources& resources_;
+  AgreedChoice& choice_;
+  Usage& usage_;
+  Gate gate_;
+  std::map<Bucket, BucketClasses> buckets_;
+};
+
+}  // namespace weft::comm
