@@ -56,6 +56,9 @@ Settings Settings::from_environment() {
   const std::string after = env::text("WEFT_AFTER").value_or("auto");
   if (after != "auto" && after != "0") throw_usage("WEFT_AFTER={}: not one of auto, 0", after);
   settings.from_first_call = after == "0";
+  if (const auto devices = env::text("WEFT_DEVICE_MEMORY").value_or("auto"); devices != "auto") {
+    settings.device_memory = env::parse_flag("WEFT_DEVICE_MEMORY", devices);
+  }
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {
     throw_usage("WEFT_WAIT={}: not one of auto, spin, sleep", wait);

@@ -34,6 +34,9 @@ struct Settings {
   std::int64_t timeout_ns = 0;  // WEFT_TIMEOUT, in seconds; 0: none
   /// WEFT_AFTER=0: add-ons serve a communicator from its first call on.
   bool from_first_call = false;
+  /// WEFT_DEVICE_MEMORY: add-ons ask drivers of other processors for buffers; nullopt: where the
+  /// machine has such a processor.
+  std::optional<bool> device_memory;
   bool crowded_given = false;  // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
   bool crowded = false;
 

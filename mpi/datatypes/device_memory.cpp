@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -80,7 +83,14 @@ int look_into(dl_phdr_info* info, std::size_t, void* found) {
 
 }  // namespace
 
-void look_for_drivers() noexcept {
+void watch(std::optional<bool> wanted) noexcept {
+  // NVIDIA's, those of its systems on a chip and of WSL, and AMD's.
+  constexpr std::array kDevices = {"/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd"};
+  const auto exists = [](const char* path) { return ::access(path, F_OK) == 0; };
+  watches.store(wanted.value_or(std::ranges::any_of(kDevices, exists)), std::memory_order_relaxed);
+}
+
+void look_again() noexcept {
   unsigned long long loaded = 0;
   dl_iterate_phdr(&count_loaded, &loaded);
   if (loaded == libraries_seen.load(std::memory_order_acquire)) return;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
 namespace weft::mpi::device_memory {
 
@@ -14,9 +15,17 @@ namespace weft::mpi::device_memory {
 struct Drivers;
 extern std::atomic<const Drivers*> drivers;
 
-/// Looks for drivers among the libraries that were loaded since the last look. Thread safe; takes
-/// tens of nanoseconds where none was loaded.
-void look_for_drivers() noexcept;
+/// From now on drivers are looked for; without this there are none. `wanted`: nothing stands for
+/// whether this machine has a device that a driver could serve.
+void watch(std::optional<bool> wanted) noexcept;
+inline std::atomic<bool> watches = false;
+
+/// Looks for drivers among the libraries that were loaded since the last look. Thread safe. Takes a
+/// lock of the dynamic linker and a walk through its libraries, so only where watch() says so.
+void look_again() noexcept;
+inline void look_for_drivers() noexcept {
+  if (watches.load(std::memory_order_relaxed)) look_again();
+}
 
 /// Asks the drivers.
 bool is_known_to(const Drivers& loaded, const void* memory) noexcept;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/report/job_agreement.hpp"
@@ -48,6 +49,7 @@ World::World() : post_(std::make_unique<Post>()) {
   report_ = std::move(agreement.report);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
   settings_ = std::move(agreement.settings);
+  device_memory::watch(settings_.device_memory);
   hosts_ = std::make_unique<comm::Hosts>(std::move(agreement.hosts));
   if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
