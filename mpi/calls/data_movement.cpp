@@ -1,11 +1,15 @@
 #include "mpi/calls/data_movement.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
 
 namespace {
+
+constexpr std::size_t kPiece = 4 << 20;
 
 bool is_rank(int root, const Context& context) {
   return root >= 0 && root < context.size();
@@ -74,7 +78,38 @@ std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
   return data_.total_bytes();
 }
 
+/// Whether some rank would have to pack all of a long block and can pack pieces: all have to send
+/// pieces then. A datatype is each rank's own affair, so they ask one another.
+bool Broadcast::goes_in_pieces(const Context& context) const {
+  if (data_.total_bytes() <= kPiece) return false;
+  const int here = data_.is_packed() && data_.can_be_cut() ? 1 : 0;
+  int any = here;
+  const Resolution* largest =
+      context.world.operations().resolve(MPI_MAX, MPI_INT, context.attached.operations);
+  if (largest == nullptr) throw Error("the host refuses MPI_MAX of MPI_INT");
+  context.weft().allreduce(&here, &any, 1, largest->operation);
+  return any != 0;
+}
+
+void Broadcast::run_in_pieces(const Context& context) {
+  const Layouts& layouts = context.layouts();
+  Buffer& packed = context.attached.packed_output;
+  const bool root = context.rank() == root_;
+  const bool cuts = data_.is_packed() && data_.can_be_cut();
+  std::byte* whole = cuts ? nullptr : data_.output(packed);
+  if (root && !cuts) data_.pack(layouts, 0, whole);
+  for (std::size_t from = 0; from < data_.total_bytes(); from += kPiece) {
+    const std::size_t to = std::min(from + kPiece, data_.total_bytes());
+    std::byte* piece = cuts ? packed.reserve(kPiece + Blocks::kLargestElement) : whole + from;
+    if (root && cuts) data_.pack_part(layouts, from, to, packed);
+    context.weft().broadcast(piece, to - from, root_);
+    if (!root && cuts) data_.deliver_part(layouts, from, to, packed);
+  }
+  if (!root && !cuts) data_.deliver(layouts, whole);
+}
+
 void Broadcast::run(const Context& context) {
+  if (goes_in_pieces(context)) return run_in_pieces(context);
   Buffer& packed = context.attached.packed_output;
   std::byte* bytes = data_.output(packed);
   if (context.rank() == root_) data_.pack(context.layouts(), 0, bytes);

@@ -38,6 +38,9 @@ class Broadcast final : public Call {
   void run(const Context& context) override;
 
  private:
+  bool goes_in_pieces(const Context& context) const;
+  void run_in_pieces(const Context& context);
+
   Blocks data_;
   int root_;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -66,37 +67,60 @@ std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) cons
   return has_blocks_of_all(collective()) ? bytes / static_cast<unsigned>(context.size()) : bytes;
 }
 
+/// Vectors of a program's own operation, and of pairs, are copied, so long ones go in slices. All
+/// ranks have the same operation and elements of one size.
+MPI_Count Reduction::elements_at_once() const {
+  constexpr std::size_t kSlice = 4 << 20;
+  const bool is_copied = resolution_->host != nullptr || resolution_->form == Form::pairs;
+  const bool is_scatter = collective() == plan::Collective::reduce_scatter;
+  const std::size_t element_bytes = resolution_->operation.element_bytes;
+  if (!is_copied || is_scatter || bytes_of(given_, *resolution_) <= kSlice) return given_;
+  return static_cast<MPI_Count>(std::max<std::size_t>(kSlice / element_bytes, 1));
+}
+
 void Reduction::run(const Context& context) {
+  const MPI_Count at_once = elements_at_once();
+  for (MPI_Count from = 0; from < given_; from += at_once) {
+    const MPI_Count elements = std::min(at_once, given_ - from);
+    run_slice(context, from, elements,
+              elements == given_ ? results_ : std::min(results_, elements));
+  }
+  // After all slices: other ranks wait for them.
+  if (resolution_->host) resolution_->host->throw_if_failed();
+}
+
+void Reduction::run_slice(const Context& context, MPI_Count from, MPI_Count elements,
+                          MPI_Count results) {
   Attached& attached = context.attached;
   const Layouts& layouts = context.layouts();
   const Resolution& resolution = *resolution_;
-  const void* from = in_place_ ? vectors_.receive : vectors_.send;
-  auto* receive = static_cast<std::byte*>(vectors_.receive);
+  const MPI_Aint skipped = from * resolution.layout.extent_bytes;
+  const void* given = in_place_ ? vectors_.receive : vectors_.send;
+  const auto* input = static_cast<const std::byte*>(given) + skipped;
+  auto* receive = receives_ ? static_cast<std::byte*>(vectors_.receive) + skipped : nullptr;
   const bool packed = resolution.form == Form::packed;
   const bool has_gaps = resolution.form == Form::pairs && !resolution.layout.contiguous;
   const bool apart = receives_ && device_memory::contains(receive);
-  const auto* input = static_cast<const std::byte*>(from);
-  if (packed || device_memory::contains(from)) {
-    std::byte* copy = attached.packed_input.reserve(bytes_of(given_, resolution));
+  if (packed || device_memory::contains(input)) {
+    std::byte* copy = attached.packed_input.reserve(bytes_of(elements, resolution));
     if (has_gaps) {
-      copy_gaps_too(copy, from, bytes_of(given_, resolution));
+      copy_gaps_too(copy, input, bytes_of(elements, resolution));
     } else {
-      layouts.pack(from, given_, resolution.layout, copy);
+      layouts.pack(input, elements, resolution.layout, copy);
     }
     input = copy;
   }
-  std::byte* output = receives_ ? receive : nullptr;
+  std::byte* output = receive;
   if (receives_ && (apart || resolution.form != Form::in_place))
-    output = attached.packed_output.reserve(bytes_of(results_, resolution));
-  reduce(context, input, output, resolution.operation);
-  if (resolution.host) resolution.host->throw_if_failed();
-  if (results_ == 0) return;
+    output = attached.packed_output.reserve(bytes_of(results, resolution));
+  reduce(context, input, output, static_cast<std::size_t>(elements), resolution.operation);
+  if (results == 0) return;
   if (apart && has_gaps) {
-    copy_gaps_too(receive, output, bytes_of(results_, resolution));
+    copy_gaps_too(receive, output, bytes_of(results, resolution));
   } else if (apart || packed) {
-    layouts.unpack(output, receive, results_, resolution.layout);
+    layouts.unpack(output, receive, results, resolution.layout);
   } else if (resolution.form == Form::pairs) {
-    copy_pairs(receive, output, results_, resolution);
+    copy_pairs(receive, output, results, resolution);
   }
 }
 
@@ -108,8 +132,8 @@ bool Reduce::read_counts(const Context& context) {
 }
 
 void Reduce::reduce(const Context& context, const std::byte* input, std::byte* output,
-                    const Operation& operation) {
-  context.weft().reduce(input, output, static_cast<std::size_t>(count_), operation, root_);
+                    std::size_t elements, const Operation& operation) {
+  context.weft().reduce(input, output, elements, operation, root_);
 }
 
 bool ReduceForAll::read_counts(const Context& context) {
@@ -121,8 +145,7 @@ bool ReduceForAll::read_counts(const Context& context) {
 }
 
 void ReduceForAll::reduce(const Context& context, const std::byte* input, std::byte* output,
-                          const Operation& operation) {
-  const auto elements = static_cast<std::size_t>(count_);
+                          std::size_t elements, const Operation& operation) {
   switch (collective()) {
     case plan::Collective::allreduce:
       return context.weft().allreduce(input, output, elements, operation);
@@ -140,7 +163,7 @@ bool ReduceScatterBlock::read_counts(const Context& context) {
 }
 
 void ReduceScatterBlock::reduce(const Context& context, const std::byte* input, std::byte* output,
-                                const Operation& operation) {
+                                std::size_t /*elements*/, const Operation& operation) {
   context.weft().reduce_scatter(input, output, static_cast<std::size_t>(count_), operation);
 }
 
@@ -158,7 +181,7 @@ bool ReduceScatter::read_counts(const Context& context) {
 }
 
 void ReduceScatter::reduce(const Context& context, const std::byte* input, std::byte* output,
-                           const Operation& operation) {
+                           std::size_t /*elements*/, const Operation& operation) {
   context.weft().reduce_scatter(input, output,
                                 std::span<const std::size_t>(context.attached.counts), operation);
 }

@@ -35,8 +35,10 @@ class Reduction : public Call {
   /// the root. Called once.
   virtual bool read_counts(const Context& context) = 0;
   /// Runs the collective on memory where elements have the layout that the operation expects.
+  /// `elements`: of each rank's input; fewer than given_ in a slice of a vector that stays a
+  /// vector.
   virtual void reduce(const Context& context, const std::byte* input, std::byte* output,
-                      const Operation& operation) = 0;
+                      std::size_t elements, const Operation& operation) = 0;
 
   MPI_Count given_ = 0;    // elements of this rank's input
   MPI_Count results_ = 0;  // elements of this rank's result
@@ -44,6 +46,8 @@ class Reduction : public Call {
 
  private:
   bool buffers_are_good() const;
+  MPI_Count elements_at_once() const;
+  void run_slice(const Context& context, MPI_Count from, MPI_Count elements, MPI_Count results);
 
   Vectors vectors_;
   bool in_place_ = false;
@@ -59,7 +63,7 @@ class Reduce final : public Reduction {
  private:
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
-              const Operation& operation) override;
+              std::size_t elements, const Operation& operation) override;
 
   MPI_Count count_;
   int root_;
@@ -74,7 +78,7 @@ class ReduceForAll final : public Reduction {
  private:
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
-              const Operation& operation) override;
+              std::size_t elements, const Operation& operation) override;
 
   MPI_Count count_;
 };
@@ -88,7 +92,7 @@ class ReduceScatterBlock final : public Reduction {
  private:
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
-              const Operation& operation) override;
+              std::size_t elements, const Operation& operation) override;
 
   MPI_Count count_;
 };
@@ -102,7 +106,7 @@ class ReduceScatter final : public Reduction {
  private:
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
-              const Operation& operation) override;
+              std::size_t elements, const Operation& operation) override;
 
   Integers counts_;
 };

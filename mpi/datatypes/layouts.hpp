@@ -49,6 +49,13 @@ class Layouts {
   /// Unpacks what pack() has packed. HostError when the host refuses.
   void unpack(const std::byte* packed, void* buffer, MPI_Count count, const Layout& layout) const;
 
+  /// Packs bytes `from` to `to` of what pack() would write, or unpacks them: elements that lie
+  /// across an end are packed whole into `element`, of at least layout.size_bytes.
+  void pack_part(const void* buffer, const Layout& layout, MPI_Count from, MPI_Count to,
+                 std::byte* packed, std::byte* element) const;
+  void unpack_part(const std::byte* packed, void* buffer, const Layout& layout, MPI_Count from,
+                   MPI_Count to, std::byte* element) const;
+
  private:
   using Known = HandleCache<MPI_Datatype, Layout>;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstring>
 #include <mutex>
 
 #include "mpi/datatypes/device_memory.hpp"
@@ -97,6 +98,62 @@ void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
     require_success(PMPI_Unpack(from, static_cast<int>(bytes), &position, to, static_cast<int>(now),
                                 layout.type, self_));
   }
+}
+
+namespace {
+
+/// Calls whole(element, elements, packed offset) and part(element, offset in it, bytes, packed
+/// offset) for the pieces of bytes `from` to `to`.
+template <class Whole, class Part>
+void for_each_piece(MPI_Count size, MPI_Count from, MPI_Count to, Whole whole, Part part) {
+  for (MPI_Count at = from; at < to;) {
+    const MPI_Count element = at / size, within = at % size;
+    if (within == 0 && to - at >= size) {
+      const MPI_Count elements = (to - at) / size;
+      whole(element, elements, at - from);
+      at += elements * size;
+    } else {
+      const MPI_Count bytes = std::min(size - within, to - at);
+      part(element, within, bytes, at - from);
+      at += bytes;
+    }
+  }
+}
+
+}  // namespace
+
+void Layouts::pack_part(const void* buffer, const Layout& layout, MPI_Count from, MPI_Count to,
+                        std::byte* packed, std::byte* element) const {
+  const auto at = [&](MPI_Count index) {
+    return static_cast<const std::byte*>(buffer) + index * layout.extent_bytes;
+  };
+  for_each_piece(
+      layout.size_bytes, from, to,
+      [&](MPI_Count first, MPI_Count elements, MPI_Count offset) {
+        pack(at(first), elements, layout, packed + offset);
+      },
+      [&](MPI_Count index, MPI_Count within, MPI_Count bytes, MPI_Count offset) {
+        pack(at(index), 1, layout, element);
+        std::memcpy(packed + offset, element + within, static_cast<std::size_t>(bytes));
+      });
+}
+
+void Layouts::unpack_part(const std::byte* packed, void* buffer, const Layout& layout,
+                          MPI_Count from, MPI_Count to, std::byte* element) const {
+  const auto at = [&](MPI_Count index) {
+    return static_cast<std::byte*>(buffer) + index * layout.extent_bytes;
+  };
+  for_each_piece(
+      layout.size_bytes, from, to,
+      [&](MPI_Count first, MPI_Count elements, MPI_Count offset) {
+        unpack(packed + offset, at(first), elements, layout);
+      },
+      [&](MPI_Count index, MPI_Count within, MPI_Count bytes, MPI_Count offset) {
+        // What this part does not have is written back as it was.
+        pack(at(index), 1, layout, element);
+        std::memcpy(element + within, packed + offset, static_cast<std::size_t>(bytes));
+        unpack(element, at(index), 1, layout);
+      });
 }
 
 }  // namespace weft::mpi
