@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 
@@ -48,9 +49,17 @@ void Mapping::reset() noexcept {
 File make_memory_file(const char* label, std::size_t bytes) {
   File file(::memfd_create(label, MFD_CLOEXEC));
   if (!file) throw_errno(fmt::format("memfd_create({})", label));
-  const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
-  if (error != 0)
-    throw SystemError(fmt::format("posix_fallocate({}, {} bytes)", label, bytes), error);
+  // A signal takes back what a call has committed: pieces get done between two of them.
+  constexpr std::size_t kPiece = 1 << 20;
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t piece = std::min(kPiece, bytes - done);
+    const int error =
+        ::posix_fallocate(file.get(), static_cast<off_t>(done), static_cast<off_t>(piece));
+    if (error != 0 && error != EINTR) {
+      throw SystemError(fmt::format("posix_fallocate({}, {} bytes)", label, bytes), error);
+    }
+    if (error == 0) done += piece;
+  }
   return file;
 }
 

@@ -3,7 +3,8 @@
  *
  *   FAIL_CALL=mmap:3    the third call of mmap fails; mmap:3+: that and all later ones; mmap:0:
  * none FAIL_RANK=1         on this rank of Open MPI (OMPI_COMM_WORLD_RANK) FAIL_COUNT=FILE     the
- * rank writes there at its end how many calls there were
+ * rank writes there at its end how many calls there were FAIL_ERROR=4        with this error, not
+ * the call's own
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,6 +20,7 @@ static char failing[40]; /* empty: this process fails nothing */
 static long fails_at;
 static int fails_after;
 static long calls;
+static int other_error; /* with this instead of each call's own */
 
 static void* (*real_dlsym)(void*, const char*);
 
@@ -41,6 +43,8 @@ __attribute__((constructor)) static void start(void) {
   char after = 0;
   if (sscanf(call, "%39[^:]:%ld%c", failing, &fails_at, &after) < 2) abort();
   fails_after = after == '+';
+  const char* error = getenv("FAIL_ERROR");
+  if (error != NULL) other_error = (int)strtol(error, NULL, 10);
 }
 
 __attribute__((destructor)) static void report(void) {
@@ -73,8 +77,8 @@ static int fails(const char* name, const void* caller) {
     static long (*real)(long, long, long, long, long, long);                              \
     if (real == NULL) real = (long (*)(long, long, long, long, long, long))find(#symbol); \
     if (!fails(name, __builtin_return_address(0))) return real(a, b, c, d, e, f);         \
-    errno = error;                                                                        \
-    return returned;                                                                      \
+    errno = other_error != 0 ? other_error : error;                                       \
+    return returned == error ? errno : returned;                                          \
   }
 #define FAILING(name, error, returned) FAILING_AS(name, #name, error, returned)
 
@@ -97,11 +101,13 @@ FAILING(connect, ECONNREFUSED, -1)
 FAILING(accept4, EMFILE, -1)
 FAILING(sendmsg, ENOBUFS, -1)
 FAILING(recvmsg, ENOMEM, -1)
+FAILING(recv, ENOMEM, -1)
 FAILING(pthread_create, EAGAIN, EAGAIN)
 FAILING(process_vm_readv, EPERM, -1)
 FAILING(process_vm_writev, EPERM, -1)
 FAILING(epoll_create1, EMFILE, -1)
 FAILING(epoll_ctl, ENOMEM, -1)
+FAILING(epoll_wait, ENOMEM, -1)
 FAILING(eventfd, EMFILE, -1)
 FAILING(poll, ENOMEM, -1)
 FAILING(pipe, EMFILE, -1)

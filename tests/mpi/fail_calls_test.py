@@ -4,6 +4,7 @@ with the right answers, without a word on standard error, and leave nothing behi
 
 import argparse
 import concurrent.futures
+import errno
 import json
 import os
 import subprocess
@@ -32,6 +33,10 @@ DEVICE_CALLS = [
 # has broken, and that is no set-up any more.
 WHILE_DATA_MOVES = {"socket", "connect", "accept4", "sendmsg", "recvmsg", "epoll_ctl"}
 
+# That a signal may interrupt: weft makes them again.
+INTERRUPTIBLE = ["fallocate", "posix_fallocate", "process_vm_readv", "process_vm_writev", "poll",
+                 "getrandom", "connect", "accept4", "sendmsg", "recvmsg", "recv", "epoll_wait"]
+
 
 def counts(calls, thin):
     """Which calls fail, of so many. The counts of two runs may differ a little."""
@@ -56,6 +61,8 @@ class Runner:
         settings = {"LD_PRELOAD": f"{self.arguments.shim} {self.arguments.addon}",
                     "WEFT_AFTER": "0", "WEFT_NODES": str(nodes), "WEFT_REPORT": name + ".json",
                     "FAIL_CALL": call, "FAIL_RANK": str(rank), "FAIL_COUNT": name + ".count"}
+        if self.arguments.interrupted:
+            settings["FAIL_ERROR"] = str(errno.EINTR)
         for item in self.arguments.env:
             key, value = item.split("=", 1)
             settings[key] = value
@@ -84,6 +91,8 @@ class Runner:
         taken = sum(entry["calls"] for entry in report["collectives"])
         if taken == 0 and not report["notes"]:
             return "weft took no call, and no note says why", calls, []
+        if self.arguments.interrupted and report["notes"]:
+            return f"notes: {report['notes']}", calls, []
         return None, calls, report["notes"]
 
 
@@ -97,7 +106,7 @@ def judge(runner, nodes, rank, name, thin):
         ways = ["", "+"] if number <= 3 else [""]
         if thin:
             ways = ["+"] if number == 2 else [""]
-        if name in WHILE_DATA_MOVES:
+        if name in WHILE_DATA_MOVES or runner.arguments.interrupted:
             ways = [""]
         for way in ways:
             call = f"{name}:{number}{way}"
@@ -128,6 +137,8 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--thin", action="store_true", help="a few counts of each call")
+    parser.add_argument("--interrupted", action="store_true",
+                        help="calls that a signal may interrupt fail as if one had: no harm done")
     parser.add_argument("--calls", help="these alone, comma-separated")
     parser.add_argument("--nodes", type=int, choices=[1, 2], help="this many nodes only")
     parser.add_argument("--rank", type=int, help="on this rank only")
@@ -135,7 +146,8 @@ def main():
     arguments = parser.parse_args()
     wanted = arguments.calls.split(",") if arguments.calls else None
     cases = [(nodes, rank, name) for nodes in (1, 2) for rank in (0, 2)
-             for name in SYSTEM_CALLS + (DEVICE_CALLS if nodes == 2 else [])
+             for name in (INTERRUPTIBLE if arguments.interrupted else
+                          SYSTEM_CALLS + (DEVICE_CALLS if nodes == 2 else []))
              if wanted is None or name in wanted]
     if arguments.nodes:
         cases = [case for case in cases if case[0] == arguments.nodes]

@@ -28,7 +28,9 @@ std::uint64_t tag(Source source, std::uint32_t value) {
 /// Swallows the packet that was peeked at.
 void discard(int connection) noexcept {
   std::byte none{};
-  ::recv(connection, &none, 0, MSG_DONTWAIT);
+  // A packet that stayed would be answered twice, and each later answer taken for another's.
+  while (::recv(connection, &none, 0, MSG_DONTWAIT) < 0 && errno == EINTR) {
+  }
 }
 
 int put(int connection, Request& request) noexcept {

@@ -26,8 +26,9 @@ File connect_to_slot(std::uint32_t slot, pid_t& pid) {
   File socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) throw_errno("socket(AF_UNIX)");
   const SlotAddress address(slot);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(address.storage), address.length) !=
-      0) {
+  const auto* name = reinterpret_cast<const sockaddr*>(address.storage);
+  while (::connect(socket.get(), name, address.length) != 0) {
+    if (errno == EINTR) continue;  // while the queue was full: as if it had not been called
     throw_errno(fmt::format("connect(weft-soft slot {})", slot));
   }
   ucred credentials{};

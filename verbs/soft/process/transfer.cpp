@@ -119,6 +119,7 @@ int copy_by_kernel(Peer& peer, bool write, std::span<iovec> local, std::uint64_t
     const ssize_t moved =
         write ? ::process_vm_writev(peer.pid(), local.data(), local.size(), &remote, 1, 0)
               : ::process_vm_readv(peer.pid(), local.data(), local.size(), &remote, 1, 0);
+    if (moved < 0 && errno == EINTR) continue;
     if (moved < 0) return errno;
     if (moved == 0) return EFAULT;
     auto skip = static_cast<std::size_t>(moved);

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <climits>
 
 #include "base/cast.hpp"
@@ -31,9 +33,15 @@ ControlSegmentFile::ControlSegmentFile() : file_(::memfd_create("weft-soft", MFD
 void ControlSegmentFile::commit(std::size_t offset, std::size_t bytes) {
   const std::size_t begin = offset / kPage * kPage;
   const std::size_t end = round_up(offset + bytes, kPage);
-  if (::fallocate(file_.get(), 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) !=
-      0) {
-    throw_errno(fmt::format("fallocate(weft-soft, {} bytes)", end - begin));
+  // A signal takes back what a call has committed: pieces get done between two of them.
+  constexpr std::size_t kPiece = 256 * kPage;
+  for (std::size_t done = begin; done < end;) {
+    const std::size_t piece = std::min(kPiece, end - done);
+    if (::fallocate(file_.get(), 0, static_cast<off_t>(done), static_cast<off_t>(piece)) == 0) {
+      done += piece;
+    } else if (errno != EINTR) {
+      throw_errno(fmt::format("fallocate(weft-soft, {} bytes)", end - begin));
+    }
   }
 }
 
