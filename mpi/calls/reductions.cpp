@@ -82,8 +82,14 @@ void Reduction::run(const Context& context) {
   const MPI_Count at_once = elements_at_once();
   for (MPI_Count from = 0; from < given_; from += at_once) {
     const MPI_Count elements = std::min(at_once, given_ - from);
-    run_slice(context, from, elements,
-              elements == given_ ? results_ : std::min(results_, elements));
+    try {
+      run_slice(context, from, elements,
+                elements == given_ ? results_ : std::min(results_, elements));
+    } catch (const SetupError& error) {
+      // On all ranks alike. The host cannot serve the call any more: inputs may be results by now.
+      if (from > 0) throw CallError(error.what());
+      throw;
+    }
   }
   // After all slices: other ranks wait for them.
   if (resolution_->host) resolution_->host->throw_if_failed();
