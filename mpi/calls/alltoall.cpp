@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "mpi/calls/pieces.hpp"
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
@@ -24,8 +25,30 @@ std::optional<std::uint64_t> Alltoall::block_bytes(const Context&) const {
   return receive_.bytes(0);
 }
 
+void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
+  const PieceCopies copies(context.layouts());
+  const auto size = static_cast<std::size_t>(context.size());
+  const bool in_place = send_.is_in_place();
+  std::byte* output = context.attached.packed_output.reserve(piece * size);
+  std::byte* input = in_place ? output : context.attached.packed_input.reserve(piece * size);
+  for_each_piece(receive_.bytes(0), piece, [&](std::size_t from, std::size_t to) {
+    const std::size_t bytes = to - from;
+    for (std::size_t block = 0; block < size; ++block) {
+      copies.take(in_place ? receive_ : send_, static_cast<int>(block), from, to,
+                  input + bytes * block);
+    }
+    context.weft().alltoall(input, output, bytes);
+    for (std::size_t block = 0; block < size; ++block) {
+      copies.put(receive_, static_cast<int>(block), from, to, output + bytes * block);
+    }
+  });
+}
+
 void Alltoall::run(const Context& context) {
   Attached& attached = context.attached;
+  const auto piece = piece_of(context, receive_.bytes(0), context.size(),
+                              {&receive_, send_.is_in_place() ? &receive_ : &send_});
+  if (piece) return run_in_pieces(context, *piece);
   std::byte* output = receive_.output(attached.packed_output);
   const std::byte* input = output;
   if (send_.is_in_place()) {

@@ -16,6 +16,8 @@ class Alltoall final : public Call {
   void run(const Context& context) override;
 
  private:
+  void run_in_pieces(const Context& context, std::size_t piece);
+
   Blocks send_, receive_;
 };
 

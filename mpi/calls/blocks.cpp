@@ -87,4 +87,24 @@ void Blocks::pack(const Layouts& layouts, int block, std::byte* packed) const {
   layouts.pack(memory(block), count(block), layout_, packed + offset(block));
 }
 
+void Blocks::take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                       std::byte* into, std::byte* element) const {
+  if (direct_) {
+    std::memcpy(into, memory(block) + from, to - from);
+  } else {
+    layouts.pack_part(memory(block), layout_, static_cast<MPI_Count>(from),
+                      static_cast<MPI_Count>(to), into, element);
+  }
+}
+
+void Blocks::put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                      const std::byte* piece, std::byte* element) const {
+  if (direct_) {
+    std::memcpy(memory(block) + from, piece, to - from);
+  } else {
+    layouts.unpack_part(piece, memory(block), layout_, static_cast<MPI_Count>(from),
+                        static_cast<MPI_Count>(to), element);
+  }
+}
+
 }  // namespace weft::mpi

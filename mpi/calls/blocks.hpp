@@ -114,18 +114,14 @@ class Blocks {
   /// Packs one block to its place in `packed`, unless the program's buffer is used.
   void pack(const Layouts& layouts, int block, std::byte* packed) const;
 
-  // Bytes `from` to `to` of a single block that is packed: for blocks too large to be packed whole.
+  // Bytes `from` to `to` of a block, of blocks that are too large to be packed whole. Regular
+  // blocks only; `element` is memory of kLargestElement bytes.
   static constexpr MPI_Count kLargestElement = 1 << 20;
   bool can_be_cut() const { return layout_.size_bytes <= kLargestElement; }
-  void pack_part(const Layouts& layouts, std::size_t from, std::size_t to, Buffer& packed) const {
-    layouts.pack_part(buffer_, layout_, static_cast<MPI_Count>(from), static_cast<MPI_Count>(to),
-                      packed.reserve(to - from + kLargestElement), packed.reserve(0) + (to - from));
-  }
-  void deliver_part(const Layouts& layouts, std::size_t from, std::size_t to,
-                    Buffer& packed) const {
-    layouts.unpack_part(packed.reserve(0), buffer_, layout_, static_cast<MPI_Count>(from),
-                        static_cast<MPI_Count>(to), packed.reserve(0) + (to - from));
-  }
+  void take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                 std::byte* into, std::byte* element) const;
+  void put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                const std::byte* piece, std::byte* element) const;
 
  private:
   bool look_up_irregular(std::vector<Part>& parts);

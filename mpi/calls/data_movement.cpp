@@ -1,15 +1,12 @@
 #include "mpi/calls/data_movement.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
+#include "mpi/calls/pieces.hpp"
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
 
 namespace {
-
-constexpr std::size_t kPiece = 4 << 20;
 
 bool is_rank(int root, const Context& context) {
   return root >= 0 && root < context.size();
@@ -48,8 +45,30 @@ std::optional<std::uint64_t> Allgather::block_bytes(const Context& context) cons
   return receive_.total_bytes() / static_cast<std::size_t>(context.size());
 }
 
+void Allgather::run_in_pieces(const Context& context, std::size_t piece) {
+  const PieceCopies copies(context.layouts());
+  const int size = context.size();
+  std::byte* mine = context.attached.packed_input.reserve(piece);
+  std::byte* all = context.attached.packed_output.reserve(piece * static_cast<std::size_t>(size));
+  const bool in_place = send_.is_in_place();
+  for_each_piece(receive_.bytes(0), piece, [&](std::size_t from, std::size_t to) {
+    const std::size_t bytes = to - from;
+    copies.take(in_place ? receive_ : send_, in_place ? context.rank() : 0, from, to, mine);
+    context.weft().allgather(mine, all, bytes);
+    for (int block = 0; block < size; ++block) {
+      copies.put(receive_, block, from, to, all + bytes * static_cast<std::size_t>(block));
+    }
+  });
+}
+
 void Allgather::run(const Context& context) {
   Attached& attached = context.attached;
+  if (!receive_.is_irregular()) {
+    const bool in_place = send_.is_in_place();
+    const auto piece = piece_of(context, receive_.bytes(0), context.size(),
+                                {&receive_, in_place ? &receive_ : &send_});
+    if (piece) return run_in_pieces(context, *piece);
+  }
   std::byte* output = receive_.output(attached.packed_output);
   const std::byte* input = output + receive_.offset(context.rank());
   if (send_.is_in_place()) {
@@ -78,38 +97,22 @@ std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
   return data_.total_bytes();
 }
 
-/// Whether some rank would have to pack all of a long block and can pack pieces: all have to send
-/// pieces then. A datatype is each rank's own affair, so they ask one another.
-bool Broadcast::goes_in_pieces(const Context& context) const {
-  if (data_.total_bytes() <= kPiece) return false;
-  const int here = data_.is_packed() && data_.can_be_cut() ? 1 : 0;
-  int any = here;
-  const Resolution* largest =
-      context.world.operations().resolve(MPI_MAX, MPI_INT, context.attached.operations);
-  if (largest == nullptr) throw Error("the host refuses MPI_MAX of MPI_INT");
-  context.weft().allreduce(&here, &any, 1, largest->operation);
-  return any != 0;
-}
-
-void Broadcast::run_in_pieces(const Context& context) {
-  const Layouts& layouts = context.layouts();
-  Buffer& packed = context.attached.packed_output;
+void Broadcast::run_in_pieces(const Context& context, std::size_t piece) {
+  const PieceCopies copies(context.layouts());
   const bool root = context.rank() == root_;
-  const bool cuts = data_.is_packed() && data_.can_be_cut();
-  std::byte* whole = cuts ? nullptr : data_.output(packed);
-  if (root && !cuts) data_.pack(layouts, 0, whole);
-  for (std::size_t from = 0; from < data_.total_bytes(); from += kPiece) {
-    const std::size_t to = std::min(from + kPiece, data_.total_bytes());
-    std::byte* piece = cuts ? packed.reserve(kPiece + Blocks::kLargestElement) : whole + from;
-    if (root && cuts) data_.pack_part(layouts, from, to, packed);
-    context.weft().broadcast(piece, to - from, root_);
-    if (!root && cuts) data_.deliver_part(layouts, from, to, packed);
-  }
-  if (!root && !cuts) data_.deliver(layouts, whole);
+  std::byte* packed = data_.is_packed() ? context.attached.packed_output.reserve(piece) : nullptr;
+  for_each_piece(data_.total_bytes(), piece, [&](std::size_t from, std::size_t to) {
+    std::byte* bytes =
+        packed != nullptr ? packed : data_.output(context.attached.packed_output) + from;
+    if (root && packed != nullptr) copies.take(data_, 0, from, to, packed);
+    context.weft().broadcast(bytes, to - from, root_);
+    if (!root && packed != nullptr) copies.put(data_, 0, from, to, packed);
+  });
 }
 
 void Broadcast::run(const Context& context) {
-  if (goes_in_pieces(context)) return run_in_pieces(context);
+  const auto piece = piece_of(context, data_.total_bytes(), 1, {&data_});
+  if (piece) return run_in_pieces(context, *piece);
   Buffer& packed = context.attached.packed_output;
   std::byte* bytes = data_.output(packed);
   if (context.rank() == root_) data_.pack(context.layouts(), 0, bytes);
@@ -145,8 +148,32 @@ std::size_t Rooted::own_bytes(const Context& context) const {
   return at_root(context) ? all_.bytes(root_) : own_.total_bytes();
 }
 
+std::optional<std::size_t> Rooted::piece(const Context& context) const {
+  if (all_.is_irregular()) return std::nullopt;
+  const bool root = at_root(context);
+  const Blocks* own = in_place(context) ? &all_ : &own_;
+  return piece_of(context, own_bytes(context), context.size(), {own, root ? &all_ : own});
+}
+
+void Scatter::run_in_pieces(const Context& context, std::size_t piece) {
+  const PieceCopies copies(context.layouts());
+  const bool root = at_root(context);
+  const auto size = static_cast<std::size_t>(context.size());
+  std::byte* all = root ? context.attached.packed_input.reserve(piece * size) : nullptr;
+  std::byte* own = context.attached.packed_output.reserve(piece);
+  for_each_piece(own_bytes(context), piece, [&](std::size_t from, std::size_t to) {
+    const std::size_t bytes = to - from;
+    for (std::size_t block = 0; root && block < size; ++block) {
+      copies.take(all_, static_cast<int>(block), from, to, all + bytes * block);
+    }
+    context.weft().scatter(all, own, bytes, root_);
+    if (!in_place(context)) copies.put(own_, 0, from, to, own);
+  });
+}
+
 void Scatter::run(const Context& context) {
   Attached& attached = context.attached;
+  if (const auto bytes_at_once = piece(context)) return run_in_pieces(context, *bytes_at_once);
   const std::byte* input =
       at_root(context) ? all_.input(context.layouts(), attached.packed_input) : nullptr;
   std::byte* output = nullptr;
@@ -166,8 +193,25 @@ void Scatter::run(const Context& context) {
   if (!in_place(context)) own_.deliver(context.layouts(), output);
 }
 
+void Gather::run_in_pieces(const Context& context, std::size_t piece) {
+  const PieceCopies copies(context.layouts());
+  const bool root = at_root(context);
+  const auto size = static_cast<std::size_t>(context.size());
+  std::byte* own = context.attached.packed_input.reserve(piece);
+  std::byte* all = root ? context.attached.packed_output.reserve(piece * size) : nullptr;
+  for_each_piece(own_bytes(context), piece, [&](std::size_t from, std::size_t to) {
+    const std::size_t bytes = to - from;
+    copies.take(in_place(context) ? all_ : own_, in_place(context) ? root_ : 0, from, to, own);
+    context.weft().gather(own, all, bytes, root_);
+    for (std::size_t block = 0; root && block < size; ++block) {
+      copies.put(all_, static_cast<int>(block), from, to, all + bytes * block);
+    }
+  });
+}
+
 void Gather::run(const Context& context) {
   Attached& attached = context.attached;
+  if (const auto bytes_at_once = piece(context)) return run_in_pieces(context, *bytes_at_once);
   std::byte* output = at_root(context) ? all_.output(attached.packed_output) : nullptr;
   const std::byte* input = nullptr;
   if (in_place(context)) {

@@ -26,6 +26,8 @@ class Allgather final : public Call {
   void run(const Context& context) override;
 
  private:
+  void run_in_pieces(const Context& context, std::size_t piece);
+
   Blocks send_, receive_;
 };
 
@@ -38,8 +40,7 @@ class Broadcast final : public Call {
   void run(const Context& context) override;
 
  private:
-  bool goes_in_pieces(const Context& context) const;
-  void run_in_pieces(const Context& context);
+  void run_in_pieces(const Context& context, std::size_t piece);
 
   Blocks data_;
   int root_;
@@ -59,6 +60,8 @@ class Rooted : public Call {
   bool at_root(const Context& context) const { return context.rank() == root_; }
   /// The bytes of this rank's block.
   std::size_t own_bytes(const Context& context) const;
+  /// See piece_of(); a collective, too.
+  std::optional<std::size_t> piece(const Context& context) const;
   /// Whether this is the root and its own block stays in its place among all blocks.
   bool in_place(const Context& context) const { return at_root(context) && own_.is_in_place(); }
 
@@ -72,6 +75,9 @@ class Scatter final : public Rooted {
   Scatter(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
       : Rooted(plan::Collective::scatter, send, receive, root, comm) {}
   void run(const Context& context) override;
+
+ private:
+  void run_in_pieces(const Context& context, std::size_t piece);
 };
 
 /// MPI_Gather and MPI_Gatherv.
@@ -80,6 +86,9 @@ class Gather final : public Rooted {
   Gather(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
       : Rooted(plan::Collective::gather, receive, send, root, comm) {}
   void run(const Context& context) override;
+
+ private:
+  void run_in_pieces(const Context& context, std::size_t piece);
 };
 
 }  // namespace weft::mpi

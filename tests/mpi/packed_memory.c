@@ -34,6 +34,67 @@ static void expect_values(const char* what, const unsigned char* data, int facto
   expect(wrong == 0, "%s: %ld bytes are wrong", what, wrong);
 }
 
+/* Of the blocks of `size` ranks, whose bytes follow from who sends them to whom. */
+static unsigned char byte_of(int from, int to, long at) {
+  return (unsigned char)(31 * from + 7 * to + at);
+}
+static void fill(unsigned char* data, int from, int blocks, long count, int to) {
+  for (long i = 0; i < blocks * count * 3; ++i) {
+    const int block = (int)(i / (3 * count));
+    data[i / 3 * 4 + i % 3] = byte_of(from, to < 0 ? block : to, i % (3 * count));
+  }
+}
+/* `from`, `to`: < 0: the block's number. */
+static void expect_blocks(const char* what, const unsigned char* data, int from, int to, int blocks,
+                          long count) {
+  long wrong = 0;
+  for (long i = 0; i < blocks * count * 3; ++i) {
+    const int block = (int)(i / (3 * count));
+    wrong += data[i / 3 * 4 + i % 3] !=
+             byte_of(from < 0 ? block : from, to < 0 ? block : to, i % (3 * count));
+    if (i % 3 == 0) wrong += data[i / 3 * 4 + 3] != 0xee; /* the gap */
+  }
+  expect(wrong == 0, "%s: %ld bytes are wrong", what, wrong);
+}
+
+/* Rank 0 sends plain bytes, where it sends its own block alone. */
+static void move_blocks(MPI_Datatype element, int rank, int size) {
+  const int count = COUNT / size - 5;
+  const int sends_plain = rank == 0;
+  memset(mine, 0xee, sizeof mine);
+  fill(mine, rank, size, count, -1);
+  memset(sums, 0xee, sizeof sums);
+  MPI_Alltoall(mine, count, element, sums, count, element, MPI_COMM_WORLD);
+  expect_blocks("alltoall", sums, -1, rank, size, count);
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, mine, count, element, MPI_COMM_WORLD);
+  expect_blocks("alltoall in place", mine, -1, rank, size, count);
+
+  for (long i = 0; i < 3L * count; ++i) plain[i] = byte_of(rank, 1, i);
+  memset(mine, 0xee, sizeof mine);
+  fill(mine, rank, 1, count, 1);
+  const void* own = sends_plain ? plain : mine;
+  const int own_count = sends_plain ? 3 * count : count;
+  const MPI_Datatype own_type = sends_plain ? MPI_UNSIGNED_CHAR : element;
+  memset(sums, 0xee, sizeof sums);
+  MPI_Allgather(own, own_count, own_type, sums, count, element, MPI_COMM_WORLD);
+  expect_blocks("allgather", sums, -1, 1, size, count);
+  memset(sums, 0xee, sizeof sums);
+  MPI_Gather(own, own_count, own_type, sums, count, element, 1, MPI_COMM_WORLD);
+  if (rank == 1) expect_blocks("gather", sums, -1, 1, size, count);
+  fill(mine, 1, size, count, -1);
+  memset(sums, 0xee, sizeof sums);
+  MPI_Scatter(mine, count, element, sums, count, element, 1, MPI_COMM_WORLD);
+  expect_blocks("scatter", sums, 1, rank, 1, count);
+  if (rank == 1) {
+    MPI_Scatter(mine, count, element, MPI_IN_PLACE, 0, element, 1, MPI_COMM_WORLD);
+    MPI_Gather(MPI_IN_PLACE, 0, element, mine, count, element, 1, MPI_COMM_WORLD);
+    expect_blocks("scatter and gather in place", mine, 1, -1, size, count);
+  } else {
+    MPI_Scatter(NULL, 0, element, sums, count, element, 1, MPI_COMM_WORLD);
+    MPI_Gather(sums, count, element, NULL, 0, element, 1, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -75,6 +136,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(sums, COUNT, element, 1, MPI_COMM_WORLD);
     expect_values("broadcast back", sums, 1, 0);
   }
+  move_blocks(element, rank, size);
   const long more = peak_kib() - before;
   if (is_measured) expect(more < 24 << 10, "%ld KiB more at the peak", more);
   MPI_Op_free(&sum);
