@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 
 SKIPPED = 77  # SKIP_RETURN_CODE
@@ -55,6 +56,8 @@ def parse_arguments():
                         help="run it plain, too: both must print the same")
     parser.add_argument("--refused", metavar="TEXT",
                         help="every rank must print 'weft: TEXT...', and the job must fail")
+    parser.add_argument("--ends-badly", action="store_true",
+                        help="the job must fail, in time, and nothing of it may go on")
     parser.add_argument("program", nargs=argparse.REMAINDER)
     return parser.parse_args()
 
@@ -130,6 +133,28 @@ def judge_refusal(arguments, code, errors):
         yield f"exit code {code}, not a failure"
     if len(lines) != arguments.ranks:
         yield f"{len(lines)} ranks of {arguments.ranks} said 'weft: {arguments.refused}...'"
+
+
+def processes_of(folder):
+    """Numbers of processes whose environment names `folder`."""
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit():
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    if folder.encode() in file.read():
+                        yield entry
+        except OSError:
+            pass
+
+
+def judge_bad_end(code, folder):
+    if code in (0, "timeout"):
+        yield f"exit code {code}, not a failure"
+    deadline = time.monotonic() + 10  # for the kernel, which ends them
+    while (left := list(processes_of(folder))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if left:
+        yield f"processes {left} are left"
 
 
 def judge_inert(arguments, errors, report):
@@ -229,6 +254,9 @@ def judge(arguments):
         sys.stderr.write(errors)
         if arguments.refused:
             yield from judge_refusal(arguments, code, errors)
+            return
+        if arguments.ends_badly:
+            yield from judge_bad_end(code, folder)
             return
         if code == SKIPPED:
             sys.exit(SKIPPED)
