@@ -1,6 +1,7 @@
 // Call cache: the calls that are prepared, the last used first.
 #pragma once
 
+#include <cstddef>
 #include <list>
 #include <memory>
 #include <unordered_map>
@@ -11,33 +12,45 @@ namespace weft::comm {
 
 using SharedCall = std::shared_ptr<Call>;
 
+/// Calls of one kind, up to a weight of all of them together.
 class CallCache {
  public:
+  explicit CallCache(std::size_t most) : most_(most) {}
+
   /// Null where the problem's call is not kept.
   const SharedCall* find(const plan::Problem& problem) {
-    if (!calls_.empty() && calls_.front()->problem == problem) return &calls_.front();
     const auto found = call_of_.find(problem);
     if (found == call_of_.end()) return nullptr;
     calls_.splice(calls_.begin(), calls_, found->second);
-    return &calls_.front();
+    return &calls_.front().call;
   }
-  /// Instead of the one that has not been used for longest, where there are too many.
-  const SharedCall& keep(SharedCall call) {
-    if (calls_.size() == kMostCalls) {
-      call_of_.erase(calls_.back()->problem);
+  /// Forgets those that have not been used for longest, where there are too many.
+  const SharedCall& keep(SharedCall call, std::size_t weight) {
+    weight_ += weight;
+    calls_.push_front({std::move(call), weight});
+    call_of_[calls_.front().call->problem] = calls_.begin();
+    while (weight_ > most_ && calls_.size() > 1) {
+      weight_ -= calls_.back().weight;
+      call_of_.erase(calls_.back().call->problem);
       calls_.pop_back();
     }
-    calls_.push_front(std::move(call));
-    call_of_[calls_.front()->problem] = calls_.begin();
-    return calls_.front();
+    return calls_.front().call;
+  }
+  void clear() {
+    call_of_.clear();
+    calls_.clear();
+    weight_ = 0;
   }
 
  private:
-  static constexpr std::size_t kMostCalls = 512;
-
-  using Calls = std::list<SharedCall>;
-  Calls calls_;
-  std::unordered_map<plan::Problem, Calls::iterator, ProblemHash> call_of_;
+  struct Kept {
+    SharedCall call;
+    std::size_t weight;
+  };
+  std::size_t most_;
+  std::size_t weight_ = 0;
+  std::list<Kept> calls_;
+  std::unordered_map<plan::Problem, std::list<Kept>::iterator, ProblemHash> call_of_;
 };
 
 }  // namespace weft::comm

@@ -10,8 +10,25 @@ using plan::Problem;
 const SharedCall& Calls::call_for(const Task& task) {
   if (task.irregular) return rooted_call_for(task.problem);
   if (task.problem.collective == Collective::alltoallv) return vector_call_for(task);
-  if (const SharedCall* known = cache_.find(task.problem)) return *known;
-  return cache_.keep(preparation_.prepare(task.problem));
+  if (last_ != nullptr && (*last_)->problem == task.problem) return *last_;
+  return block_call_for(task.problem);
+}
+
+const SharedCall& Calls::block_call_for(const Problem& problem) {
+  for (CallCache* cache : {&of_classes_, &agreed_}) {
+    if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
+  }
+  last_ = nullptr;
+  SharedCall made = preparation_.prepare(problem);
+  if (generation_ != preparation_.generation()) {
+    // Their classes are forgotten, and each rank has kept others.
+    of_classes_.clear();
+    generation_ = preparation_.generation();
+  }
+  const std::size_t steps = made->slice->program.steps().size();
+  CallCache& cache = made->is_of_class ? of_classes_ : agreed_;
+  last_ = &cache.keep(std::move(made), &cache == &agreed_ ? 1 : 1 + steps);
+  return *last_;
 }
 
 const SharedCall& Calls::rooted_call_for(const Problem& problem) {

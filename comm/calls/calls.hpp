@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <utility>
@@ -26,6 +27,7 @@ class Calls {
   const SharedCall& call_for(const Task& task);
 
  private:
+  const SharedCall& block_call_for(const plan::Problem& problem);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
   const SharedCall& vector_call_for(const Task& task);
 
@@ -33,7 +35,15 @@ class Calls {
   AgreedChoice& choice_;
   Usage& usage_;
   Preparation preparation_;
-  CallCache cache_;
+  // Those that all ranks agreed about one by one are forgotten by all of them at the same time, as
+  // to prepare one anew is collective. The others are as many as memory allows: a step is about
+  // 130 bytes, so they take 8.5 MiB at most.
+  static constexpr std::size_t kMostAgreed = 512;
+  static constexpr std::size_t kMostSteps = 1 << 16;
+  CallCache agreed_{kMostAgreed};
+  CallCache of_classes_{kMostSteps};
+  std::uint64_t generation_ = 0;                                       // of the classes
+  const SharedCall* last_ = nullptr;                                   // of both
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
   std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
   std::size_t vector_entry_ = 0;            // of the statistics

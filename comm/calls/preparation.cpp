@@ -183,8 +183,11 @@ SharedClass Preparation::class_for(const Problem& problem) {
   const bool serves =
       serves_smaller(*algorithm) && !algorithm->refusal(largest, resources_.machine());
   SharedClass made = agree(*algorithm, serves ? largest : problem, problem);
-  if (made->most_bytes != largest.block_bytes) return made;
-  if (buckets_.size() >= kMostBuckets) buckets_.clear();
+  if (!serves || made->most_bytes != largest.block_bytes) return made;
+  if (buckets_.size() >= kMostBuckets) {
+    buckets_.clear();
+    ++generation_;
+  }
   return buckets_[bucket_of(problem)][part_of(problem)] = std::move(made);
 }
 
@@ -203,7 +206,10 @@ SharedCall Preparation::prepare(const Problem& problem) {
   resources_.members().require_no_poison();
   const SharedClass of = class_for(problem);
   try {
-    return prepare_alone(problem, *of);
+    SharedCall call = prepare_alone(problem, *of);
+    const auto bucket = problem.layout.empty() ? buckets_.find(bucket_of(problem)) : buckets_.end();
+    call->is_of_class = bucket != buckets_.end() && bucket->second[part_of(problem)] == of;
+    return call;
   } catch (const PeerError&) {
     throw;
   } catch (const std::exception& error) {

@@ -24,6 +24,8 @@ class Preparation {
 
   /// The programs for a problem that all ranks describe alike; not for alltoallv.
   SharedCall prepare(const plan::Problem& problem);
+  /// Changes when classes are forgotten, at the same time on all ranks.
+  std::uint64_t generation() const noexcept { return generation_; }
   /// Before something else is prepared for calls of which each rank knows its own part: all ranks
   /// come to it. Collective.
   void meet(const plan::Problem& problem);
@@ -59,6 +61,7 @@ class Preparation {
   Usage& usage_;
   Gate gate_;
   std::map<Bucket, BucketClasses> buckets_;
+  std::uint64_t generation_ = 0;
 };
 
 }  // namespace weft::comm

@@ -41,7 +41,8 @@ struct Call {
   bool reads_peers = false;              // some rank does: others' buffers where they lie
   bool is_plain = false;                 // one run on the caller's buffers as they are
   std::uint64_t input_bytes = 0;
-  std::uint32_t key = 0;  // call_key()
+  std::uint32_t key = 0;     // call_key()
+  bool is_of_class = false;  // of sizes: each rank prepares it alone
 };
 
 /// "reduce of 64 bytes with root 1 in elements of 8": what all ranks must give alike.

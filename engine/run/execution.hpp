@@ -36,6 +36,7 @@ struct Capacity {
   bool reduces_peers = false;  // sources may lie in buffers of neighbours
 
   void grow_for(const Program& program);
+  bool operator==(const Capacity&) const = default;
 };
 
 /// Memory for sources of a reduction that this process cannot load from: fetched a piece at a time.

@@ -1,7 +1,10 @@
 // The executor's preparation of a program: its channels, its scratch memory, and when the buffers
 // of its callers are registered.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "engine/run/executor.hpp"
 
 namespace weft::engine {
@@ -51,6 +54,9 @@ Prepared Executor::prepare(Program program) {
   for (const int peer : made.peers()) {
     prepared.ranks.push_back(peer);
     prepared.channels.push_back(links_.channel(peer));
+    if (prepared.channels.back() == nullptr) {
+      throw Error(fmt::format("a plan needs a channel to rank {}, and there is none", peer));
+    }
   }
   for (const Step& step : made.steps()) {
     if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
@@ -73,9 +79,12 @@ Prepared Executor::prepare(Program program) {
   }
   prepared.registers =
       std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
+  const Capacity known = capacity_;
   capacity_.grow_for(made);
-  ++capacity_version_;
-  for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
+  if (capacity_ != known) {
+    ++capacity_version_;
+    for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
+  }
   provide_memory(made.scratch_bytes());
   return prepared;
 }
