@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "comm/setup/inline_plans.hpp"
 
 namespace weft::comm {
 
@@ -54,20 +55,6 @@ bool reads_peers(const plan::Plan& plan) {
   };
   return std::ranges::any_of(
       plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
-}
-
-/// The bytes of a small problem that go along with signals inside the node. From the plans of all
-/// ranks of the node, so that they find the same.
-std::vector<engine::InlineOp> inline_messages_of(const Algorithm& algorithm, const Problem& problem,
-                                                 const Resources& resources) {
-  const bool none = problem.block_bytes == 0 || problem.block_bytes > engine::kInlineBytes;
-  if (resources.places() == 1 || none || problem.in_place) return {};
-  const hierarchy::Machine& machine = resources.machine();
-  std::vector<plan::Plan> plans;
-  for (const int neighbour : machine.ranks_on(machine.node_of(resources.rank()))) {
-    plans.push_back(algorithm.plan(problem, machine, neighbour));
-  }
-  return engine::find_inline_messages(plans, resources.place());
 }
 
 }  // namespace
@@ -229,8 +216,9 @@ SharedCall Preparation::prepare_alone(const Problem& problem, const SizeClass& o
   const bool sliced = call->slice_bytes < problem.block_bytes;
   call->is_plain = !sliced && !(resources_.sees_only_heaps() && call->reads_peers);
   const Problem slice = slice_of(problem, call->slice_bytes);
-  call->slice = resources_.prepare(of.algorithm.plan(slice, resources_.machine(), rank),
-                                   inline_messages_of(of.algorithm, problem, resources_));
+  const plan::Plan plan = of.algorithm.plan(slice, resources_.machine(), rank);
+  call->slice = resources_.prepare(
+      plan, inline_messages_of(of.algorithm, problem, resources_.machine(), plan));
   call->slice->call = {problem.collective, problem.root, problem.block_bytes};
   if (sliced && problem.block_bytes % call->slice_bytes != 0) {
     const Problem rest = slice_of(problem, problem.block_bytes % call->slice_bytes);

@@ -1,6 +1,7 @@
 #include "engine/program/inline_messages.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace weft::engine {
@@ -14,14 +15,28 @@ using plan::Space;
 
 namespace {
 
-std::vector<OpId> ops_to(const Plan& plan, OpKind kind, int peer) {
-  std::vector<OpId> found;
-  for (OpId id = 0; id < plan.ops().size(); ++id) {
-    const Op& op = plan.ops()[id];
-    if (op.kind == kind && op.peer == peer) found.push_back(id);
+/// A plan with its ops sorted by what is looked for again and again.
+struct Indexed {
+  const Plan* plan;
+  std::map<int, std::vector<OpId>> signals, waits;  // by peer
+  std::map<int, std::vector<OpId>> reads, writes;   // of stages, by owner
+
+  explicit Indexed(const Plan& of) : plan(&of) {
+    for (OpId id = 0; id < of.ops().size(); ++id) {
+      const Op& op = of.ops()[id];
+      if (op.kind == OpKind::signal) signals[op.peer].push_back(id);
+      if (op.kind == OpKind::wait) waits[op.peer].push_back(id);
+      if (op.src.space == Space::stage && !op.src.empty()) reads[op.src.owner].push_back(id);
+      if (op.dst.space == Space::stage && !op.dst.empty()) writes[op.dst.owner].push_back(id);
+    }
   }
-  return found;
-}
+
+  static std::span<const OpId> of(const std::map<int, std::vector<OpId>>& ops, int rank) {
+    const auto found = ops.find(rank);
+    return found == ops.end() ? std::span<const OpId>() : found->second;
+  }
+  const Op& op(OpId id) const { return plan->ops()[id]; }
+};
 
 /// True when `touched` has bytes between the first and the last of `slice`.
 bool comes_near(const Slice& touched, const Slice& slice) {
@@ -46,25 +61,27 @@ std::vector<bool> before(const Plan& plan, OpId id) {
 }
 
 /// True when nothing writes the bytes any more once `signal` has started.
-bool is_final(std::span<const Plan> plans, const Plan& writer, OpId signal, const Slice& bytes) {
-  const std::vector<bool> done = before(writer, signal);
-  for (const Plan& plan : plans) {
-    for (OpId id = 0; id < plan.ops().size(); ++id) {
-      if (!comes_near(plan.ops()[id].dst, bytes)) continue;
-      if (plan.rank() != writer.rank() || !done[id]) return false;
+bool is_final(std::span<const Indexed> plans, const Indexed& writer, OpId signal,
+              const Slice& bytes) {
+  std::optional<std::vector<bool>> done;
+  for (const Indexed& one : plans) {
+    for (const OpId id : Indexed::of(one.writes, bytes.owner)) {
+      if (!comes_near(one.op(id).dst, bytes)) continue;
+      if (&one != &writer) return false;
+      if (!done) done = before(*writer.plan, signal);
+      if (!(*done)[id]) return false;
     }
   }
   return true;
 }
 
 /// The one op that reads the stage of `owner` right after `wait`.
-std::optional<OpId> only_reader(const Plan& plan, OpId wait, int owner) {
+std::optional<OpId> only_reader(const Indexed& plan, OpId wait, int owner) {
   std::optional<OpId> reader;
-  for (OpId id = wait + 1; id < plan.ops().size(); ++id) {
-    const Op& op = plan.ops()[id];
-    if (op.kind != OpKind::copy && op.kind != OpKind::reduce) continue;
-    if (op.src.space != Space::stage || op.src.owner != owner) continue;
-    if (!std::ranges::binary_search(plan.after(id), wait)) continue;
+  for (const OpId id : Indexed::of(plan.reads, owner)) {
+    const OpKind kind = plan.op(id).kind;
+    if (id < wait || (kind != OpKind::copy && kind != OpKind::reduce)) continue;
+    if (!std::ranges::binary_search(plan.plan->after(id), wait)) continue;
     if (reader) return std::nullopt;
     reader = id;
   }
@@ -72,14 +89,14 @@ std::optional<OpId> only_reader(const Plan& plan, OpId wait, int owner) {
 }
 
 /// The copy from the input that is the only op to write the bytes to the stage, all in one row.
-std::optional<OpId> only_writer(const Plan& plan, const Slice& bytes) {
+std::optional<OpId> only_writer(const Indexed& plan, const Slice& bytes) {
   std::optional<OpId> writer;
-  for (OpId id = 0; id < plan.ops().size(); ++id) {
-    const Op& op = plan.ops()[id];
+  for (const OpId id : Indexed::of(plan.writes, bytes.owner)) {
+    const Op& op = plan.op(id);
     if (!comes_near(op.dst, bytes)) continue;
     const bool is_row = op.dst.count == 1 && op.src.count == 1;
     const bool brings = op.kind == OpKind::copy && is_row && op.src.space == Space::input &&
-                        op.src.owner == plan.rank() && op.dst.offset <= bytes.offset &&
+                        op.src.owner == plan.plan->rank() && op.dst.offset <= bytes.offset &&
                         bytes.end() <= op.dst.end();
     if (writer || !brings) return std::nullopt;
     writer = id;
@@ -87,54 +104,57 @@ std::optional<OpId> only_writer(const Plan& plan, const Slice& bytes) {
   return writer;
 }
 
-/// True when an op of the node that is not in `readers` (by rank and id) reads what `writer`
-/// writes.
-bool is_read_elsewhere(std::span<const Plan> plans, const Op& writer,
+/// True when an op of the node that is not in `readers` (by rank and id, ascending) reads what
+/// `writer` writes.
+bool is_read_elsewhere(std::span<const Indexed> plans, const Op& writer,
                        std::span<const std::pair<int, OpId>> readers) {
-  for (const Plan& plan : plans) {
-    for (OpId id = 0; id < plan.ops().size(); ++id) {
-      const Op& op = plan.ops()[id];
-      if (op.kind == OpKind::reduce && comes_near(op.dst, writer.dst)) return true;
-      if (!comes_near(op.src, writer.dst)) continue;
-      if (std::ranges::find(readers, std::pair(plan.rank(), id)) == readers.end()) return true;
+  const int owner = writer.dst.owner;
+  for (const Indexed& one : plans) {
+    for (const OpId id : Indexed::of(one.writes, owner)) {
+      if (one.op(id).kind == OpKind::reduce && comes_near(one.op(id).dst, writer.dst)) return true;
+    }
+    for (const OpId id : Indexed::of(one.reads, owner)) {
+      if (!comes_near(one.op(id).src, writer.dst)) continue;
+      if (!std::ranges::binary_search(readers, std::pair(one.plan->rank(), id))) return true;
     }
   }
   return false;
 }
 
 /// Lets messages carry bytes from the input where the stage holds those bytes for them only.
-void spare_stage(std::span<const Plan> plans, const Plan& own, std::vector<InlineOp>& ops,
-                 std::span<const std::pair<int, OpId>> readers) {
+void spare_stage(std::span<const Indexed> plans, const Indexed& own, std::vector<InlineOp>& ops,
+                 std::vector<std::pair<int, OpId>>& readers) {
   std::vector<OpId> writers;
   for (InlineOp& sent : ops) {
     if (sent.part != InlineOp::Part::send) continue;
     const auto writer = only_writer(own, sent.bytes);
     if (!writer) continue;
-    const Op& copy = own.ops()[*writer];
+    const Op& copy = own.op(*writer);
     const std::uint64_t within = sent.bytes.offset - copy.dst.offset;
     sent.bytes.space = copy.src.space;
     sent.bytes.offset = copy.src.offset + within;
     writers.push_back(*writer);
   }
+  std::ranges::sort(readers);
   std::ranges::sort(writers);
   writers.erase(std::ranges::unique(writers).begin(), writers.end());
   for (const OpId writer : writers) {
-    if (is_read_elsewhere(plans, own.ops()[writer], readers)) continue;
-    ops.push_back({writer, InlineOp::Part::drop, 0, 0, own.ops()[writer].dst});
+    if (is_read_elsewhere(plans, own.op(writer), readers)) continue;
+    ops.push_back({writer, InlineOp::Part::drop, 0, 0, own.op(writer).dst});
   }
 }
 
 /// Calls `found(signal, wait, reader, ordinal)` for each inline message from one rank to another.
 template <class Found>
-void for_each_inline_message(std::span<const Plan> plans, const Plan& from, const Plan& to,
+void for_each_inline_message(std::span<const Indexed> plans, const Indexed& from, const Indexed& to,
                              Found found) {
-  const auto signals = ops_to(from, OpKind::signal, to.rank());
-  const auto waits = ops_to(to, OpKind::wait, from.rank());
+  const auto signals = Indexed::of(from.signals, to.plan->rank());
+  const auto waits = Indexed::of(to.waits, from.plan->rank());
   std::uint32_t ordinal = 0;
   for (std::size_t i = 0; i < std::min(signals.size(), waits.size()); ++i) {
-    const auto reader = only_reader(to, waits[i], from.rank());
+    const auto reader = only_reader(to, waits[i], from.plan->rank());
     if (!reader) continue;
-    const Slice& bytes = to.ops()[*reader].src;
+    const Slice& bytes = to.op(*reader).src;
     if (bytes.bytes() > kInlineBytes || !is_final(plans, from, signals[i], bytes)) continue;
     found(signals[i], waits[i], *reader, ++ordinal);
     if (ordinal == kInlinePerExecution) return;
@@ -145,26 +165,42 @@ void for_each_inline_message(std::span<const Plan> plans, const Plan& from, cons
 
 std::vector<InlineOp> find_inline_messages(std::span<const Plan> plans, int place) {
   using Part = InlineOp::Part;
-  const Plan& own = plans[static_cast<std::size_t>(place)];
+  const std::vector<Indexed> indexed(plans.begin(), plans.end());
+  const Indexed& own = indexed[static_cast<std::size_t>(place)];
   std::vector<InlineOp> ops;
   std::vector<std::pair<int, OpId>> readers;  // of this rank's messages
   for (int other = 0; other < static_cast<int>(plans.size()); ++other) {
-    if (other == place) continue;
-    const Plan& theirs = plans[static_cast<std::size_t>(other)];
+    const Indexed& theirs = indexed[static_cast<std::size_t>(other)];
+    if (other == place || theirs.plan->ops().empty()) continue;
     for_each_inline_message(
-        plans, own, theirs, [&](OpId signal, OpId, OpId reader, std::uint32_t ordinal) {
-          ops.push_back({signal, Part::send, other, ordinal, theirs.ops()[reader].src});
-          readers.emplace_back(theirs.rank(), reader);
+        indexed, own, theirs, [&](OpId signal, OpId, OpId reader, std::uint32_t ordinal) {
+          ops.push_back({signal, Part::send, other, ordinal, theirs.op(reader).src});
+          readers.emplace_back(theirs.plan->rank(), reader);
         });
     for_each_inline_message(
-        plans, theirs, own, [&](OpId, OpId wait, OpId reader, std::uint32_t ordinal) {
-          ops.push_back({wait, Part::wait, other, ordinal, own.ops()[reader].src});
-          ops.push_back({reader, Part::read, other, ordinal, own.ops()[reader].src});
+        indexed, theirs, own, [&](OpId, OpId wait, OpId reader, std::uint32_t ordinal) {
+          ops.push_back({wait, Part::wait, other, ordinal, own.op(reader).src});
+          ops.push_back({reader, Part::read, other, ordinal, own.op(reader).src});
         });
   }
-  spare_stage(plans, own, ops, readers);
+  spare_stage(indexed, own, ops, readers);
   std::ranges::sort(ops, {}, &InlineOp::op);
   return ops;
+}
+
+std::vector<Plan> plans_for_inline_messages(const Plan& own, std::span<const int> ranks,
+                                            const std::function<Plan(int rank)>& plan_of) {
+  std::vector<int> peers;
+  for (const Op& op : own.ops()) {
+    if (op.kind == OpKind::signal || op.kind == OpKind::wait) peers.push_back(op.peer);
+  }
+  std::ranges::sort(peers);
+  std::vector<Plan> plans;
+  for (const int rank : ranks) {
+    const bool is_peer = std::ranges::binary_search(peers, rank);
+    plans.push_back(rank == own.rank() ? own : is_peer ? plan_of(rank) : Plan());
+  }
+  return plans;
 }
 
 std::vector<InlineOp> inline_messages_of_slots(const Plan& plan,

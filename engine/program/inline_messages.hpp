@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -40,8 +41,15 @@ struct InlineOp {
 /// The ops of the rank at `place` that change, by op id. `plans[p]` is the plan of the rank at
 /// place p of its node. A signal carries bytes when just one op reads the sender's stage right
 /// after the matching wait, the bytes that it reads are few enough, and only ops before the signal
-/// write there.
+/// write there. Plans of ranks with which the rank exchanges no signals may be missing (empty): no
+/// rank writes to a neighbour's stage, and none reads it without a signal from there.
 std::vector<InlineOp> find_inline_messages(std::span<const plan::Plan> plans, int place);
+
+/// The plans that find_inline_messages() needs for the rank with the plan `own`, by place; the
+/// others are empty. `ranks` are those of its node, `plan_of` gives the plan of one of them.
+std::vector<plan::Plan> plans_for_inline_messages(
+    const plan::Plan& own, std::span<const int> ranks,
+    const std::function<plan::Plan(int rank)>& plan_of);
 
 /// The same from the rank's own plan, where blocks lie in slots of the stages
 /// (hierarchy::InsideNode): for each pair of ranks with a block one copy into the slot, a signal

@@ -1,6 +1,7 @@
 // Inline messages that a rank finds in its own plan, against those found in the plans of all ranks.
 #include "engine/program/inline_messages.hpp"
-#include "registry/algorithm.hpp"
+#include "registry/variants.hpp"
+#include "tests/hierarchy/any_machine.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -65,6 +66,35 @@ RC_GTEST_PROP(InlineMessages, FoundInOnePlanAreThoseFoundInAllPlans, ()) {
     std::ranges::sort(found, {}, &InlineOp::op);
     const auto expected = find_inline_messages(plans, place);
     ASSERT_EQ(found, expected) << "place " << place;
+  }
+}
+
+// Both ends of a message plan only for the ranks that they exchange signals with, and find the same
+// as from all plans of the node.
+RC_GTEST_PROP(InlineMessages, FoundInThePlansOfPeersAreThoseFoundInAllPlans, ()) {
+  const auto machine = hierarchy::any_machine(12);
+  const int ranks = machine.ranks();
+  const auto collectives = plan::all_collectives();
+  const auto collective = collectives[*rc::gen::inRange<std::size_t>(0, collectives.size())];
+  RC_PRE(collective != plan::Collective::alltoallv);
+  const auto algorithms = registry::variants(collective, ranks, 64);
+  const auto& algorithm = algorithms[*rc::gen::inRange<std::size_t>(0, algorithms.size())];
+  Problem problem = Problem::alltoall(ranks, *rc::gen::element<std::uint64_t>(8, 64, 240, 248));
+  problem.collective = collective;
+  if (is_reduction(collective)) problem.element_bytes = 8;
+  if (is_rooted(collective)) problem.root = *rc::gen::inRange(0, ranks);
+  RC_PRE(!algorithm.refusal(problem, machine));
+  RC_TAG(algorithm.name());
+  const auto plan_of = [&](int rank) { return algorithm.plan(problem, machine, rank); };
+  for (int node = 0; node < machine.nodes(); ++node) {
+    const auto local = machine.ranks_on(node);
+    std::vector<plan::Plan> all;
+    for (const int rank : local) all.push_back(plan_of(rank));
+    for (int place = 0; place < static_cast<int>(local.size()); ++place) {
+      const plan::Plan& own = all[static_cast<std::size_t>(place)];
+      const auto some = plans_for_inline_messages(own, local, plan_of);
+      RC_ASSERT(find_inline_messages(some, place) == find_inline_messages(all, place));
+    }
   }
 }
 
