@@ -128,7 +128,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, Problem largest,
   plans.push_back(std::move(cut.plan));
   const bool is_first = !gate_.is_made();
   if (is_first) plans.push_back(gate_.plan());
-  // Of one node nothing but the plan connects ranks, and the others agree on it.
+  // Inside a node it is signals alone.
   const bool gate_connects = is_first && resources_.machine().nodes() > 1;
   if (cut.need.connects || gate_connects) resources_.connect(plans);
   if (cut.need.grows_scratch) resources_.make_scratch(scratch_bytes);
@@ -144,7 +144,8 @@ void Preparation::meet(const Problem& problem) {
   const auto all = resources_.members().agree([&] { return describe_irregular(problem); });
   const std::vector<std::string_view> described(all.begin(), all.end());
   resources_.members().require_alike(described);
-  resources_.connect(std::span(&gate_.plan(), 1));
+  // Inside a node it is signals alone.
+  if (resources_.machine().nodes() > 1) resources_.connect(std::span(&gate_.plan(), 1));
   gate_.make();
 }
 
