@@ -42,8 +42,9 @@ std::size_t descriptors_for(std::span<const int> peers, const engine::Links& lin
   const auto remote = static_cast<std::size_t>(
       std::ranges::count_if(peers, [&](int peer) { return place_of_rank[peer] < 0; }));
   if (remote == 0) return 0;
-  if (links.endpoint() == nullptr) return kOfDevice + kOfConnection * remote;
-  return links.endpoint()->rails().front()->software() ? kOfSoftPeer * remote : 0;
+  const verbs::Endpoint* open = links.open_device();
+  if (open == nullptr) return kOfDevice + kOfConnection * remote;
+  return open->rails().front()->software() ? kOfSoftPeer * remote : 0;
 }
 
 Settings settings_of(const Options& options) {
@@ -113,8 +114,10 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
     attach_node(handles);
     leave_descriptors(0);
     const Settings& settings = facts_->settings;
-    links_ = std::make_unique<engine::Links>(place_of_rank_, node_.get(), settings.port,
-                                             settings.eager_bytes, settings.registrations);
+    links_ = std::make_unique<engine::Links>(
+        place_of_rank_, node_.get(),
+        engine::Links::Settings{settings.port, settings.eager_bytes, settings.registrations},
+        options.network.get());
     executor_ = std::make_unique<engine::Executor>(
         rank(), node_.get(), facts_->waiting.crowded, *links_,
         engine::WhileWaiting{.turn = [this] { return host_progress_.while_waiting(); },
@@ -327,7 +330,6 @@ void Resources::connect_pairs(const plan::Plan& plan) {
 }
 
 void Resources::note_connections() {
-  connections_ = links_->connections();
   if (links_->endpoint() != nullptr) device_name_ = links_->endpoint()->describe();
 }
 

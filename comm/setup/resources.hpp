@@ -108,7 +108,6 @@ class Resources {
   // For the report.
   std::string view_name_;
   std::string device_name_;
-  std::uint64_t connections_ = 0;
   std::optional<RequestProgress> requests_;  // goes first, as its thread uses the rest
 };
 

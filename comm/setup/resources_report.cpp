@@ -31,24 +31,26 @@ void report_heap(Statistics& statistics) {
 }
 
 void report_links(const engine::Links& links, Statistics& statistics) {
-  statistics.reconnections = links.reconnections();
-  statistics.channel_bytes = links.connection_bytes();
-  if (const auto* endpoint = links.endpoint()) {
-    for (const auto& rail : endpoint->rails()) {
-      statistics.rails.push_back({rail->name(), rail->pairs(), rail->sent_bytes()});
-    }
+  engine::Links::Usage usage = links.usage();
+  statistics.connections = usage.pairs;
+  statistics.reconnections = usage.reconnections;
+  statistics.channel_bytes = usage.bytes;
+  for (auto& rail : usage.rails) {
+    statistics.rails.push_back({std::move(rail.name), rail.pairs, rail.sent_bytes});
   }
-  const auto* cache = links.registrations();
-  if (cache == nullptr) return;
-  statistics.registrations = cache->counters().misses;
-  statistics.registration_hits = cache->counters().hits;
-  if (cache->counters().refused != 0) {
+  const auto* registrations = links.registrations();
+  if (registrations == nullptr) return;
+  const auto& counters = registrations->counters();
+  statistics.registrations = counters.misses;
+  statistics.registration_hits = counters.hits;
+  if (counters.refused != 0) {
     statistics.notes.push_back(
-        fmt::format("{}: what could not be registered was copied", cache->error()));
+        fmt::format("{}: what could not be registered was copied", registrations->error()));
   }
-  if (statistics.registrations != 0 && !cache->why_not().empty()) {
+  const std::string& why_not = registrations->cache().why_not();
+  if (statistics.registrations != 0 && !why_not.empty()) {
     statistics.notes.push_back(
-        fmt::format("no registration was kept for later calls: {}", cache->why_not()));
+        fmt::format("no registration was kept for later calls: {}", why_not));
   }
 }
 
@@ -59,7 +61,6 @@ void Resources::report(Statistics& statistics) const {
   statistics.waiting = facts_->waiting.why;
   statistics.view = view_name_;
   statistics.device = device_name_;
-  statistics.connections = connections_;
   statistics.stage_bytes = stages_ == nullptr ? 0 : 2 * stages_->half_bytes();
   statistics.scratch_bytes = executor_->scratch_bytes();
   if (node_) report_node(*node_, statistics);

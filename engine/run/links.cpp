@@ -2,7 +2,9 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
@@ -35,29 +37,38 @@ std::string_view without_limit(std::uint64_t expected, std::string_view text, in
 
 }  // namespace
 
-Links::Links(std::span<const int> place_of_rank, NodeControl* node, verbs::PortSettings port,
-             std::uint64_t rendezvous_bytes, const verbs::RegistrationLimits& limits)
+Links::Links(std::span<const int> place_of_rank, NodeControl* node, Settings settings,
+             const NetworkShare* share)
     : place_of_rank_(place_of_rank.begin(), place_of_rank.end()),
       node_(node),
-      port_(std::move(port)),
-      rendezvous_bytes_(rendezvous_bytes),
-      limits_(limits),
-      ends_(place_of_rank.size()) {}
+      settings_(std::move(settings)),
+      is_own_(share == nullptr),
+      ends_(place_of_rank.size()) {
+  if (share != nullptr) {
+    network_ = share->network;
+    process_of_rank_ = share->process_of_rank;
+  } else {
+    network_ = std::make_shared<Network>(verbs::Threads::one_at_a_time);
+    process_of_rank_.resize(ends_.size());
+    std::iota(process_of_rank_.begin(), process_of_rank_.end(), 0);
+  }
+}
 
 Links::~Links() {
   const std::int64_t deadline = now_ns() + kGoodbye_ns;
   while (!close() && (is_troubled() || now_ns() < deadline)) ::sched_yield();
+  for (End& end : ends_) {
+    if (end.flow != nullptr) end.connection->abandon(*end.flow);
+  }
 }
 
 bool Links::close() noexcept {
-  if (endpoint_ == nullptr) return true;
-  endpoint_->poll();
+  if (network_->endpoint() == nullptr) return true;
+  if (is_own_) network_->prepare_to_end();
+  network_->endpoint()->poll();
   bool all_over = true;
-  for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
-    End& end = ends_[peer];
-    if (end.channel == nullptr || is_local(static_cast<int>(peer)) || end.is_over) continue;
-    end.is_over = close(end);
-    all_over = all_over && end.is_over;
+  for (End& end : ends_) {
+    if (end.flow != nullptr && !close(end)) all_over = false;
   }
   return all_over;
 }
@@ -65,50 +76,70 @@ bool Links::close() noexcept {
 /// True when an end has done all that it can. A connection that is being mended has its own
 /// timeout.
 bool Links::close(End& end) noexcept {
-  auto& wire = static_cast<verbs::RcWire&>(*end.wire);
-  verbs::Channel& channel = *end.channel;
+  verbs::RcWire& wire = end.flow->wire;
+  verbs::Channel& channel = end.flow->channel;
   // After a failure the transfers are gone: channels only deliver what they have already sent.
   const verbs::Status status = poisoned_ ? wire.poll() : channel.progress();
-  if (status == verbs::Status::failed || channel.peer_abort() != nullptr) return true;
-  if (wire.is_recovering()) return poisoned_ || channel.is_closed_by_peer();
-  if (!end.said_close) {
-    wire.signal_next();
-    end.said_close = channel.close() == verbs::Status::ok;
+  const auto leave = [&end](void (verbs::FlowGroup::*how)(verbs::Flow&) noexcept) {
+    (end.connection->*how)(*end.flow);
+    end.flow = nullptr;
+    end.channel = nullptr;
+    return true;
+  };
+  if (status == verbs::Status::failed || channel.peer_abort() != nullptr) {
+    return leave(&verbs::FlowGroup::abandon);
   }
-  return end.said_close && channel.is_closed_by_peer() && wire.is_drained();
+  if (wire.is_recovering()) {
+    const bool is_over = poisoned_ || (network_->is_ending() && channel.is_closed_by_peer());
+    return is_over && leave(&verbs::FlowGroup::abandon);
+  }
+  if (!channel.said_close()) {
+    wire.signal_from_now_on();
+    channel.close();
+  }
+  const bool is_over = channel.said_close() && channel.is_closed_by_peer() && wire.is_drained();
+  return is_over && leave(&verbs::FlowGroup::give_back);
 }
 
 void Links::poll_device() noexcept {
-  if (endpoint_ == nullptr) return;
-  endpoint_->poll();
-  for (std::size_t peer = 0; is_troubled() && peer < ends_.size(); ++peer) {
-    const bool remote = ends_[peer].channel != nullptr && !is_local(static_cast<int>(peer));
+  if (network_->endpoint() == nullptr) return;
+  network_->endpoint()->poll();
+  if (!is_troubled()) return;
+  for (const End& end : ends_) {
     // A failure is reported by the execution that waits for the channel.
-    if (remote) ends_[peer].channel->progress();
+    if (end.flow != nullptr) end.channel->progress();
   }
+}
+
+bool Links::some_channel_is_troubled() const noexcept {
+  return std::ranges::any_of(
+      ends_, [](const End& end) { return end.flow != nullptr && end.flow->wire.is_recovering(); });
 }
 
 /// The process may live on, but peers that wait for it must not be told that it is alive.
 void Links::poison() noexcept {
   poisoned_ = true;
-  if (endpoint_ == nullptr) return;
-  for (const auto& rail : endpoint_->rails()) rail->stop_responder();
-}
-
-std::uint64_t Links::connections() const {
-  std::uint64_t pairs = 0;
-  if (endpoint_ == nullptr) return pairs;
-  for (const auto& rail : endpoint_->rails()) pairs += rail->pairs();
-  return pairs;
-}
-
-std::uint64_t Links::connection_bytes() const {
-  std::uint64_t bytes = 0;
-  for (std::size_t peer = 0; peer < ends_.size(); ++peer) {
-    if (ends_[peer].wire == nullptr || is_local(static_cast<int>(peer))) continue;
-    bytes += static_cast<const verbs::RcWire&>(*ends_[peer].wire).held_bytes();
+  for (const End& end : ends_) {
+    if (end.flow != nullptr) end.connection->stop_answering();
   }
-  return bytes;
+}
+
+Links::Usage Links::usage() const {
+  Usage usage;
+  const verbs::Endpoint* endpoint = network_->endpoint();
+  if (endpoint == nullptr) return usage;
+  for (const auto& rail : endpoint->rails()) usage.rails.push_back({rail->name(), 0, 0});
+  for (const End& end : ends_) {
+    if (end.flow == nullptr) continue;
+    usage.bytes += end.flow->wire.held_bytes();
+    usage.reconnections += end.connection->reconnections() - end.reconnections_before;
+    usage.pairs += end.connection->lanes();
+    for (std::size_t lane = 0; lane < end.connection->lanes(); ++lane) {
+      ++usage.rails[lane].pairs;
+      usage.rails[lane].sent_bytes += end.flow->wire.sent_bytes()[lane] - end.sent_before[lane];
+    }
+  }
+  return usage;
 }
 
 std::vector<int> Links::missing(std::span<const int> peers) const {
@@ -120,11 +151,12 @@ std::vector<int> Links::missing(std::span<const int> peers) const {
 }
 
 verbs::Endpoint& Links::open() {
-  if (endpoint_ == nullptr) {
-    endpoint_ = std::make_unique<verbs::Endpoint>(port_, node_ == nullptr ? 0 : node_->place());
-    registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint_, limits_);
+  verbs::Endpoint& endpoint = network_->open(settings_.port, node_ == nullptr ? 0 : node_->place(),
+                                             settings_.registrations);
+  if (registrations_ == nullptr) {
+    registrations_ = std::make_unique<verbs::RegistrationCache::User>(network_->registrations());
   }
-  return *endpoint_;
+  return endpoint;
 }
 
 std::vector<std::string> Links::offer(std::span<const int> peers) {
@@ -136,13 +168,16 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
   for (const int peer : peers) {
     if (is_local(peer)) {
       std::string address(reinterpret_cast<const char*>(&offset), sizeof offset);
-      addresses.push_back(with_limit(rendezvous_bytes_, address.append(offered_.handle())));
+      addresses.push_back(
+          with_limit(settings_.rendezvous_bytes, address.append(offered_.handle())));
       offset += kInboxStep;
       continue;
     }
-    auto wire = std::make_unique<verbs::RcWire>(open());
-    addresses.push_back(with_limit(rendezvous_bytes_, wire->address()));
-    ends_[peer].wire = std::move(wire);
+    End& end = ends_[peer];
+    open();
+    end.connection = &network_->connection(process_of_rank_[peer]);
+    end.offer = std::make_unique<verbs::FlowOffer>(*end.connection, settings_.rendezvous_bytes);
+    addresses.push_back(with_limit(settings_.rendezvous_bytes, end.offer->text()));
   }
   return addresses;
 }
@@ -151,21 +186,26 @@ void Links::accept(std::span<const int> peers, std::span<const std::string> addr
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < peers.size(); ++i) {
     const int peer = peers[i];
-    const auto address = without_limit(rendezvous_bytes_, addresses[i], peer);
+    const auto address = without_limit(settings_.rendezvous_bytes, addresses[i], peer);
     End& end = ends_[peer];
-    if (is_local(peer)) {
-      std::uint64_t their_offset = 0;
-      if (address.size() < sizeof their_offset)
-        throw Error(fmt::format("rank {}: no address", peer));
-      std::memcpy(&their_offset, address.data(), sizeof their_offset);
-      end.wire = std::make_unique<ShmWire>(
-          *node_, place_of_rank_[peer], offered_, offset,
-          SharedMemory::attach(address.substr(sizeof their_offset)), their_offset);
-      offset += kInboxStep;
-    } else {
-      static_cast<verbs::RcWire&>(*end.wire).connect(address);
+    if (!is_local(peer)) {
+      end.flow = &end.offer->accept(address);
+      end.offer.reset();
+      end.channel = &end.flow->channel;
+      end.reconnections_before = end.connection->reconnections();
+      end.sent_before = end.flow->wire.sent_bytes();
+      continue;
     }
-    end.channel = std::make_unique<verbs::Channel>(*end.wire, rendezvous_bytes_);
+    std::uint64_t their_offset = 0;
+    if (address.size() < sizeof their_offset) throw Error(fmt::format("rank {}: no address", peer));
+    std::memcpy(&their_offset, address.data(), sizeof their_offset);
+    end.local_wire = std::make_unique<ShmWire>(
+        *node_, place_of_rank_[peer], offered_, offset,
+        SharedMemory::attach(address.substr(sizeof their_offset)), their_offset);
+    offset += kInboxStep;
+    end.local_channel =
+        std::make_unique<verbs::Channel>(*end.local_wire, settings_.rendezvous_bytes);
+    end.channel = end.local_channel.get();
   }
 }
 

@@ -35,8 +35,6 @@ std::string_view reason(Passed passed) {
       return "an inter-communicator";
     case Passed::foreign_ranks:
       return "ranks of another MPI_COMM_WORLD";
-    case Passed::too_many:
-      return "too many communicators at once";
     case Passed::setup_failed:
       return "setup failed";
     case Passed::being_freed:
@@ -85,8 +83,6 @@ void Tally::add(const Statistics& statistics) {
   if (!statistics.view.empty()) views_.insert(statistics.view);
   waiting_.insert(statistics.waiting);
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
-  connections_ += statistics.connections;
-  reconnections_ += statistics.reconnections;
   heap_bytes_ += statistics.heap_bytes;
   xpmem_bytes_ += statistics.xpmem_bytes;
   cma_bytes_ += statistics.cma_bytes;
@@ -94,6 +90,12 @@ void Tally::add(const Statistics& statistics) {
   channel_bytes_ += statistics.channel_bytes;
   registrations_ += statistics.registrations;
   registration_hits_ += statistics.registration_hits;
+}
+
+void Tally::set_connections(std::uint64_t pairs, std::uint64_t reconnections) {
+  const std::lock_guard lock(mutex_);
+  connections_ = pairs;
+  reconnections_ = reconnections;
 }
 
 std::string Tally::serialize() const {

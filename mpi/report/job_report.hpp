@@ -28,7 +28,6 @@ enum class Passed {
   one_rank,
   intercommunicator,
   foreign_ranks,
-  too_many,
   setup_failed,
   being_freed,
   few_calls,
@@ -55,8 +54,11 @@ class Tally {
         1, std::memory_order_relaxed);
   }
   void add_note(std::string note);
-  /// Adds the statistics of a communicator, when it is freed.
+  /// Adds the statistics of a communicator, when it is freed; without its connections, which
+  /// communicators share.
   void add(const Statistics& statistics);
+  /// Queue pairs of all connections, and how many connections were made anew.
+  void set_connections(std::uint64_t pairs, std::uint64_t reconnections);
   /// As text, for merge_report.
   std::string serialize() const;
 

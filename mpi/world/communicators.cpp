@@ -19,8 +19,6 @@ namespace weft::mpi {
 
 namespace {
 
-// Where there are several nodes: each of them opens the device and connects its ranks.
-constexpr std::size_t kMostConnected = 256;
 // How long MPI_Finalize waits for the ends of connections.
 constexpr auto kGoodbye = std::chrono::seconds(2);
 
@@ -108,7 +106,6 @@ void Communicators::forget(Attached* attached) {
   std::erase(live_, attached);
   end_retired();
   if (!attached->weft) return;
-  --connected_;
   world_.tally().add(attached->weft->statistics());
   retire(std::move(*attached->weft));
 }
@@ -128,6 +125,7 @@ void Communicators::free_all() {
     const std::lock_guard lock(mutex_);
     for (const Attached* attached : live_) comms.push_back(attached->comm);
   }
+  world_.networks().prepare_to_end();
   for (const MPI_Comm comm : comms) PMPI_Comm_delete_attr(comm, keyval_);
   const auto deadline = std::chrono::steady_clock::now() + kGoodbye;
   while (!retired_.empty() && std::chrono::steady_clock::now() < deadline) {
@@ -198,8 +196,6 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
   }
   if (!attached.weft) return attached.why;
   attached.state = connected;
-  const std::lock_guard lock(mutex_);
-  ++connected_;
   return std::nullopt;
 }
 
@@ -209,27 +205,14 @@ void Communicators::give_up(Attached& attached, std::string why) {
   attached.state = Attached::State::passed_through;
   attached.why = Passed::setup_failed;
   const std::lock_guard lock(mutex_);
-  --connected_;
   end_retired();
   retire(std::move(*attached.weft));
   attached.weft.reset();
 }
 
-bool Communicators::has_room() {
-  const std::lock_guard lock(mutex_);
-  return connected_ < kMostConnected;
-}
-
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.
 void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
   GroupBootstrap bootstrap(world_.post(), members, attached.context);
-  if (world_.machine().nodes() > 1) {
-    const auto room = bootstrap.allgather(has_room() ? "+" : "-");
-    if (std::ranges::find(room, "-") != room.end()) {
-      attached.why = Passed::too_many;
-      return;
-    }
-  }
   std::string why;
   try {
     return open(attached, members);
@@ -249,6 +232,8 @@ void Communicators::set_up(Attached& attached, const std::vector<int>& members) 
 void Communicators::open(Attached& attached, const std::vector<int>& members) {
   Options options;
   options.facts = world_.facts_of(members);
+  options.network = std::make_shared<const engine::NetworkShare>(
+      engine::NetworkShare{world_.networks().of(attached.context), members});
   attached.weft.emplace(std::make_unique<GroupBootstrap>(world_.post(), members, attached.context),
                         options);
 }

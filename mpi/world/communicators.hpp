@@ -114,7 +114,6 @@ class Communicators {
   std::unique_ptr<Attached> attach(MPI_Comm comm);
   void set_up(Attached& attached, const std::vector<int>& members);
   void open(Attached& attached, const std::vector<int>& members);
-  bool has_room();
   void forget(Attached* attached);
   void retire(Communicator weft);
   void end_retired();
@@ -123,7 +122,6 @@ class Communicators {
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
   std::vector<Attached*> live_;
-  std::size_t connected_ = 0;
   std::list<Communicator> retired_;  // freed by the program; other ranks may not have freed theirs
   std::map<std::uint64_t, std::uint64_t> merged_;  // communicators, by their group
 };

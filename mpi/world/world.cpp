@@ -3,6 +3,7 @@
 #include <atomic>
 #include <numeric>
 
+#include "base/env.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
@@ -34,9 +35,24 @@ void World::finish() {
   World* world = current.exchange(nullptr);
   if (world == nullptr) return;
   world->communicators_->free_all();
+  const auto [pairs, reconnections] = world->networks_->counts();
+  world->tally_.set_connections(pairs, reconnections);
   world->report();
   delete world;
 }
+
+namespace {
+
+/// A progress thread is another thread than the program's.
+verbs::Threads threads() {
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  const bool several =
+      level == MPI_THREAD_MULTIPLE || env::flag("WEFT_PROGRESS_THREAD").value_or(false);
+  return several ? verbs::Threads::several : verbs::Threads::one_at_a_time;
+}
+
+}  // namespace
 
 World::World() : post_(std::make_unique<Post>()) {
   std::vector<int> all(static_cast<std::size_t>(post_->size()));
@@ -55,6 +71,7 @@ World::World() : post_(std::make_unique<Post>()) {
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &group_);
+  networks_ = std::make_unique<engine::Networks>(threads());
   layouts_ = std::make_unique<Layouts>(self_);
   operations_ = std::make_unique<Operations>(self_, *layouts_);
   communicators_ = std::make_unique<Communicators>(*this);
@@ -64,6 +81,7 @@ World::~World() {
   communicators_.reset();
   operations_.reset();
   layouts_.reset();
+  networks_.reset();
   bootstrap_.reset();
   post_.reset();
   PMPI_Group_free(&group_);

@@ -10,6 +10,7 @@
 
 #include "comm/setup/placement.hpp"
 #include "comm/setup/settings.hpp"
+#include "engine/run/network.hpp"
 #include "hierarchy/machine.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/operations/operations.hpp"
@@ -55,6 +56,8 @@ class World {
   /// What is known of the ranks `members` when they set up a communicator.
   std::shared_ptr<const comm::Facts> facts_of(std::span<const int> members) const;
   Post& post() { return *post_; }
+  /// What the communicators of this rank share of the device; a process is its rank in this world.
+  engine::Networks& networks() { return *networks_; }
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }
@@ -76,6 +79,7 @@ class World {
   comm::Settings settings_;
   std::unique_ptr<comm::Hosts> hosts_;
   Tally tally_;
+  std::unique_ptr<engine::Networks> networks_;
   std::unique_ptr<Layouts> layouts_;
   std::unique_ptr<Operations> operations_;
   std::unique_ptr<Communicators> communicators_;

@@ -155,7 +155,7 @@ TEST(ProgressThread, SleepsWhereNothingIsStarted) {
 /// The child has no such thread: it waits neither for it nor for locks that it held.
 TEST(ProgressThread, IsNotInAChildOfFork) {
   const int place = 0;
-  engine::Links links({&place, 1}, nullptr, {}, 8192, {});
+  engine::Links links({&place, 1}, nullptr, {});
   engine::Executor executor(0, nullptr, false, links, {}, 0);
   auto thread = std::make_unique<comm::ProgressThread>(executor, true);
   thread->lock();

@@ -98,11 +98,12 @@ class SlowWire final : public Wire {
     }
     return Status::ok;
   }
-  Received resume() noexcept override {
+  bool resume(Received& peer) noexcept override {
     resumable_ = false;
     puts_done_ = placed_ = puts_;
     under_way_ = 0;
-    return peer_received_;
+    peer = peer_received_;
+    return true;
   }
   const char* failure() const noexcept override { return broken_ ? "cut" : ""; }
   void cut() { broken_ = true; }

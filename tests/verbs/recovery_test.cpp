@@ -63,11 +63,14 @@ class End final : public RecoverableConnection {
   }
   Received received() const noexcept override { return has; }
   bool is_closed_by_peer() const noexcept override { return false; }
-  void set_resumable(bool resumable) noexcept override { is_resumable = resumable; }
+  void on_change() noexcept override {}
   std::string describe() const override { return "fake lanes"; }
 
   Received has;
-  bool is_resumable = false;
+  /// In the epoch after so many others.
+  bool runs_in(std::uint32_t epoch) const {
+    return recovery.is_running() && recovery.epoch() == epoch;
+  }
   std::vector<FakeLane> lanes;
   RecoveryGroup group{10, 0};
   Recovery recovery{group, *this};
@@ -106,7 +109,7 @@ struct Pair {
   End b;
 };
 
-RC_GTEST_PROP(Recovery, GivesBothEndsTheOthersProgress, (unsigned seed)) {
+RC_GTEST_PROP(Recovery, RunsAgainAtBothEndsInOneEpoch, (unsigned seed)) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 4);
   Pair pair(seed, count);
   const std::size_t down = pair.random() % (count + 1);  // count: none
@@ -118,11 +121,8 @@ RC_GTEST_PROP(Recovery, GivesBothEndsTheOthersProgress, (unsigned seed)) {
     pair.b.has = {round + 7, static_cast<std::uint32_t>(pair.random() % 100)};
     End& first = pair.random() % 2 == 0 ? pair.a : pair.b;
     first.recovery.lane_failed(first.lanes.front(), "broken", true);
-    RC_ASSERT(pair.until([](const End& end) { return end.is_resumable; }));
+    RC_ASSERT(pair.until([round](const End& end) { return end.runs_in(round); }));
     RC_ASSERT(pair.a.lanes.front().epoch() == pair.b.lanes.front().epoch());
-    RC_ASSERT(pair.a.recovery.resume() == pair.b.has);
-    RC_ASSERT(pair.b.recovery.resume() == pair.a.has);
-    RC_ASSERT(pair.a.recovery.is_running() && pair.b.recovery.is_running());
     for (std::size_t i = 0; count > 1 && i < count; ++i) {
       RC_ASSERT(i != down || !(pair.a.lanes[i].is_ready() || pair.b.lanes[i].is_ready()));
     }
@@ -135,9 +135,7 @@ TEST(Recovery, OfALaneThatWorksAgainJoinsTheRunningEpoch) {
   Pair pair(1, 2);
   pair.a.lanes[1].is_down = pair.b.lanes[1].is_down = true;
   pair.a.recovery.lane_failed(pair.a.lanes[1], "broken", true);
-  ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; }));
-  pair.a.recovery.resume();
-  pair.b.recovery.resume();
+  ASSERT_TRUE(pair.until([](const End& end) { return end.runs_in(1); }));
   EXPECT_FALSE(pair.a.lanes[1].is_ready());
   pair.a.lanes[1].is_down = pair.b.lanes[1].is_down = false;
   EXPECT_TRUE(pair.until([](const End& end) { return end.lanes[1].is_ready(); }));
@@ -151,9 +149,7 @@ TEST(Recovery, SucceedsWhenTheEndsHaveExcludedDifferentLanes) {
       end->lanes[lane].is_useless = true;
       end->recovery.lane_failed(end->lanes[lane], "broken", true);
     }
-    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
-    pair.a.recovery.resume();
-    pair.b.recovery.resume();
+    ASSERT_TRUE(pair.until([round](const End& end) { return end.runs_in(round); })) << round;
   }
 }
 
@@ -167,9 +163,7 @@ TEST(Recovery, KeepsTheLastLaneHoweverOftenItFails) {
     pair.a.has.slots = pair.b.has.slots = round;
     pair.a.recovery.lane_failed(lane, "broken", true);
     ASSERT_FALSE(pair.a.recovery.has_failed()) << pair.a.recovery.failure() << ", round " << round;
-    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
-    pair.a.recovery.resume();
-    pair.b.recovery.resume();
+    ASSERT_TRUE(pair.until([round](const End& end) { return end.runs_in(round); })) << round;
   }
 }
 
@@ -178,14 +172,12 @@ TEST(Recovery, UsesALaneAgainThatFailedTooOftenWhenTheOthersRefuse) {
   for (std::uint32_t round = 1; round <= 3; ++round) {
     pair.a.lanes[0].is_useless = true;
     pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
-    ASSERT_TRUE(pair.until([](const End& end) { return end.is_resumable; })) << round;
-    pair.a.recovery.resume();
-    pair.b.recovery.resume();
+    ASSERT_TRUE(pair.until([round](const End& end) { return end.runs_in(round); })) << round;
   }
   pair.a.lanes[1].refuses = true;
   pair.a.recovery.lane_failed(pair.a.lanes[1], "broken", true);
   ASSERT_FALSE(pair.a.recovery.has_failed()) << pair.a.recovery.failure();
-  EXPECT_TRUE(pair.until([](const End& end) { return end.is_resumable; }));
+  EXPECT_TRUE(pair.until([](const End& end) { return end.runs_in(4); }));
   EXPECT_TRUE(pair.a.lanes[0].is_ready());
 }
 

@@ -87,13 +87,19 @@ void Channel::abort(const char* text) noexcept {
 
 Status Channel::close() noexcept {
   if (wire_.is_resumable() || replaying_) return Status::again;
-  const Status status = wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1);
-  if (status == Status::ok) closed_ = true;
+  // The next use numbers its calls anew. This word arrives before the close.
+  if (told_call_ != 0) {
+    const Status told = wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, 0);
+    if (told != Status::ok) return told;
+    told_call_ = 0;
+  }
+  const Status status = wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, wire_.uses());
+  if (status == Status::ok) closed_ = wire_.uses();
   return status;
 }
 
 void Channel::tell_call(std::uint64_t word) noexcept {
-  if (closed_ || wire_.is_resumable() || replaying_) return;
+  if (said_close() || wire_.is_resumable() || replaying_) return;
   if (wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, word) == Status::ok) {
     told_call_ = word;
   }

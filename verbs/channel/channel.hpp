@@ -18,9 +18,15 @@
 //
 // No function waits: send() and recv() queue, progress() moves what can be moved.
 //
-// After a connection broke and was made anew (verbs/recovery) the ends have exchanged what they had
-// received when nothing more of the old connection could arrive (Received), and each sends the rest
-// again. Why every message still arrives exactly once:
+// After a connection broke and was made anew (verbs/recovery) each end tells the other what it has
+// received when nothing more of the old connection can arrive (Received), and sends again what the
+// other has not. It sends nothing of its own in the new epoch before it knows what the other end
+// had received. Many channels may share the connection (verbs/connection); each of them resumes
+// apart, when its owner comes. Why every message still arrives exactly once:
+// - What an end tells is final. Its queue pairs were reset, so nothing of the old epoch arrives any
+//   more; and nothing of the new one does before the end has told: the peer waits for it. It may
+//   consume slots later that had arrived before: then it tells too little, which is harmless, as
+//   for slots the count is only a lower bound (next point).
 // - A slot of the ring is reused only after its credit, so slots that the peer has not consumed are
 //   still in the outbox. They are written again unchanged: over a slot that had arrived this
 //   changes no byte, even during a read, and a slot that was consumed in the meantime has a
@@ -95,10 +101,23 @@ class Channel {
   /// The text of the peer's abort(); null when it has not called that.
   const char* peer_abort() const noexcept;
 
-  /// Announces that this end will send nothing more. A connection may be destroyed once both ends
-  /// have.
+  /// Announces that this end will send nothing more in this use of the channel. Once both ends have
+  /// the wire may be destroyed, or both ends reopen() the channel for its next use: counts and
+  /// sequence numbers go on, so writes that come late are those of an old slot or word, as ever.
   Status close() noexcept;
-  bool is_closed_by_peer() const noexcept { return verbs::is_closed_by_peer(wire_.mailbox()); }
+  bool said_close() const noexcept { return closed_ == wire_.uses(); }
+  bool is_closed_by_peer() const noexcept { return wire_.is_closed_by_peer(); }
+  void reopen(std::uint64_t rendezvous_bytes) noexcept {
+    rendezvous_bytes_ = rendezvous_bytes;
+    wire_.begin_next_use();
+  }
+  /// Messages so far. A next use needs that each end has received what the other sent.
+  std::uint64_t sent() const noexcept { return sent_; }
+  std::uint64_t received() const noexcept { return received_; }
+  /// Nothing is under way, and no end has failed.
+  bool is_clean() const noexcept {
+    return idle() && failure_[0] == '\0' && !aborted_ && peer_abort() == nullptr;
+  }
 
  private:
   struct Queue {
@@ -162,8 +181,8 @@ class Channel {
   std::uint32_t slots_granted_ = kSlots;
   std::uint32_t slots_consumed_ = 0;
   std::uint32_t slots_returned_ = 0;
-  bool aborted_ = false;  // this end; its text is in the outbox
-  bool closed_ = false;   // this end
+  bool aborted_ = false;      // this end; its text is in the outbox
+  std::uint64_t closed_ = 0;  // uses that this end has closed
   bool replaying_ = false;
   std::uint32_t replayed_slots_ = 0;  // the next one to be sent again
   std::size_t replayed_words_ = 0;    // of the mailbox

@@ -16,7 +16,8 @@ constexpr std::size_t kWords = 6;  // of the mailbox, as replay_word() counts th
 Status Channel::replay() noexcept {
   if (wire_.is_resumable()) {
     const bool landed = wire_.puts_done() == wire_.puts();
-    const Received peer = wire_.resume();
+    Received peer;
+    if (!wire_.resume(peer)) return Status::again;
     if (!rewind(peer, landed)) return fail("the ends disagree on what had arrived");
     take_credit(peer.slots);
     // The peer may have returned credit since then, for slots that had arrived.
@@ -94,7 +95,8 @@ Status Channel::replay_word(std::size_t word) noexcept {
     case 4:
       return wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, told_call_);
     default:
-      return closed_ ? wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, 1) : Status::ok;
+      if (closed_ == 0) return Status::ok;
+      return wire_.commit(kMailboxOffset + offsetof(Mailbox, closed), 8, closed_);
   }
 }
 

@@ -46,15 +46,23 @@ struct ClearToSend {
 
 static_assert(sizeof(ClearToSend) == 72);
 
+/// After a connection broke and was made anew: what the peer had received when it broke.
+struct Resumption {
+  std::uint64_t windows = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t epoch = 0;  // number of the connection; last to arrive
+};
+
 /// Control words that the peer writes beside the ring, each on a cache line of its own.
 struct Mailbox {
   alignas(64) std::uint64_t credit = 0;    // slots that the peer has consumed
   alignas(64) std::uint64_t finished = 0;  // number of the last window that is filled
   alignas(64) ClearToSend clear_to_send;
+  alignas(64) Resumption resumption;
   alignas(64) std::array<char, 168> abort_text{};
   std::uint64_t aborted = 0;
-  std::uint64_t closed = 0;  // the peer will send nothing more
-  std::uint64_t call = 0;    // in which the peer waits, as its user numbers them
+  std::uint64_t closed = 0;  // uses of the channel that the peer has closed: see Channel::close()
+  std::uint64_t call = 0;    // in which the peer waits, as its user numbers them; 0: none
 };
 
 static_assert(sizeof(Mailbox) % 64 == 0);
@@ -67,19 +75,18 @@ template <class Word>
 Word load_acquire(const Word& word) noexcept {
   return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
 }
+/// The same for threads of this process.
+inline void store_release(std::uint64_t& word, std::uint64_t value) noexcept {
+  std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
+}
 
 /// Of the windows that the owner of this mailbox has opened, the last that it knows to be filled.
 inline std::uint64_t windows_finished(const Mailbox& mailbox) noexcept {
   return load_acquire(mailbox.finished);
 }
-/// Whether the other end has said that it will send nothing more.
-inline bool is_closed_by_peer(const Mailbox& mailbox) noexcept {
-  return load_acquire(mailbox.closed) != 0;
-}
-
 /// Copies of an inbox's control words, for adapters that may place bytes in any order: a word is
 /// copied when a completion has announced it and all bytes before it. The payload of slots is read
-/// from the inbox itself.
+/// from the inbox itself. The thread that sees the completion copies, which need not be the reader.
 struct AnnouncedWords {
   alignas(64) std::array<std::uint64_t, kSlots> slot_ends{};  // the last 8 bytes of each slot
   Mailbox mailbox;
@@ -92,15 +99,22 @@ struct AnnouncedWords {
       return false;
     }
     if (offset >= kMailboxOffset) {
-      auto* box = reinterpret_cast<std::byte*>(&mailbox);
-      std::memcpy(box + (offset - kMailboxOffset), inbox + offset, bytes);
+      auto* words = reinterpret_cast<std::uint64_t*>(&mailbox) + (offset - kMailboxOffset) / 8;
+      for (std::size_t word = 0; word < bytes / 8; ++word)
+        copy_word(words[word], inbox + offset + word * 8);
       return true;
     }
     for (std::size_t slot = offset / kSlotBytes; (slot + 1) * kSlotBytes <= end; ++slot) {
-      const std::byte* slot_end = inbox + (slot + 1) * kSlotBytes;
-      std::memcpy(&slot_ends[slot], slot_end - sizeof slot_ends[slot], sizeof slot_ends[slot]);
+      copy_word(slot_ends[slot], inbox + (slot + 1) * kSlotBytes - sizeof slot_ends[slot]);
     }
     return true;
+  }
+
+ private:
+  static void copy_word(std::uint64_t& word, const std::byte* from) noexcept {
+    std::uint64_t value = 0;
+    std::memcpy(&value, from, sizeof value);
+    store_release(word, value);
   }
 };
 

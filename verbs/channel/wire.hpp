@@ -2,6 +2,7 @@
 // (verbs/connection/rc_wire.hpp) and, inside a node, by shared memory (engine/node/shm_wire.hpp).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +16,7 @@ enum class Status : std::uint8_t {
   failed,  ///< The connection has failed for good; Wire::failure() says why.
 };
 
-/// What one end has received of the other before a connection broke: none of it is sent again.
+/// What one end of a channel has received before a connection broke: none of it is sent again.
 struct Received {
   std::uint64_t windows = 0;  // number of the last window that it knows to be filled
   std::uint32_t slots = 0;    // of its ring that it has consumed
@@ -24,7 +25,7 @@ struct Received {
 };
 
 /// Both ends have an *inbox* that the other end writes, and an *outbox* of the same layout in which
-/// messages to the other end's inbox are composed. Single threaded.
+/// messages to the other end's inbox are composed. Used by one thread at a time.
 class Wire {
  public:
   static constexpr std::size_t kBounceBytes = 256 << 10;
@@ -82,14 +83,23 @@ class Wire {
   /// under way commit() and put() return again.
   virtual Status poll() noexcept = 0;
 
-  /// The connection has been made anew. What was under way when it broke has arrived or is lost;
-  /// nothing of it will arrive any more.
+  /// At the last poll(): the connection has been made anew, and the peer has told what it had
+  /// received. What was under way when it broke has arrived or is lost; nothing of it will arrive
+  /// any more.
   bool is_resumable() const noexcept { return resumable_; }
-  /// Only then, and before anything is sent again. Returns what the peer had received. After this
-  /// puts_done() is puts(): none is under way.
-  virtual Received resume() noexcept { return {}; }
-  /// For the channel: the count of slots that the peer's resume() is to return.
-  void set_consumed(std::uint32_t slots) noexcept { consumed_ = slots; }
+  /// Only then, and before anything is sent again. Gives what the peer had received; after this
+  /// puts_done() is puts(): none is under way. False when it has broken again since then.
+  virtual bool resume(Received& /*peer*/) noexcept { return false; }
+  /// For the channel: the count of slots that the peer's resume() is to give.
+  void set_consumed(std::uint32_t slots) noexcept {
+    consumed_.store(slots, std::memory_order_release);
+  }
+
+  /// A wire serves one use after another: see Channel::close(). The number of this one, from 1.
+  std::uint64_t uses() const noexcept { return uses_.load(std::memory_order_relaxed); }
+  void begin_next_use() noexcept { uses_.store(uses() + 1, std::memory_order_relaxed); }
+  /// Whether the other end has said that it will send nothing more in this use.
+  bool is_closed_by_peer() const noexcept { return load_acquire(mailbox_->closed) >= uses(); }
 
   /// Why it failed, in a few words; never null.
   virtual const char* failure() const noexcept = 0;
@@ -117,7 +127,8 @@ class Wire {
   std::byte* outbox_ = nullptr;
   std::uint64_t puts_ = 0;
   std::uint64_t puts_done_ = 0;
-  std::uint32_t consumed_ = 0;
+  std::atomic<std::uint32_t> consumed_{0};
+  std::atomic<std::uint64_t> uses_{1};
   bool resumable_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "verbs/connection/endpoint.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -25,8 +26,10 @@ void Registration::reset() noexcept {
   key_ = 0;
 }
 
-Endpoint::Endpoint(const PortSettings& settings, int turn)
-    : settings_(settings), recoveries_(settings.recovery_s, settings.absence_ns) {
+Endpoint::Endpoint(const PortSettings& settings, int turn, Threads threads)
+    : threads_(threads),
+      settings_(settings),
+      recoveries_(settings.recovery_s, settings.absence_ns) {
   const int here = numa_node_of_thread();
   std::vector<int> distances;
   for (OpenPort& port : choose_ports(settings)) {
@@ -51,6 +54,16 @@ std::string Endpoint::describe() const {
 }
 
 Registration Endpoint::register_memory(void* address, std::size_t bytes) {
+  // Not under the guard: pinning memory takes long.
+  std::array<ibv_mr*, kMaxRails> handles{};
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    handles[i] = rails_[i]->register_memory(address, bytes);
+    if (handles[i] != nullptr) continue;
+    const int error = errno;
+    while (i-- > 0) rails_[i]->library().dereg_mr(handles[i]);
+    throw SystemError(fmt::format("ibv_reg_mr({}, {} bytes)", rails_[i + 1]->name(), bytes), error);
+  }
+  const Guard guard = this->guard();
   if (free_keys_.empty()) {
     regions_.emplace_back();
     handles_.emplace_back();
@@ -59,34 +72,38 @@ Registration Endpoint::register_memory(void* address, std::size_t bytes) {
   }
   const std::uint32_t key = free_keys_.back();
   free_keys_.pop_back();
+  handles_[key] = handles;
   for (std::size_t i = 0; i < rails_.size(); ++i) {
-    ibv_mr* region = rails_[i]->register_memory(address, bytes);
-    if (region == nullptr) {
-      const int error = errno;
-      forget_region(key);
-      throw SystemError(fmt::format("ibv_reg_mr({}, {} bytes)", rails_[i]->name(), bytes), error);
-    }
-    handles_[key][i] = region;
-    regions_[key].lkeys[i] = region->lkey;
-    regions_[key].rkeys[i] = region->rkey;
+    regions_[key].lkeys[i] = handles[i]->lkey;
+    regions_[key].rkeys[i] = handles[i]->rkey;
   }
   return {*this, key};
 }
 
 void Endpoint::forget_region(std::uint32_t key) noexcept {
-  for (std::size_t i = 0; i < rails_.size(); ++i) {
-    if (handles_[key][i] != nullptr) rails_[i]->library().dereg_mr(handles_[key][i]);
+  std::array<ibv_mr*, kMaxRails> handles{};
+  {
+    const Guard guard = this->guard();
+    handles = std::exchange(handles_[key], {});
+    regions_[key] = {};
+    free_keys_.push_back(key);
   }
-  handles_[key] = {};
-  regions_[key] = {};
-  free_keys_.push_back(key);
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    if (handles[i] != nullptr) rails_[i]->library().dereg_mr(handles[i]);
+  }
 }
 
-const Endpoint::Region& Endpoint::region(std::uint32_t key) const noexcept {
-  return regions_[key < regions_.size() ? key : 0];
+Region Endpoint::region(std::uint32_t key) const noexcept {
+  const Guard guard = this->guard();
+  return region_guarded(key);
 }
 
 int Endpoint::poll() noexcept {
+  const Guard guard = this->guard();
+  return poll_guarded();
+}
+
+int Endpoint::poll_guarded() noexcept {
   int count = 0;
   for (const auto& rail : rails_) count += rail->poll();
   recoveries_.advance();

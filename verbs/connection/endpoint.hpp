@@ -1,52 +1,34 @@
-// Endpoint: the rails of this node that a communicator's connections use, and the memory registered
-// with them.
+// Endpoint: the rails of this node that connections use, and the memory registered with them.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "verbs/channel/wire.hpp"
+#include "verbs/connection/inbox_pool.hpp"
 #include "verbs/connection/rail.hpp"
+#include "verbs/connection/registration.hpp"
 #include "verbs/recovery/recovery.hpp"
 
 namespace weft::verbs {
 
-class Endpoint;
+/// Whether several threads use an endpoint at the same time.
+enum class Threads : std::uint8_t { one_at_a_time, several };
 
-/// Owns a registration of memory with every rail of an endpoint. Memory and endpoint must outlive
-/// it.
-class Registration {
- public:
-  Registration() = default;
-  Registration(Endpoint& endpoint, std::uint32_t key) : endpoint_(&endpoint), key_(key) {}
-  Registration(Registration&& other) noexcept;
-  Registration& operator=(Registration&& other) noexcept;
-  ~Registration() { reset(); }
-
-  void reset() noexcept;
-  explicit operator bool() const noexcept { return key_ != 0; }
-  /// The endpoint's key of it, the same for local and remote use; 0 when empty. The adapters' own
-  /// keys differ from rail to rail: Endpoint::region() has them.
-  std::uint32_t lkey() const noexcept { return key_; }
-  std::uint32_t rkey() const noexcept { return key_; }
-
- private:
-  Endpoint* endpoint_ = nullptr;
-  std::uint32_t key_ = 0;
-};
-
-/// One or several rails. Not thread safe; each communicator has its own.
+/// One or several rails. Where several threads use it, its functions and those of the wires over it
+/// lock it; what lies between (rails, lanes, connections, recovery) is used under guard().
 class Endpoint {
  public:
   /// Opens the ports that choose_ports() returns. Of rails that are equally near, `turn` chooses
   /// the rail of small messages. UsageError names the setting that cannot be followed, and the
   /// devices or ports that exist.
-  explicit Endpoint(const PortSettings& settings, int turn = 0);
+  explicit Endpoint(const PortSettings& settings, int turn = 0,
+                    Threads threads = Threads::one_at_a_time);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -61,23 +43,37 @@ class Endpoint {
   /// the rail that refused.
   Registration register_memory(void* address, std::size_t bytes);
 
-  /// The adapters' keys of registered memory, by rail; 0 where there is none.
-  struct Region {
-    std::array<std::uint32_t, kMaxRails> lkeys{};
-    RemoteKeys rkeys{};
-  };
-  const Region& region(std::uint32_t key) const noexcept;
+  /// The adapters' keys of registered memory.
+  Region region(std::uint32_t key) const noexcept;
+  InboxPool& inboxes() noexcept { return inboxes_; }
 
-  /// Passes completions to their wires. Returns their number.
+  /// Passes completions to their connections. Returns their number.
   int poll() noexcept;
 
+  /// Where several threads use the endpoint: holds it for this one.
+  using Guard = std::unique_lock<std::mutex>;
+  Guard guard() const noexcept { return threads_ == Threads::several ? Guard(mutex_) : Guard(); }
+  // Under guard():
+  int poll_guarded() noexcept;
+  const Region& region_guarded(std::uint32_t key) const noexcept {
+    return regions_[key < regions_.size() ? key : 0];
+  }
   RecoveryGroup& recoveries() noexcept { return recoveries_; }
   const RecoveryGroup& recoveries() const noexcept { return recoveries_; }
+
+  /// Wires over broken connections, and those that have not resumed since.
+  std::size_t troubled() const noexcept { return troubled_.load(std::memory_order_relaxed); }
+  void add_troubled(int more) noexcept {
+    troubled_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
+  }
 
  private:
   friend class Registration;
   void forget_region(std::uint32_t key) noexcept;
 
+  Threads threads_;
+  mutable std::mutex mutex_;
+  std::atomic<std::size_t> troubled_{0};
   PortSettings settings_;
   std::vector<std::unique_ptr<Rail>> rails_;
   std::vector<std::size_t> order_;
@@ -85,6 +81,7 @@ class Endpoint {
   std::vector<std::array<ibv_mr*, kMaxRails>> handles_{1};
   std::vector<std::uint32_t> free_keys_;
   RecoveryGroup recoveries_;
+  InboxPool inboxes_{*this};  // last: what it has registered goes first
 };
 
 }  // namespace weft::verbs

@@ -6,15 +6,14 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "verbs/connection/rc_wire.hpp"
+#include "verbs/connection/connection.hpp"
 
 namespace weft::verbs {
 
 namespace {
 
+// Of the first completion queue.
 constexpr int kQueueEntries = 4096;
-// More entries where each write by a peer has a completion, too.
-constexpr int kImmediateQueueEntries = 16384;
 
 /// The software device stores a write's last word last. Mellanox's adapters place writes in order,
 /// on which MPIs have relied since InfiniHost. For other adapters a queue pair may know.
@@ -43,20 +42,49 @@ Rail::Rail(OpenPort port, const PortSettings& settings)
   part_ = limits.vendor_part_id;
   placement_ = settings_.placement == Placement::unknown ? known_placement(lib, limits)
                                                          : settings_.placement;
-  const int entries = std::min(
-      placement_ == Placement::polled ? kQueueEntries : kImmediateQueueEntries, limits.max_cqe);
-  handles_.queue = lib.create_cq(port_.context.get(), entries, nullptr, nullptr, 0);
-  if (handles_.queue == nullptr) {
-    throw_errno(fmt::format("ibv_create_cq({}, {} entries)", device, entries));
-  }
+  most_entries_ = limits.max_cqe;
+  add_queue(ControlPath::kCompletions);
   if (settings_.recovery_s != 0) open_control();
 }
 
+void Rail::add_queue(int least) {
+  const std::string& device = port_.device;
+  const int wanted = handles_.queues.empty() ? kQueueEntries : 2 * handles_.queues.back().entries;
+  const int entries = std::min(std::max(wanted, least), most_entries_);
+  if (entries < least) {
+    throw Error(fmt::format("{}: a completion queue has {} entries at most; {} are needed", device,
+                            most_entries_, least));
+  }
+  handles_.queues.reserve(handles_.queues.size() + 1);
+  ibv_cq* queue = library().create_cq(port_.context.get(), entries, nullptr, nullptr, 0);
+  if (queue == nullptr) throw_errno(fmt::format("ibv_create_cq({}, {} entries)", device, entries));
+  handles_.queues.push_back({queue, entries, 0});
+}
+
+ibv_cq* Rail::take_room(int completions) {
+  const auto has_room = [completions](const Queue& queue) {
+    return queue.entries - queue.taken >= completions;
+  };
+  auto found = std::ranges::find_if(handles_.queues, has_room);
+  if (found == handles_.queues.end()) {
+    add_queue(completions);
+    found = std::prev(handles_.queues.end());
+  }
+  found->taken += completions;
+  return found->handle;
+}
+
+void Rail::give_room(const ibv_cq* queue, int completions) noexcept {
+  std::ranges::find(handles_.queues, queue, &Queue::handle)->taken -= completions;
+}
+
 void Rail::open_control() noexcept {
-  const ControlPath::Port port{handles_.domain, handles_.queue, port_.number,
+  Queue& queue = handles_.queues.front();
+  const ControlPath::Port port{handles_.domain, queue.handle, port_.number,
                                static_cast<std::uint16_t>(address_.partition_index)};
   try {
     control_ = std::make_unique<ControlPath>(library(), port);
+    queue.taken += ControlPath::kCompletions;
   } catch (const std::exception& error) {
     log::warn("{}: broken connections will not be recovered: {}", name(), error.what());
     return;
@@ -69,7 +97,7 @@ void Rail::open_control() noexcept {
 }
 
 Rail::Handles::~Handles() {
-  if (queue != nullptr) library->destroy_cq(queue);
+  for (const Queue& queue : queues) library->destroy_cq(queue.handle);
   if (domain != nullptr) library->dealloc_pd(domain);
 }
 
@@ -87,9 +115,14 @@ ibv_mr* Rail::register_memory(void* address, std::size_t bytes) noexcept {
 }
 
 int Rail::poll() noexcept {
+  int count = 0;
+  for (const Queue& queue : handles_.queues) count += poll(queue.handle);
+  return count;
+}
+
+int Rail::poll(ibv_cq* queue) noexcept {
   std::array<ibv_wc, 16> completions;
-  const int count =
-      ibv_poll_cq(handles_.queue, static_cast<int>(completions.size()), completions.data());
+  const int count = ibv_poll_cq(queue, static_cast<int>(completions.size()), completions.data());
   for (int i = 0; i < count; ++i) {
     Notice notice;
     const bool datagram = control_ != nullptr && completions[i].qp_num == control_->number();
@@ -97,7 +130,8 @@ int Rail::poll() noexcept {
     const auto found = lanes_.find(datagram ? notice.to : completions[i].qp_num);
     if (found == lanes_.end()) continue;
     RcLane& lane = *found->second;
-    datagram ? lane.wire().receive(lane, notice) : lane.wire().complete(lane, completions[i]);
+    datagram ? lane.connection().receive(lane, notice)
+             : lane.connection().complete(lane, completions[i]);
   }
   return count;
 }

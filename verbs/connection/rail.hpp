@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "verbs/connection/port_choice.hpp"
 #include "verbs/control/control_path.hpp"
@@ -16,8 +17,8 @@ namespace weft::verbs {
 
 class RcLane;
 
-/// Context, protection domain and completion queue of a port. Not thread safe; each communicator
-/// has its own.
+/// Context, protection domain and completion queues of a port. Used under the guard of its
+/// endpoint, but for register_memory().
 class Rail {
  public:
   /// UsageError names the setting that the port cannot follow.
@@ -48,7 +49,7 @@ class Rail {
   /// Registers for local use and for peers' reads and writes. Null when refused; errno says why.
   ibv_mr* register_memory(void* address, std::size_t bytes) noexcept;
 
-  /// Passes completions to their wires. Returns their number.
+  /// Passes completions to their connections. Returns their number.
   int poll() noexcept;
 
   /// For the notices of recovery; null where broken connections are not recovered.
@@ -63,12 +64,26 @@ class Rail {
  private:
   friend class RcLane;
   void open_control() noexcept;
+  int poll(ibv_cq* queue) noexcept;
+
+  // Completion queues: a lane gets a place in one for each completion that it may cause, so none
+  // overflows. There is another one, of twice the size, when the last is full.
+  struct Queue {
+    ibv_cq* handle = nullptr;
+    int entries = 0;
+    int taken = 0;
+  };
+  void add_queue(int least);
+  /// Room for so many completions. Error where the device's queues are too small, SystemError when
+  /// it refuses another one.
+  ibv_cq* take_room(int completions);
+  void give_room(const ibv_cq* queue, int completions) noexcept;
 
   /// Frees what has been created, also when the constructor throws half-way.
   struct Handles {
     const Library* library = nullptr;
     ibv_pd* domain = nullptr;
-    ibv_cq* queue = nullptr;
+    std::vector<Queue> queues;
     ~Handles();
   };
   OpenPort port_;
@@ -79,6 +94,7 @@ class Rail {
   std::uint32_t vendor_ = 0;
   std::uint32_t part_ = 0;
   Placement placement_ = Placement::unknown;
+  int most_entries_ = 0;  // of a completion queue
   std::unique_ptr<ControlPath> control_;
   std::unique_ptr<LivenessResponder> responder_;
   std::uint64_t sent_bytes_ = 0;

@@ -84,20 +84,25 @@ ibv_ah_attr route(const Rail& rail, const RcAddress& peer) {
 
 }  // namespace
 
-RcLane::RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives)
-    : rail_(rail), wire_(wire), number_(number) {
+RcLane::RcLane(Rail& rail, Connection& connection, std::size_t number, bool receives)
+    : rail_(rail), connection_(connection), number_(number) {
   const Library& library = rail.library();
   ibv_qp_init_attr wanted{};
-  wanted.send_cq = rail.handles_.queue;
-  wanted.recv_cq = rail.handles_.queue;
   wanted.qp_type = IBV_QPT_RC;
   wanted.cap = {kDepth, receives ? kDepth : 1, 1, 1, kWantedInlineBytes};
+  // Each request has a completion when the queue pair breaks, and those of the epoch before may
+  // still be in the queue.
+  room_ = static_cast<int>(2 * (wanted.cap.max_send_wr + wanted.cap.max_recv_wr));
+  queue_ = wanted.send_cq = wanted.recv_cq = rail.take_room(room_);
   pair_ = library.create_qp(rail.handles_.domain, &wanted);
   while (pair_ == nullptr && errno == EINVAL && wanted.cap.max_inline_data > 0) {
     wanted.cap.max_inline_data /= 2;  // adapters do not report their limit
     pair_ = library.create_qp(rail.handles_.domain, &wanted);
   }
-  if (pair_ == nullptr) throw_errno(fmt::format("ibv_create_qp({})", rail.describe()));
+  if (pair_ == nullptr) {
+    rail.give_room(queue_, room_);
+    throw_errno(fmt::format("ibv_create_qp({})", rail.describe()));
+  }
   inline_bytes_ = wanted.cap.max_inline_data;
   depth_ = std::min(wanted.cap.max_send_wr, kDepth);
   wants_immediate_ = rail.placement() == Placement::immediate;
@@ -113,6 +118,7 @@ RcLane::~RcLane() {
   if (control_address_ != nullptr) rail_.control()->destroy_address(control_address_);
   rail_.lanes_.erase(pair_->qp_num);
   rail_.library().destroy_qp(pair_);
+  rail_.give_room(queue_, room_);
 }
 
 RcAddress RcLane::address() const {
@@ -199,7 +205,7 @@ bool RcLane::post_receive() noexcept {
 
 Status RcLane::post(ibv_send_wr& wanted) noexcept {
   if (is_full()) return Status::again;
-  const bool signal = signal_next_ || (wanted.send_flags & IBV_SEND_SIGNALED) != 0 ||
+  const bool signal = (wanted.send_flags & IBV_SEND_SIGNALED) != 0 ||
                       posted_ + 1 - signalled_ >= std::min<std::uint64_t>(kSignalEvery, depth_);
   if (signal) wanted.send_flags |= IBV_SEND_SIGNALED;
   wanted.wr_id = std::uint64_t{epoch_} << kNumberBits | (posted_ + 1);
@@ -209,7 +215,6 @@ Status RcLane::post(ibv_send_wr& wanted) noexcept {
   if (error != 0) return Status::failed;
   ++posted_;
   if (signal) signalled_ = posted_;
-  signal_next_ = false;
   rail_.sent_bytes_ += wanted.sg_list->length;
   return Status::ok;
 }

@@ -11,7 +11,7 @@
 
 namespace weft::verbs {
 
-class RcWire;
+class Connection;
 
 /// Address of a lane, which the other end needs to connect. Sent as bytes: both ends run the same
 /// build.
@@ -19,7 +19,6 @@ struct RcAddress {
   std::uint32_t queue_pair = 0;
   std::uint32_t control = 0;    // queue pair of its rail's control path; 0: none
   std::uint32_t responder = 0;  // queue pair of its rail's liveness responder; 0: none
-  std::uint32_t key = 0;
   std::uint16_t lid = 0;
   std::uint16_t partition = 0;
   std::uint8_t software = 0;
@@ -29,30 +28,30 @@ struct RcAddress {
   GidType gid_type = GidType::unknown;
   GidFamily gid_family = GidFamily::unknown;
   std::uint8_t immediate = 0;
-  std::array<std::uint8_t, 5> reserved{};
-  std::uint64_t inbox = 0;
+  std::uint8_t reserved = 0;
   std::uint64_t fabric = 0;  // Library::fabric
   ibv_gid gid{};
 };
+static_assert(sizeof(RcAddress) == 48, "addresses are compared as bytes, so nothing is padding");
 
-/// Owns its queue pair. The wire chooses the lane of a request, recovery resets lanes.
+/// Owns its queue pair. The connection chooses the lane of a request, recovery resets lanes.
 class RcLane final : public RecoverableLane {
  public:
   /// In state RESET. `receives`: it may have to take writes with immediate. SystemError when the
   /// device refuses a queue pair.
-  RcLane(Rail& rail, RcWire& wire, std::size_t number, bool receives);
+  RcLane(Rail& rail, Connection& connection, std::size_t number, bool receives);
   ~RcLane() override;
   RcLane(const RcLane&) = delete;
   RcLane& operator=(const RcLane&) = delete;
 
   Rail& rail() const noexcept { return rail_; }
-  RcWire& wire() const noexcept { return wire_; }
+  Connection& connection() const noexcept { return connection_; }
   /// Index of its rail at both ends.
   std::size_t number() const noexcept { return number_; }
   /// True if arrivals on it must be announced by writes with immediate.
   bool wants_immediate() const noexcept { return wants_immediate_; }
   const RcAddress& peer() const noexcept { return peer_; }
-  /// For the peer, without key, inbox and `immediate`, which the wire adds.
+  /// For the peer, without `immediate`, which the connection adds.
   RcAddress address() const;
   /// UsageError when the two ports cannot reach each other.
   void set_peer(const RcAddress& peer);
@@ -80,6 +79,9 @@ class RcLane final : public RecoverableLane {
   bool post_receive() noexcept;
   /// Returns again when the queue is full, failed when the request is refused.
   Status post(ibv_send_wr& wanted) noexcept;
+  /// The number of the last request in this epoch, and of the last that is known to be complete.
+  std::uint64_t posted() const noexcept { return posted_; }
+  std::uint64_t completed() const noexcept { return completed_; }
   /// The last request was a put.
   void mark_put() noexcept { last_put_ = posted_; }
   bool is_full() const noexcept { return posted_ - completed_ == depth_; }
@@ -91,10 +93,8 @@ class RcLane final : public RecoverableLane {
   bool puts_done() const noexcept { return completed_ >= last_put_; }
   bool expects_completion() const noexcept { return signalled_ > completed_; }
   std::uint32_t inline_bytes() const noexcept { return inline_bytes_; }
-  /// Asks for the completion of the next request, whatever else is signalled.
-  void signal_next() noexcept { signal_next_ = true; }
 
-  // For the wire: bytes of the puts under way that this lane carries.
+  // For the connection: bytes of the puts under way that this lane carries.
   std::uint64_t share_bytes = 0;
 
  private:
@@ -102,14 +102,15 @@ class RcLane final : public RecoverableLane {
   bool modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept;
 
   Rail& rail_;
-  RcWire& wire_;
+  Connection& connection_;
   std::size_t number_;
+  ibv_cq* queue_ = nullptr;
+  int room_ = 0;  // in it
   ibv_qp* pair_ = nullptr;
   RcAddress peer_;
   ibv_ah* control_address_ = nullptr;  // of the peer's control path; created when first needed
   bool wants_immediate_ = false;
   bool expects_immediate_ = false;
-  bool signal_next_ = false;
   std::uint32_t inline_bytes_ = 0;
   std::uint32_t depth_ = 0;
   std::uint32_t epoch_ = 0;

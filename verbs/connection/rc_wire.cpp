@@ -3,184 +3,171 @@
 #include <endian.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
-#include "base/cast.hpp"
 #include "base/error.hpp"
-#include "verbs/channel/channel.hpp"
+#include "verbs/connection/announcement.hpp"
 
 namespace weft::verbs {
 
 namespace {
 
-constexpr std::size_t kAlignment = 4096;
-
-// One call of poll() in so many polls the device although this wire expects no completion.
+// One call of poll() in so many polls the device although nothing is expected.
 constexpr std::uint32_t kQuietPolls = 256;
 
-/// The immediate data of a write: the range of the inbox that it wrote. Both are multiples of 8.
-constexpr std::uint32_t pack(std::size_t offset, std::size_t bytes) noexcept {
-  return static_cast<std::uint32_t>(offset / 8 << 16 | bytes / 8);
+/// Address of a wire. Sent as bytes: both ends run the same build.
+struct WireAddress {
+  std::uint64_t inbox = 0;
+  RemoteKeys keys{};
+  std::uint32_t number = 0;
+  std::uint32_t reserved = 0;
+};
+
+std::unique_ptr<Connection> make_connection(Endpoint& endpoint) {
+  const auto guard = endpoint.guard();
+  return std::make_unique<Connection>(endpoint);
 }
-static_assert(kInboxBytes / 8 < 1 << 16);
 
 }  // namespace
 
-std::size_t RcWire::memory_bytes() {
-  return round_up(2 * kInboxBytes, kAlignment);
+RcWire::RcWire(Endpoint& endpoint) : RcWire(make_connection(endpoint)) {}
+
+RcWire::RcWire(std::unique_ptr<Connection>&& own) : RcWire(*own, std::move(own)) {}
+
+RcWire::RcWire(Connection& connection) : RcWire(connection, std::unique_ptr<Connection>()) {}
+
+RcWire::RcWire(Connection& connection, std::unique_ptr<Connection>&& own)
+    : own_(std::move(own)),
+      connection_(connection),
+      endpoint_(connection.endpoint()),
+      memory_(endpoint_.inboxes().take()) {
+  if (connection_.is_immediate()) {
+    announced_ = std::make_unique<AnnouncedWords>();
+    use_announced_inbox(memory_.data(), *announced_);
+  } else {
+    use_polled_inbox(memory_.data());
+  }
+  outbox_ = memory_.data() + kInboxBytes;
+  const auto guard = endpoint_.guard();
+  number_ = connection_.add(*this);
 }
 
-RcWire::RcWire(Endpoint& endpoint)
-    : endpoint_(endpoint),
-      order_(endpoint.nearest_first().begin(), endpoint.nearest_first().end()),
-      commits_(order_.front()),
-      recovery_(endpoint.recoveries(), *this) {
-  const auto is_polled = [](const auto& rail) { return rail->placement() == Placement::polled; };
-  const bool receives = !std::ranges::all_of(endpoint.rails(), is_polled);
-  for (const auto& rail : endpoint.rails()) {
-    lanes_.push_back(std::make_unique<RcLane>(*rail, *this, lanes_.size(), receives));
-    immediate_ = immediate_ || lanes_.back()->wants_immediate();
-  }
-  // Shared memory, so that the software device can write it by plain stores; to hardware it is
-  // memory like any other.
-  const File file = make_memory_file("weft-connection", memory_bytes());
-  memory_ = Mapping(file.get(), memory_bytes());
-  immediate_ ? use_announced_inbox(memory_.data(), announced_) : use_polled_inbox(memory_.data());
-  outbox_ = memory_.data() + kInboxBytes;
-  registration_ = endpoint.register_memory(memory_.data(), memory_.size());
-  for (const auto& lane : lanes_) {
-    if (immediate_) lane->expect_immediate();
-    if (const char* refused = lane->reset(0)) {
-      throw_errno(fmt::format("ibv_modify_qp({}, {})", lane->rail().describe(), refused));
-    }
-  }
+RcWire::~RcWire() {
+  const auto guard = endpoint_.guard();
+  if (own_ != nullptr) own_->end();
+  connection_.remove(*this);
+  is_connected_ = false;
+  update_troubled();
 }
 
 std::string RcWire::address() const {
-  std::string text;
-  for (const auto& lane : lanes_) {
-    RcAddress one = lane->address();
-    one.key = endpoint_.region(registration_.rkey()).rkeys[lane->number()];
-    one.immediate = immediate_ ? 1 : 0;
-    one.inbox = reinterpret_cast<std::uint64_t>(inbox_);
-    text.append(reinterpret_cast<const char*>(&one), sizeof one);
-  }
-  return text;
+  const WireAddress mine{reinterpret_cast<std::uint64_t>(inbox_), memory_.region().rkeys, number_,
+                         0};
+  std::string text(reinterpret_cast<const char*>(&mine), sizeof mine);
+  if (own_ == nullptr) return text;
+  const auto guard = endpoint_.guard();
+  return text + own_->address();
 }
 
 void RcWire::connect(std::string_view peer_address) {
-  const std::size_t count = peer_address.size() / sizeof(RcAddress);
-  if (count == 0 || peer_address.size() % sizeof(RcAddress) != 0) {
-    throw Error("connection address of a different build");
-  }
-  if (count < lanes_.size()) {
-    lanes_.resize(count);
-    std::erase_if(order_, [&](std::size_t lane) { return lane >= count; });
-    commits_ = order_.front();
-  }
-  std::vector<RecoverableLane*> started;
-  for (const auto& lane : lanes_) {
-    RcAddress peer;
-    std::memcpy(&peer, peer_address.data() + lane->number() * sizeof peer, sizeof peer);
-    lane->set_peer(peer);
-    if (const char* refused = lane->start()) {
-      throw_errno(fmt::format("ibv_modify_qp({}, {})", lane->rail().describe(), refused));
-    }
-    started.push_back(lane.get());
-  }
-  recovery_.start(std::move(started));
+  WireAddress peer;
+  if (peer_address.size() < sizeof peer) throw Error("connection address of a different build");
+  std::memcpy(&peer, peer_address.data(), sizeof peer);
+  const auto guard = endpoint_.guard();
+  if (own_ != nullptr) own_->connect(peer_address.substr(sizeof peer));
+  peer_inbox_ = peer.inbox;
+  peer_keys_ = peer.keys;
+  peer_number_ = peer.number;
+  // A completion announces all bytes at once, and adapters that are polled place them in order. The
+  // software device only places the last 8 bytes last.
+  const RcLane& lane = *connection_.lanes_.front();
+  joins_commits_ = connection_.peer_immediate_ || lane.peer().software == 0;
+  is_connected_ = true;
+  update_troubled();
+  if (connection_.is_running()) tell();
 }
 
 Received RcWire::received() const noexcept {
-  return {windows_finished(mailbox()), consumed_};
+  return {windows_finished(mailbox()), consumed_.load(std::memory_order_acquire)};
 }
 
-bool RcWire::is_closed_by_peer() const noexcept {
-  return verbs::is_closed_by_peer(mailbox());
+/// Once an epoch, from the second on. Where the lane has no room: again.
+Status RcWire::tell() noexcept {
+  const std::uint32_t epoch = connection_.epoch();
+  if (!is_connected_ || told_ == epoch) return Status::ok;
+  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, resumption);
+  const Received had = received();
+  const Resumption resumption{had.windows, had.slots, epoch};
+  std::memcpy(outbox_ + offset, &resumption, sizeof resumption);
+  const Status status = write(connection_.commit_lane(), offset, sizeof resumption, false);
+  if (status == Status::ok) told_ = epoch;
+  return status;
 }
 
-/// Announces the bytes that `immediate` names; others that the peer wrote may not have arrived.
-void RcWire::arrive(RcLane& lane, std::uint32_t immediate) noexcept {
-  const std::size_t offset = std::size_t{immediate >> 16} * 8;
-  const std::size_t bytes = std::size_t{immediate & 0xffff} * 8;
-  if (!announced_.update(inbox_, offset, bytes)) {
-    return recovery_.fail("the peer wrote past the inbox");
-  }
-  if (!lane.post_receive()) recovery_.lane_failed(lane, "ibv_post_recv failed", true);
+void RcWire::update_troubled() noexcept {
+  const bool troubled = in_use_ && is_recovering();
+  if (troubled != troubled_) endpoint_.add_troubled(troubled ? 1 : -1);
+  troubled_ = troubled;
 }
 
-Status RcWire::post(RcLane& lane, ibv_send_wr& request) noexcept {
-  if (lane.is_full()) {
-    endpoint_.poll();
-    if (!recovery_.is_running() || !lane.is_ready()) return not_now();
-  }
-  const Status status = lane.post(request);
-  if (status != Status::failed) return status;
-  recovery_.lane_failed(lane, "ibv_post_send failed", true);
-  return not_now();
+void RcWire::set_in_use(bool in_use) noexcept {
+  in_use_ = in_use;
+  signals_ = false;
+  update_troubled();
 }
 
-/// Commits change lanes only when none is under way, so that none overtakes another, and not where
-/// they come with a completion each: the peer could see these in another order.
-void RcWire::choose_commit_lane() noexcept {
-  const auto usable = [this](std::size_t lane) { return lanes_[lane]->is_ready(); };
-  const std::size_t best = *std::ranges::find_if(order_, usable);
-  const RcLane& now = *lanes_[commits_];
-  if (best == commits_) return;
-  if (!now.is_ready() || (now.is_drained() && now.peer().immediate == 0)) commits_ = best;
-}
-
-Status RcWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept {
-  if (!recovery_.is_running()) return not_now();
-  if (lanes_.size() > 1) choose_commit_lane();
-  RcLane& lane = *lanes_[commits_];
-  std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
+/// Writes from the outbox to the same place of the peer's inbox.
+Status RcWire::write(RcLane& lane, std::size_t offset, std::size_t bytes, bool signal) noexcept {
   ibv_sge piece{reinterpret_cast<std::uint64_t>(outbox_ + offset),
-                static_cast<std::uint32_t>(bytes),
-                endpoint_.region(registration_.lkey()).lkeys[commits_]};
-  const RcAddress& peer = lane.peer();
+                static_cast<std::uint32_t>(bytes), memory_.region().lkeys[lane.number()]};
+  const Announcement announcement{peer_number_, offset, bytes};
   ibv_send_wr request{};
-  request.opcode = peer.immediate != 0 ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-  request.imm_data = htobe32(pack(offset, bytes));
+  request.opcode = connection_.peer_immediate_ ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+  request.imm_data = htobe32(announcement.pack());
   request.sg_list = &piece;
   request.num_sge = 1;
   request.send_flags = bytes <= lane.inline_bytes() ? IBV_SEND_INLINE : 0;
-  request.wr.rdma.remote_addr = peer.inbox + offset;
-  request.wr.rdma.rkey = peer.key;
-  return post(lane, request);
+  if (signal) request.send_flags |= IBV_SEND_SIGNALED;
+  request.wr.rdma.remote_addr = peer_inbox_ + offset;
+  request.wr.rdma.rkey = peer_keys_[lane.number()];
+  const Status status = connection_.post(lane, request);
+  if (status == Status::ok) sent_bytes_[lane.number()] += bytes;
+  return status;
 }
 
-/// A completion announces all bytes at once, and adapters that are polled place them in order. The
-/// software device only places the last 8 bytes last.
-bool RcWire::joins_commits() const noexcept {
-  const RcAddress& peer = lanes_[commits_]->peer();
-  return peer.immediate != 0 || peer.software == 0;
-}
-
-/// The lane with the smallest share of the puts under way, the nearest of several. Null when no
-/// lane has keys for both ends' memory.
-RcLane* RcWire::least_used(const RemoteKeys& keys, std::uint32_t local_key) const noexcept {
-  if (lanes_.size() == 1) return lanes_.front().get();
-  const Endpoint::Region& region = endpoint_.region(local_key);
-  RcLane* best = nullptr;
-  for (const std::size_t number : order_) {
-    RcLane& lane = *lanes_[number];
-    if (!lane.is_ready() || keys[number] == 0 || region.lkeys[number] == 0) continue;
-    if (best == nullptr || lane.share_bytes < best->share_bytes) best = &lane;
+Status RcWire::commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept {
+  const auto guard = endpoint_.guard();
+  if (!may_send()) return connection_.not_now();
+  if (connection_.commit_lane().is_full()) {
+    endpoint_.poll_guarded();
+    if (!may_send()) return connection_.not_now();
   }
-  return best;
+  RcLane& lane = connection_.commit_lane();
+  std::memcpy(outbox_ + offset + bytes - 8, &last, 8);
+  const Status status = write(lane, offset, bytes, signals_);
+  if (status != Status::ok) return status;
+  last_post_[lane.number()] = lane.posted();
+  return Status::ok;
 }
 
 Status RcWire::put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
                    std::uint32_t local_key, std::size_t bytes) noexcept {
-  if (!recovery_.is_running()) return not_now();
-  RcLane* lane = least_used(keys, local_key);
+  const auto guard = endpoint_.guard();
+  if (!may_send()) return connection_.not_now();
+  const Region region = endpoint_.region_guarded(local_key);
+  RcLane* lane = connection_.least_used(keys, region);
+  if (lane != nullptr && lane->is_full()) {
+    endpoint_.poll_guarded();
+    if (!may_send()) return connection_.not_now();
+    lane = connection_.least_used(keys, region);
+  }
   if (lane == nullptr) {
-    recovery_.fail("memory is not registered with any rail that is left");
+    connection_.recovery_->fail("memory is not registered with any rail that is left");
     return Status::failed;
   }
   ibv_sge piece{reinterpret_cast<std::uint64_t>(local), static_cast<std::uint32_t>(bytes),
-                endpoint_.region(local_key).lkeys[lane->number()]};
+                region.lkeys[lane->number()]};
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_WRITE;
   request.sg_list = &piece;
@@ -188,25 +175,39 @@ Status RcWire::put(std::uint64_t remote, const RemoteKeys& keys, const std::byte
   request.send_flags = IBV_SEND_SIGNALED;
   request.wr.rdma.remote_addr = remote;
   request.wr.rdma.rkey = keys[lane->number()];
-  const Status status = post(*lane, request);
+  const Status status = connection_.post(*lane, request);
   if (status != Status::ok) return status;
   lane->mark_put();
   lane->share_bytes += bytes;
+  last_post_[lane->number()] = last_put_[lane->number()] = lane->posted();
+  sent_bytes_[lane->number()] += bytes;
   ++puts_;
   return Status::ok;
 }
 
 bool RcWire::lands_in_order() const noexcept {
-  return std::ranges::all_of(
-      lanes_, [this](const auto& lane) { return lane->number() == commits_ || lane->puts_done(); });
+  const auto guard = endpoint_.guard();
+  return may_send() && std::ranges::all_of(connection_.lanes_, [this](const auto& lane) {
+           return lane->number() == connection_.commits_ ||
+                  lane->completed() >= last_put_[lane->number()];
+         });
 }
 
 std::size_t RcWire::lanes_in_use() const noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(lanes_, &RcLane::is_ready));
+  const auto guard = endpoint_.guard();
+  return static_cast<std::size_t>(std::ranges::count_if(connection_.lanes_, &RcLane::is_ready));
 }
 
 bool RcWire::is_drained() const noexcept {
-  return std::ranges::all_of(lanes_, [](const auto& lane) { return lane->is_drained(); });
+  const auto guard = endpoint_.guard();
+  return may_send() && std::ranges::all_of(connection_.lanes_, [this](const auto& lane) {
+           return lane->completed() >= last_post_[lane->number()];
+         });
+}
+
+std::uint32_t RcWire::inline_bytes() const noexcept {
+  const auto guard = endpoint_.guard();
+  return connection_.lanes_[connection_.commits_]->inline_bytes();
 }
 
 const Wire::Bounce* RcWire::bounce_half(std::size_t half) noexcept {
@@ -224,33 +225,43 @@ const Wire::Bounce* RcWire::bounce_half(std::size_t half) noexcept {
   return &bounces_[half];
 }
 
+bool RcWire::puts_are_done() const noexcept {
+  return may_send() && std::ranges::all_of(connection_.lanes_, [this](const auto& lane) {
+           return lane->completed() >= last_put_[lane->number()];
+         });
+}
+
+/// In this epoch the peer has told what it had received, and so has this end.
+bool RcWire::can_resume() const noexcept {
+  const std::uint32_t epoch = connection_.epoch();
+  return is_connected_ && connection_.is_running() && epoch_ != epoch && told_ == epoch &&
+         load_acquire(mailbox().resumption.epoch) == epoch;
+}
+
 Status RcWire::poll() noexcept {
   // An end that only waits must receive notices, too, though they are rare.
   const bool due = ++quiet_polls_ % kQuietPolls == 0;
-  const auto expects = [](const auto& lane) { return lane->expects_completion(); };
-  if (immediate_ || due || is_recovering() || std::ranges::any_of(lanes_, expects)) {
-    endpoint_.poll();
+  if (due || connection_.wants_poll() || puts_done_ != puts_ || epoch_ != connection_.epoch()) {
+    const auto guard = endpoint_.guard();
+    endpoint_.poll_guarded();
+    if (connection_.is_running()) tell();
+    resumable_ = can_resume();
+    if (puts_done_ != puts_ && puts_are_done()) puts_done_ = puts_;
   }
-  return recovery_.has_failed() ? Status::failed : Status::ok;
+  return connection_.has_failed() ? Status::failed : Status::ok;
 }
 
-void RcWire::complete(RcLane& lane, const ibv_wc& completion) noexcept {
-  if (!lane.is_current(completion) || recovery_.has_failed()) return;
-  if (completion.status != IBV_WC_SUCCESS) {
-    const char* why = lane.rail().library().wc_status_str(completion.status);
-    return recovery_.lane_failed(lane, why, is_recoverable(completion.status));
-  }
-  if ((completion.opcode & IBV_WC_RECV) != 0) return arrive(lane, be32toh(completion.imm_data));
-  lane.complete(completion);
-  const auto done = [](const auto& one) { return one->puts_done(); };
-  if (puts_done_ == puts_ || !std::ranges::all_of(lanes_, done)) return;
+bool RcWire::resume(Received& peer) noexcept {
+  const auto guard = endpoint_.guard();
+  resumable_ = false;
+  if (!can_resume()) return false;
+  const Resumption& told = mailbox().resumption;
+  peer = {load_acquire(told.windows), static_cast<std::uint32_t>(load_acquire(told.slots))};
+  epoch_ = connection_.epoch();
   puts_done_ = puts_;
-  for (const auto& one : lanes_) one->share_bytes = 0;
-}
-
-Received RcWire::resume() noexcept {
-  puts_done_ = puts_;
-  return recovery_.resume();
+  last_put_ = last_post_ = {};
+  update_troubled();
+  return true;
 }
 
 }  // namespace weft::verbs

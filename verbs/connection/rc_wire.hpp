@@ -1,42 +1,46 @@
-// Reliable connection: a wire over one rail or several.
+// Wire over a reliable connection.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/file.hpp"
 #include "verbs/channel/wire.hpp"
-#include "verbs/connection/endpoint.hpp"
-#include "verbs/connection/rc_lane.hpp"
+#include "verbs/connection/connection.hpp"
 
 namespace weft::verbs {
 
-/// Has a lane on each rail of the endpoint, connected to the peer's lane of the same number, and
-/// inbox and outbox registered with all rails. Commits take one lane, the nearest that is ready;
-/// puts are spread over all that are, in even shares. Made in two steps, because each end needs the
-/// other's address: construct, exchange address(), connect().
+/// Has an inbox and an outbox, registered with all rails, and writes into the peer's inbox by the
+/// queue pairs of a connection, which other wires may share. Made in two steps, because each end
+/// needs the other's address: construct, exchange address(), connect(). Used by one thread at a
+/// time; what several wires share it uses under the endpoint's guard.
 ///
-/// When a lane fails the whole connection is made anew (verbs/recovery), on the lanes on which the
-/// ends still receive each other's notices. So a lost rail is an ordinary break, after which there
-/// is one lane less; a lane whose rail works again joins later.
-class RcWire final : public Wire, private RecoverableConnection {
+/// When the connection has broken and runs in a new epoch, each end of a wire writes into the
+/// peer's mailbox, under the number of the epoch, what it had received (tell()); the connection
+/// sees to that. A wire posts nothing else in an epoch before it has the peer's (resume()).
+/// Requests are counted by epoch, so a count of one is never compared with that of another.
+class RcWire final : public Wire {
  public:
+  /// Over a connection of its own.
   explicit RcWire(Endpoint& endpoint);
+  /// Over one that it shares and that lives longer: the peer may write into the inbox until the
+  /// connection ends.
+  explicit RcWire(Connection& connection);
   RcWire(const RcWire&) = delete;
   RcWire& operator=(const RcWire&) = delete;
+  ~RcWire() override;
 
   /// For the peer's connect().
   std::string address() const;
-  /// UsageError when the two ends' ports cannot reach each other (software against hardware,
-  /// InfiniBand against Ethernet), SystemError when a queue pair refuses. Where one end has more
-  /// rails these are not used.
+  /// What Connection::connect() throws, where the connection is the wire's own. One that is shared
+  /// is connected before.
   void connect(std::string_view peer_address);
 
   Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override;
-  bool joins_commits() const noexcept override;
+  bool joins_commits() const noexcept override { return joins_commits_; }
   bool can_put() const noexcept override { return true; }
   Status put(std::uint64_t remote, const RemoteKeys& keys, const std::byte* local,
              std::uint32_t local_key, std::size_t bytes) noexcept override;
@@ -49,65 +53,86 @@ class RcWire final : public Wire, private RecoverableConnection {
   const Bounce* bounce_out() noexcept override { return bounce_half(0); }
   const Bounce* bounce_in() noexcept override { return bounce_half(1); }
   Status poll() noexcept override;
-  Received resume() noexcept override;
-  const char* failure() const noexcept override { return recovery_.failure(); }
+  bool resume(Received& peer) noexcept override;
+  const char* failure() const noexcept override { return connection_.failure(); }
 
-  /// Asks for the completion of the next commit, whatever else is signalled.
-  void signal_next() noexcept { lanes_[commits_]->signal_next(); }
-  /// All that was sent has been acknowledged.
+  /// Asks for the completion of every commit until the end of this use, also of those that are made
+  /// again after a break: so is_drained() comes true.
+  void signal_from_now_on() noexcept { signals_ = true; }
+  /// All that it sent has been acknowledged.
   bool is_drained() const noexcept;
-
-  /// True if each of the peer's commits has a completion; the other end may differ.
-  bool is_immediate() const noexcept { return immediate_; }
-  /// Commits of at most so many bytes are handed to the adapter with the request itself.
-  std::uint32_t inline_bytes() const noexcept { return lanes_[commits_]->inline_bytes(); }
-  /// The number of its queue pairs.
-  std::size_t lanes() const noexcept { return lanes_.size(); }
-
-  /// Called by rails with a completion of a lane's queue pair.
-  void complete(RcLane& lane, const ibv_wc& completion) noexcept;
-  /// Called by rails with a notice of the peer.
-  void receive(RcLane& lane, const Notice& notice) noexcept {
-    if (lane.is_from_peer(notice)) recovery_.receive(lane, notice);
-  }
-
   /// True from a break until its channel has resumed.
-  bool is_recovering() const noexcept { return recovery_.is_recovering(); }
+  bool is_recovering() const noexcept {
+    return is_connected_ && !connection_.has_failed() &&
+           (epoch_ != connection_.epoch() || !connection_.is_running());
+  }
+  /// Under the guard: whether a communicator uses it; at the beginning one does.
+  void set_in_use(bool in_use) noexcept;
+  bool is_in_use() const noexcept { return in_use_; }
 
-  /// Registered memory of a new connection.
-  static std::size_t memory_bytes();
+  bool is_immediate() const noexcept { return connection_.is_immediate(); }
+  /// Commits of at most so many bytes are handed to the adapter with the request itself.
+  std::uint32_t inline_bytes() const noexcept;
+  /// Its numbers among the connection's wires at this end and at the peer's.
+  std::uint32_t number() const noexcept { return number_; }
+  std::uint32_t peer_number() const noexcept { return peer_number_; }
+  std::size_t lanes() const noexcept { return connection_.lanes(); }
+  /// Bytes that were posted on each lane.
+  const std::array<std::uint64_t, kMaxRails>& sent_bytes() const noexcept { return sent_bytes_; }
+
+  /// Registered memory of a new wire.
+  static std::size_t memory_bytes() { return InboxPool::block_bytes(); }
   /// Registered memory now, with the bounce memory if there is any.
-  std::size_t held_bytes() const noexcept { return memory_.size() + bounce_memory_.size(); }
+  std::size_t held_bytes() const noexcept { return memory_bytes() + bounce_memory_.size(); }
 
  private:
-  Received received() const noexcept override;
-  bool is_closed_by_peer() const noexcept override;
-  void set_resumable(bool resumable) noexcept override { resumable_ = resumable; }
-  std::string describe() const override { return endpoint_.describe(); }
+  friend class Connection;
+  explicit RcWire(std::unique_ptr<Connection>&& own);
+  RcWire(Connection& connection, std::unique_ptr<Connection>&& own);
 
-  void arrive(RcLane& lane, std::uint32_t immediate) noexcept;
-  /// The status of a request that cannot be posted now.
-  Status not_now() const noexcept {
-    return recovery_.has_failed() ? Status::failed : Status::again;
+  // For the connection, under the guard:
+  Received received() const noexcept;
+  Status tell() noexcept;
+  bool announce(std::size_t offset, std::size_t bytes) noexcept {
+    return announced_ != nullptr && announced_->update(inbox_, offset, bytes);
   }
-  Status post(RcLane& lane, ibv_send_wr& request) noexcept;
-  RcLane* least_used(const RemoteKeys& keys, std::uint32_t local_key) const noexcept;
-  void choose_commit_lane() noexcept;
+  void update_troubled() noexcept;
+
+  bool may_send() const noexcept {
+    return is_connected_ && connection_.is_running() && epoch_ == connection_.epoch();
+  }
+  bool can_resume() const noexcept;
+  bool puts_are_done() const noexcept;
+  Status write(RcLane& lane, std::size_t offset, std::size_t bytes, bool signal) noexcept;
   const Bounce* bounce_half(std::size_t half) noexcept;
 
+  std::unique_ptr<Connection> own_;
+  Connection& connection_;
   Endpoint& endpoint_;
-  Mapping memory_;  // inbox, outbox
-  Registration registration_;
+  InboxPool::Block memory_;                    // inbox, outbox
+  std::unique_ptr<AnnouncedWords> announced_;  // where commits come with a completion each
+  std::uint32_t number_ = 0;                   // of the connection's wires at this end
+
+  // Of the peer:
+  bool is_connected_ = false;
+  bool joins_commits_ = false;
+  std::uint32_t peer_number_ = 0;
+  std::uint64_t peer_inbox_ = 0;
+  RemoteKeys peer_keys_{};
+
+  std::uint32_t epoch_ = 0;  // in which it may send
+  std::uint32_t told_ = 0;   // the last in which it has told what it had received
+  bool in_use_ = true;
+  bool troubled_ = false;  // counted as such by the endpoint
+  bool signals_ = false;
+  std::array<std::uint64_t, kMaxRails> last_post_{};  // by lane: number of the last request
+  std::array<std::uint64_t, kMaxRails> last_put_{};
+  std::array<std::uint64_t, kMaxRails> sent_bytes_{};
+  std::uint32_t quiet_polls_ = 0;
+
   Mapping bounce_memory_;  // out, then in; made when first needed
   Registration bounce_registration_;
   std::array<Bounce, 2> bounces_{};
-  std::vector<std::unique_ptr<RcLane>> lanes_;
-  std::vector<std::size_t> order_;  // of the lanes, the nearest first
-  std::size_t commits_ = 0;         // the lane that commits take
-  bool immediate_ = false;          // the peer's commits come with a completion each
-  AnnouncedWords announced_;        // if so
-  std::uint32_t quiet_polls_ = 0;
-  Recovery recovery_;  // last: ends before the lanes do
 };
 
 }  // namespace weft::verbs

@@ -15,6 +15,7 @@ constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 16;
 constexpr std::size_t kRouteHeader = 40;  // GRH, before each datagram that arrives
 constexpr std::size_t kDatagramBytes = 128;
+static_assert(2 * (kReceives + kSends) <= ControlPath::kCompletions);
 static_assert(kRouteHeader + sizeof(Notice) <= kDatagramBytes);
 
 /// The id of a work request. It tells requests of earlier starts of the queue pair apart.

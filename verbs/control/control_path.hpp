@@ -40,6 +40,8 @@ class ControlPath {
     std::uint8_t number = 1;
     std::uint16_t partition_index = 0;
   };
+  /// The most that may be in the completion queue at a time, those of an earlier start included.
+  static constexpr int kCompletions = 160;
   /// SystemError names the call that failed.
   ControlPath(const Library& library, const Port& port);
   ControlPath(const ControlPath&) = delete;

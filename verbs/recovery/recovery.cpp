@@ -68,9 +68,9 @@ void Recovery::start(std::vector<RecoverableLane*> lanes) noexcept {
 void Recovery::set_phase(Phase phase) noexcept {
   const bool before = is_recovering();
   phase_ = phase;
-  connection_.set_resumable(phase == Phase::resumable);
   if (is_recovering() != before) is_recovering() ? ++group_.recovering_ : --group_.recovering_;
   count_degraded();
+  connection_.on_change();
 }
 
 void Recovery::count_degraded() noexcept {
@@ -233,8 +233,8 @@ void Recovery::receive(RecoverableLane& lane, const Notice& notice) noexcept {
   if ((notice.flags & Notice::kConnected) != 0 && lane.state_ != State::ready) {
     lane.state_ = State::ready;
     if (phase_ == Phase::reconnecting) {
-      set_phase(Phase::resumable);
       ++group_.reconnections_;
+      set_phase(Phase::running);
     }
     count_degraded();
   }
@@ -261,11 +261,6 @@ void Recovery::advance() noexcept {
   for (RecoverableLane* lane : lanes_) {
     if (lane->state_ != State::ready) send_notice(*lane, 0);
   }
-}
-
-Received Recovery::resume() noexcept {
-  set_phase(Phase::running);
-  return peer_received_;
 }
 
 void Recovery::fail(const char* why) noexcept {

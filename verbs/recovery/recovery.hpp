@@ -1,17 +1,18 @@
-// Recovery of a broken connection: the two ends agree to connect their queue pairs again, and tell
-// each other what they have received, so that the rest can be sent again.
+// Recovery of a broken connection: the two ends agree to connect their queue pairs again.
 //
-//   running --a lane fails, or a notice --> reconnecting --a lane is ready--> resumable --+
-//      ^      of a later epoch comes                                                      |
-//      +--- resume(): the channel sends the rest again (verbs/channel/channel_replay.cpp) +
+//   running --a lane fails, or a notice --> reconnecting --a lane is ready--> running,
+//             of a later epoch comes                                          in the next epoch
 //
 // An end that reconnects has taken the queue pairs of all its lanes through RESET: nothing of the
-// old connection can arrive any more. So what it has received by then is final, and it tells this
-// by datagrams (notices) on every lane until it is answered. An end connects its queue pair of a
-// lane when a notice arrives on that lane: the peer reconnects, too, and the rail works. It sends
-// on the lane when a notice says that the peer's queue pair is connected. Hence neither end can
-// still have old requests when the other one accepts any. Which lanes are used follows from the
-// notices alone: on a rail that is down none arrives.
+// old connection can arrive any more. So what it has received by then is final. It says so by
+// datagrams (notices) on every lane until it is answered. An end connects its queue pair of a lane
+// when a notice arrives on that lane: the peer reconnects, too, and the rail works. It sends on the
+// lane when a notice says that the peer's queue pair is connected. Hence neither end can still have
+// old requests when the other one accepts any. Which lanes are used follows from the notices alone:
+// on a rail that is down none arrives. What the channels over the connection have received, and
+// must send again, they tell each other when it runs (verbs/connection/rc_wire.hpp,
+// verbs/channel/channel.hpp). The counts in notices are sums over all channels: they only show
+// whether the connection gets on.
 //
 // Epochs count the connections between two ends. A notice of a later epoch makes its receiver
 // reconnect, too; a notice that comes late or twice is of an earlier epoch or tells what is known.
@@ -82,15 +83,15 @@ class RecoverableLane {
   bool may_return_ = false;     // if excluded: for its failures, not because it was refused
 };
 
-/// The connection that a Recovery serves. Implemented by RcWire.
+/// The connection that a Recovery serves. Implemented by Connection.
 class RecoverableConnection {
  public:
-  /// What this end has received by now.
+  /// What this end has received by now, in all.
   virtual Received received() const noexcept = 0;
-  /// Whether the peer has said that it will send nothing more.
+  /// Whether both ends end the connection, and the peer has said that it will send nothing more.
   virtual bool is_closed_by_peer() const noexcept = 0;
-  /// Whether resume() may be called.
-  virtual void set_resumable(bool resumable) noexcept = 0;
+  /// It has broken, runs again, or has failed for good.
+  virtual void on_change() noexcept = 0;
   /// The rails, for an error's text.
   virtual std::string describe() const = 0;
 
@@ -114,7 +115,7 @@ class RecoveryGroup {
   void advance() noexcept {
     if (recovering_ != 0 || degraded_ != 0) advance_all();
   }
-  /// Connections that are broken, or whose channels have not resumed yet.
+  /// Connections that are broken.
   std::size_t recovering() const noexcept { return recovering_; }
   /// Connections that were made anew.
   std::uint64_t reconnections() const noexcept { return reconnections_; }
@@ -135,7 +136,7 @@ class RecoveryGroup {
 /// wrong.
 bool is_recoverable(ibv_wc_status status) noexcept;
 
-/// The state of one connection from its first break to its end. Single threaded.
+/// The state of one connection from its first break to its end. Used by one thread at a time.
 class Recovery {
  public:
   Recovery(RecoveryGroup& group, RecoverableConnection& connection);
@@ -149,7 +150,7 @@ class Recovery {
 
   /// Whether the lanes may be used.
   bool is_running() const noexcept { return phase_ == Phase::running && !has_failed(); }
-  /// The connection was broken and its channel has not resumed yet.
+  /// The connection is broken.
   bool is_recovering() const noexcept { return phase_ != Phase::running; }
   bool has_failed() const noexcept { return failure_[0] != '\0'; }
   /// Why it failed, in a few words; empty when it has not.
@@ -162,13 +163,13 @@ class Recovery {
   void receive(RecoverableLane& lane, const Notice& notice) noexcept;
   /// Sends the notices that are due; fails when it takes too long.
   void advance() noexcept;
-  /// Once resumable: the connection runs again. Returns what the peer had received before.
-  Received resume() noexcept;
+  /// The number of the connection between the two ends: each recovery begins the next one.
+  std::uint32_t epoch() const noexcept { return epoch_; }
   /// Ends the connection for good and tells the peer.
   void fail(const char* why) noexcept;
 
  private:
-  enum class Phase : std::uint8_t { running, reconnecting, resumable };
+  enum class Phase : std::uint8_t { running, reconnecting };
   using State = RecoverableLane::State;
 
   void set_phase(Phase phase) noexcept;

@@ -43,35 +43,46 @@ bool RegistrationCache::is_current(const Entry& entry) const noexcept {
   return entry.watched && !ranges_[entry.place].gone.load();
 }
 
-bool RegistrationCache::acquire(const void* memory, std::uint64_t bytes, Keys& keys) {
+bool RegistrationCache::User::acquire(const void* memory, std::uint64_t bytes, Keys& keys) {
+  const std::lock_guard lock(cache_.mutex_);
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t end = begin + bytes;
-  if (watch_ != nullptr) {
-    watch_->settle();
-    if (some_gone_.load()) drop_gone();
+  Entries& entries = cache_.entries_;
+  if (cache_.watch_ != nullptr) {
+    cache_.watch_->settle();
+    if (cache_.some_gone_.load()) cache_.drop_gone(*this);
   }
   const auto covers = [&](const Entry& entry) {
-    // An entry in use is valid even when it cannot be watched.
-    return entry.begin <= begin && end <= entry.end && (entry.in_use || is_current(entry));
+    return entry.begin <= begin && end <= entry.end && (cache_.is_current(entry) || is_mine(entry));
   };
-  auto found = std::ranges::find_if(entries_, covers);
-  if (found == entries_.end()) {
-    if (!add(begin, end)) return false;
-    found = entries_.begin();
+  auto found = std::ranges::find_if(entries, covers);
+  if (found == entries.end()) {
+    if (!cache_.add(begin, end, *this)) return false;
+    found = entries.begin();
   } else {
     ++counters_.hits;
-    entries_.splice(entries_.begin(), entries_, found);
+    entries.splice(entries.begin(), entries, found);
   }
-  found->in_use = true;
+  if (std::ranges::find(acquired_, found) == acquired_.end()) {
+    acquired_.push_back(found);
+    ++found->users;
+  }
   keys = {found->registration.lkey(), found->registration.rkey()};
   return true;
 }
 
-bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end) {
+/// It has acquired the entry, which is valid then even when it cannot be watched.
+bool RegistrationCache::User::is_mine(const Entry& entry) const noexcept {
+  return entry.users != 0 && std::ranges::any_of(acquired_, [&](const Entries::iterator& mine) {
+           return &*mine == &entry;
+         });
+}
+
+bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end, User& user) {
   const std::uint64_t bytes = end - begin;
   const bool keep = watch_ != nullptr && bytes <= limits_.bytes;
-  if (keep) evict(bytes, 1);
-  Entry entry{begin, end, {}, false, false, 0};
+  if (keep) evict(bytes, 1, user);
+  Entry entry{begin, end, {}, false, 0, 0};
   // Watched before it is registered, so that no unmapping in between is missed.
   if (keep && !free_places_.empty()) {
     entry.place = free_places_.back();
@@ -93,53 +104,52 @@ bool RegistrationCache::add(std::uintptr_t begin, std::uintptr_t end) {
           endpoint_.register_memory(reinterpret_cast<void*>(begin), bytes);
       break;
     } catch (const SystemError& error) {
-      ++counters_.refused;
-      error_ = error.what();
+      ++user.counters_.refused;
+      user.error_ = error.what();
       if (again) {
-        evict(UINT64_MAX, limits_.entries);  // kept registrations may exhaust the adapter's limit
+        evict(UINT64_MAX, limits_.entries,
+              user);  // kept registrations may exhaust the adapter's limit
         continue;
       }
       erase(entries_.begin());
       return false;
     }
   }
-  ++counters_.misses;
+  ++user.counters_.misses;
   bytes_ += bytes;
   return true;
 }
 
-void RegistrationCache::release() noexcept {
-  // Entries in use are at the front: they were acquired since the last release.
-  auto entry = entries_.begin();
-  while (entry != entries_.end() && entry->in_use) {
-    entry->in_use = false;
-    const auto next = std::next(entry);
-    if (!is_current(*entry)) erase(entry);
-    entry = next;
+void RegistrationCache::User::release() noexcept {
+  if (acquired_.empty()) return;
+  const std::lock_guard lock(cache_.mutex_);
+  for (const auto entry : acquired_) {
+    if (--entry->users == 0 && !cache_.is_current(*entry)) cache_.erase(entry);
   }
+  acquired_.clear();
 }
 
-void RegistrationCache::evict(std::uint64_t bytes, std::size_t entries) {
+void RegistrationCache::evict(std::uint64_t bytes, std::size_t entries, User& user) {
   auto entry = entries_.end();
   while (entry != entries_.begin()) {
     const bool fits = bytes <= limits_.bytes && bytes_ <= limits_.bytes - bytes &&
                       entries_.size() + entries <= limits_.entries;
     if (fits) return;
     --entry;
-    if (entry->in_use || !entry->registration) continue;
+    if (entry->users != 0 || !entry->registration) continue;
     const auto victim = entry++;
     erase(victim);
-    ++counters_.evictions;
+    ++user.counters_.evictions;
   }
 }
 
-void RegistrationCache::drop_gone() {
+void RegistrationCache::drop_gone(User& user) {
   some_gone_.store(false);
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto next = std::next(entry);
-    if (!entry->in_use && !is_current(*entry)) {
+    if (entry->users == 0 && !is_current(*entry)) {
       erase(entry);
-      ++counters_.invalidated;
+      ++user.counters_.invalidated;
     }
     entry = next;
   }

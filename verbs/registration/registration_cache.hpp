@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct RegistrationLimits {
 };
 
 /// Keeps the most recently used registrations within limits, and drops those whose memory is
-/// unmapped. Memory that cannot be watched is registered for one use. Used by one thread.
+/// unmapped. Memory that cannot be watched is registered for one use. Several users, each a
+/// communicator, share the cache; thread safe.
 class RegistrationCache final : private MemoryWatch::Listener {
  public:
   struct Keys {
@@ -39,17 +41,10 @@ class RegistrationCache final : private MemoryWatch::Listener {
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
 
-  /// Registers [memory, memory + bytes) or finds a registration that covers it; it is valid until
-  /// release(). False when the adapter refuses although no other registration is kept: error() has
-  /// its error. A hit neither allocates nor makes a system call.
-  bool acquire(const void* memory, std::uint64_t bytes, Keys& keys);
-  /// Ends the use of all that was acquired.
-  void release() noexcept;
+  class User;
 
   /// Why no registration is kept between calls; empty when they are.
   const std::string& why_not() const noexcept { return why_not_; }
-  const std::string& error() const noexcept { return error_; }
-  const Counters& counters() const noexcept { return counters_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::size_t entries() const noexcept { return entries_.size(); }
 
@@ -59,7 +54,7 @@ class RegistrationCache final : private MemoryWatch::Listener {
     std::uintptr_t end = 0;
     Registration registration;
     bool watched = false;
-    bool in_use = false;
+    std::size_t users = 0;
     std::size_t place = 0;  // in ranges_
   };
   using Entries = std::list<Entry>;
@@ -72,22 +67,53 @@ class RegistrationCache final : private MemoryWatch::Listener {
 
   void gone(std::uintptr_t begin, std::uintptr_t end) noexcept override;
   bool is_current(const Entry& entry) const noexcept;
-  bool add(std::uintptr_t begin, std::uintptr_t end);
+  bool add(std::uintptr_t begin, std::uintptr_t end, User& user);
   /// Makes room for so many bytes and entries by dropping unused ones, oldest first.
-  void evict(std::uint64_t bytes, std::size_t entries);
-  void drop_gone();
+  void evict(std::uint64_t bytes, std::size_t entries, User& user);
+  void drop_gone(User& user);
   void erase(Entries::iterator entry);
 
   Endpoint& endpoint_;
+  std::mutex mutex_;  // of all below, but what the watch's thread uses
   RegistrationLimits limits_;
   std::shared_ptr<MemoryWatch> watch_;  // null: nothing is kept
   std::string why_not_;
-  std::string error_;
   Entries entries_;  // most recently used first
   std::vector<std::size_t> free_places_;
   std::unique_ptr<Range[]> ranges_;
   std::atomic<bool> some_gone_{false};
   std::uint64_t bytes_ = 0;
+};
+
+/// User of a cache: what it has acquired is registered until its release(). Used by one thread at a
+/// time; ends before the cache.
+class RegistrationCache::User {
+ public:
+  explicit User(RegistrationCache& cache) : cache_(cache) { acquired_.reserve(16); }
+  User(const User&) = delete;
+  User& operator=(const User&) = delete;
+  ~User() { release(); }
+
+  /// Registers [memory, memory + bytes) or finds a registration that covers it; it is valid until
+  /// release(). False when the adapter refuses although no other registration is kept: error() has
+  /// its error. A hit makes no system call, and allocates only where a user acquires more than it
+  /// ever has.
+  bool acquire(const void* memory, std::uint64_t bytes, Keys& keys);
+  /// Ends the use of all that was acquired.
+  void release() noexcept;
+
+  const RegistrationCache& cache() const noexcept { return cache_; }
+  const std::string& error() const noexcept { return error_; }
+  /// Of what this user has caused.
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  friend class RegistrationCache;
+  bool is_mine(const Entry& entry) const noexcept;
+
+  RegistrationCache& cache_;
+  std::vector<Entries::iterator> acquired_;
+  std::string error_;
   Counters counters_;
 };
 

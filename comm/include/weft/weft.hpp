@@ -60,6 +60,10 @@ WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
 /// Ranks that are threads of this process: one bootstrap for each, to be used by its own thread.
 WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 
+namespace engine {
+struct NetworkShare;
+}
+
 /// Settings of one communicator. Each defaults to its environment variable, then to the value
 /// named here. All ranks must give the same, but where another is allowed.
 struct Options {
@@ -84,8 +88,12 @@ struct Options {
   /// communicator do. Ranks of one host give the same.
   std::optional<bool> crowded;
   /// For weft's own add-ons: what is known of all ranks already, so that they need not tell each
-  /// other. All ranks give it or none does; nothing else of the options counts then.
+  /// other. All ranks give it or none does; of the other options only `network`
+  /// counts then.
   std::shared_ptr<const comm::Facts> facts;
+  /// For weft's own add-ons: what the communicators of one rank share of the device. Default: the
+  /// communicator has a device context and connections of its own.
+  std::shared_ptr<const engine::NetworkShare> network;
 };
 
 /// One rank's part of a buffer whose parts differ in size, in bytes.

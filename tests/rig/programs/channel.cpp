@@ -156,7 +156,7 @@ void sizes_disagree(verbs::Endpoint& endpoint, int rank, std::uint64_t sent,
 void abort_is_told(verbs::Endpoint& endpoint, int rank) {
   End end(endpoint, 1 - rank);
   if (rank == 0) {
-    end.wire.signal_next();
+    end.wire.signal_from_now_on();
     end.channel.abort("rank 3: out of memory");
   }
   until("the word of the peer", [&] {
