@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,6 +35,15 @@ using Step = std::function<std::string()>;
 StepOutcome run_step(
     const std::function<std::vector<std::string>(std::string_view mine)>& allgather,
     const Step& step);
+
+/// Runs `step` and returns what there is to tell about it to the functions below.
+std::string attempt(const Step& step);
+/// The results of all ranks joined by `merge`: the only result of the outcome. Errors as with
+/// run_step(). Collective.
+StepOutcome vote_on(Bootstrap& bootstrap, std::string attempted, const Bootstrap::Merge& merge);
+/// The outcome with the results of the ranks `members` (see Bootstrap::gather_among()), and the
+/// error of any rank. Collective over all ranks.
+StepOutcome gather_steps(Bootstrap& bootstrap, std::span<const int> members, std::string attempted);
 
 /// A step of a callable that returns a text or nothing.
 template <class Work>

@@ -1,45 +1,65 @@
 // Bootstrap for ranks that are threads of this process.
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <set>
+#include <numeric>
 
 #include "base/error.hpp"
+#include "comm/bootstrap/tree.hpp"
 #include "weft/weft.hpp"
 
 namespace weft {
 
 namespace {
 
-/// The memory that the threads share: one mailbox for each ordered pair.
+/// The memory that the threads share: a mailbox for each rank.
 class Post {
  public:
+  explicit Post(int ranks) : boxes_(static_cast<std::size_t>(ranks)) {}
+
   void put(int from, int to, std::string text) {
-    const std::lock_guard lock(mutex_);
-    boxes_[{from, to}].push_back(std::move(text));
-    arrived_.notify_all();
+    Box& box = box_of(to);
+    const std::lock_guard lock(box.mutex);
+    box.texts[from].push_back(std::move(text));
+    if (box.waits_for == from) box.arrived.notify_one();
   }
   std::string take(int from, int to) {
-    std::unique_lock lock(mutex_);
-    auto& box = boxes_[{from, to}];
-    arrived_.wait(lock, [&] { return !box.empty() || left_.contains(from); });
-    if (box.empty()) throw PeerError(fmt::format("rank {} has left before the others", from));
-    std::string text = std::move(box.front());
-    box.pop_front();
+    Box& box = box_of(to);
+    std::unique_lock lock(box.mutex);
+    auto& texts = box.texts[from];
+    box.waits_for = from;
+    box.arrived.wait(lock, [&] { return !texts.empty() || box_of(from).has_left; });
+    box.waits_for = kNobody;
+    if (texts.empty()) throw PeerError(fmt::format("rank {} has left before the others", from));
+    std::string text = std::move(texts.front());
+    texts.pop_front();
+    if (texts.empty()) box.texts.erase(from);
     return text;
   }
   void leave(int rank) {
-    const std::lock_guard lock(mutex_);
-    left_.insert(rank);
-    arrived_.notify_all();
+    box_of(rank).has_left = true;
+    for (Box& box : boxes_) {
+      // A rank says that it waits before it looks whether the other has left.
+      if (box.waits_for != rank) continue;
+      const std::lock_guard lock(box.mutex);
+      box.arrived.notify_one();
+    }
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::map<std::pair<int, int>, std::deque<std::string>> boxes_;
-  std::set<int> left_;
+  static constexpr int kNobody = -1;
+  struct Box {
+    std::mutex mutex;
+    std::condition_variable arrived;               // its owner waits, nobody else
+    std::map<int, std::deque<std::string>> texts;  // by sender
+    std::atomic<int> waits_for{kNobody};
+    std::atomic<bool> has_left{false};
+  };
+  Box& box_of(int rank) { return boxes_[static_cast<std::size_t>(rank)]; }
+
+  std::vector<Box> boxes_;
 };
 
 class ThreadBootstrap final : public Bootstrap {
@@ -52,10 +72,16 @@ class ThreadBootstrap final : public Bootstrap {
   int size() const override { return size_; }
 
   std::vector<std::string> allgather(std::string_view mine) override {
-    for (int to = 0; to < size_; ++to) post_->put(rank_, to, std::string(mine));
-    std::vector<std::string> all;
-    for (int from = 0; from < size_; ++from) all.push_back(post_->take(from, rank_));
-    return all;
+    std::vector<int> all(static_cast<std::size_t>(size_));
+    std::iota(all.begin(), all.end(), 0);
+    return gather_among(all, mine);
+  }
+  std::string combine(std::string_view mine, const Merge& merge) override {
+    return comm::combine_by_tree(messages(), rank_, size_, mine, merge);
+  }
+  std::vector<std::string> gather_among(std::span<const int> members,
+                                        std::string_view mine) override {
+    return comm::gather_by_tree(messages(), rank_, members, mine);
   }
 
   std::vector<std::string> exchange(std::span<const int> peers,
@@ -67,6 +93,11 @@ class ThreadBootstrap final : public Bootstrap {
   }
 
  private:
+  comm::PointToPoint messages() {
+    return {[this](int to, std::string text) { post_->put(rank_, to, std::move(text)); },
+            [this](int from) { return post_->take(from, rank_); }};
+  }
+
   std::shared_ptr<Post> post_;
   int rank_;
   int size_;
@@ -76,7 +107,7 @@ class ThreadBootstrap final : public Bootstrap {
 
 std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks) {
   if (ranks < 1) throw_usage("{} threads: a communicator has at least 1 rank", ranks);
-  auto post = std::make_shared<Post>();
+  auto post = std::make_shared<Post>(ranks);
   std::vector<std::unique_ptr<Bootstrap>> all;
   for (int rank = 0; rank < ranks; ++rank) {
     all.push_back(std::make_unique<ThreadBootstrap>(post, rank, ranks));

@@ -7,7 +7,26 @@
 namespace weft::comm {
 
 std::vector<std::string> Membership::agree_on(const Step& step) {
-  StepOutcome outcome = run_step([this](std::string_view mine) { return allgather(mine); }, step);
+  return results_of(run_step([this](std::string_view mine) { return allgather(mine); }, step));
+}
+
+std::string Membership::vote_on(const Step& step, const Bootstrap::Merge& merge) {
+  std::string attempted = attempt(step);
+  std::optional<Handover> handover;
+  hand_over(handover);
+  StepOutcome outcome = comm::vote_on(*bootstrap_, std::move(attempted), merge);
+  return results_of(std::move(outcome)).front();
+}
+
+std::vector<std::string> Membership::agree_among_on(std::span<const int> members,
+                                                    const Step& step) {
+  std::string attempted = attempt(step);
+  std::optional<Handover> handover;
+  hand_over(handover);
+  return results_of(gather_steps(*bootstrap_, members, std::move(attempted)));
+}
+
+std::vector<std::string> Membership::results_of(StepOutcome outcome) {
   if (!outcome.error.empty()) poison(outcome.error);
   outcome.throw_error();
   return std::move(outcome.results);

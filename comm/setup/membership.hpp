@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "comm/bootstrap/agreement.hpp"
@@ -34,8 +35,26 @@ class Membership {
   /// Runs `work`; returns its results on all ranks, in rank order. Where it threw on one, every
   /// rank is poisoned and throws the same error. Collective.
   template <class Work>
-  std::vector<std::string> agree(Work work) {
+  requires(!std::is_void_v<std::invoke_result_t<Work>>) std::vector<std::string> agree(Work work) {
     return agree_on(as_step(work));
+  }
+  /// The same for work without a result, by a vote alone.
+  template <class Work>
+  requires std::is_void_v<std::invoke_result_t<Work>>
+  void agree(Work work) {
+    vote(work, [](std::string_view, std::string_view) { return std::string(); });
+  }
+  /// The same for work whose results are joined to one, which is returned: see
+  /// Bootstrap::combine().
+  template <class Work>
+  std::string vote(Work work, const Bootstrap::Merge& merge) {
+    return vote_on(as_step(work), merge);
+  }
+  /// The same for results that only `members` need: see Bootstrap::gather_among(). Collective over
+  /// all ranks.
+  template <class Work>
+  std::vector<std::string> agree_among(std::span<const int> members, Work work) {
+    return agree_among_on(members, as_step(work));
   }
   /// `described`: the calls of all ranks in words. CallError and poison where two differ.
   void require_alike(std::span<const std::string_view> described);
@@ -57,6 +76,9 @@ class Membership {
 
  private:
   std::vector<std::string> agree_on(const Step& step);
+  std::string vote_on(const Step& step, const Bootstrap::Merge& merge);
+  std::vector<std::string> agree_among_on(std::span<const int> members, const Step& step);
+  std::vector<std::string> results_of(StepOutcome outcome);
   void hand_over(std::optional<Handover>& handover);
 
   std::unique_ptr<Bootstrap> bootstrap_;

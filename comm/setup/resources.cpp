@@ -91,6 +91,19 @@ std::shared_ptr<const Facts> facts_from(std::span<const std::string> texts,
   return std::make_shared<const Facts>(std::move(facts));
 }
 
+// A vote about the view: the worst that a rank has, and whether all that have none but stages see
+// their neighbours' heaps.
+constexpr char kSeesHeaps = '1', kSeesNone = '0';
+
+std::string view_vote(engine::View view, bool sees_heaps) {
+  const bool sees = sees_heaps || view != engine::View::staged;
+  return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone};
+}
+
+std::string join_view_votes(std::string_view a, std::string_view b) {
+  return {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1))};
+}
+
 }  // namespace
 
 // Each step of the set-up ends in an agreement: first each rank makes what others attach, then all
@@ -105,12 +118,15 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
       return facts_of_this_rank(read, options, members_.size());
     });
   }
-  const auto handles = members_.agree([&] {
-    if (facts_ == nullptr) facts_ = facts_from(facts, read, options, rank());
+  if (facts_ == nullptr) {
+    // WEFT_NODES may fit on one rank and not on another.
+    members_.agree([&] { facts_ = facts_from(facts, read, options, rank()); });
+  }
+  const auto handles = members_.agree_among(neighbours(), [&] {
     make_node();
     return node_ ? stages_->handle() + node_->handle() : std::string();
   });
-  const auto views = members_.agree([&] {
+  const auto attach_all = [&] {
     attach_node(handles);
     leave_descriptors(0);
     const Settings& settings = facts_->settings;
@@ -128,10 +144,11 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
     requests_.emplace(*executor_, !facts_->waiting.crowded);
     const auto view = node_ ? best_view() : engine::View::same_process;
     const bool sees_heaps = node_ && node_->peers().sees_heaps();
-    return std::string{static_cast<char>(view), sees_heaps ? '1' : '0'};
-  });
+    return view_vote(view, sees_heaps);
+  };
+  const std::string vote = members_.vote(attach_all, join_view_votes);
   members_.attach(*requests_);
-  agree_on_view(views);
+  set_view(vote);
 }
 
 /// This rank's part of what the ranks of its node share.
@@ -148,7 +165,7 @@ void Resources::make_node() {
 
 void Resources::attach_node(std::span<const std::string> handles) {
   if (!node_) return;
-  std::vector<std::string> nodes = of_neighbours(handles);
+  std::vector<std::string> nodes(handles.begin(), handles.end());
   std::vector<std::string> stages;
   for (std::string& handle : nodes) {
     stages.push_back(handle.substr(0, engine::SharedMemory::handle_bytes()));
@@ -160,14 +177,9 @@ void Resources::attach_node(std::span<const std::string> handles) {
 
 /// The view is a fact of the whole communicator: plans that read peers' buffers are chosen by all
 /// ranks or by none.
-void Resources::agree_on_view(std::span<const std::string> views) {
-  constexpr char kStaged = static_cast<char>(engine::View::staged);
-  char worst = static_cast<char>(engine::View::same_process);
-  for (const std::string& one : views) worst = std::max(worst, one[0]);
-  view_ = static_cast<engine::View>(worst);
-  only_heaps_ = worst == kStaged && std::ranges::all_of(views, [](const std::string& one) {
-                  return one[0] != kStaged || one[1] == '1';
-                });
+void Resources::set_view(std::string_view vote) {
+  view_ = static_cast<engine::View>(vote[0]);
+  only_heaps_ = view_ == engine::View::staged && vote[1] == kSeesHeaps;
   if (node_) node_->peers().set_view(view_);
   note_view();
 }
@@ -209,15 +221,6 @@ std::string Resources::why_no_xpmem() const {
                      why.empty() ? "refused by some rank" : why);
 }
 
-/// From what all ranks gave, what the ranks of this node gave, by place.
-std::vector<std::string> Resources::of_neighbours(std::span<const std::string> of_ranks) const {
-  std::vector<std::string> result;
-  for (const int neighbour : machine().ranks_on(machine().node_of(rank()))) {
-    result.push_back(of_ranks[neighbour]);
-  }
-  return result;
-}
-
 /// `counts_heaps`: buffers outside of the shared heap are copied there.
 tune::Direct Resources::direct(bool counts_heaps) const {
   switch (view_) {
@@ -257,12 +260,12 @@ void Resources::make_stages(std::size_t need) {
   const std::size_t least = known > kLeastHalf ? kGrowth * known : kLeastHalf;
   const std::size_t half_bytes = std::min(most, std::max(std::bit_ceil(need), least));
   std::unique_ptr<engine::Stages> stages;
-  const auto handles = members_.agree([&] {
+  const auto handles = members_.agree_among(neighbours(), [&] {
     stages = std::make_unique<engine::Stages>(place(), places(), half_bytes);
     return stages->handle();
   });
   members_.agree([&] {
-    stages->attach(of_neighbours(handles));
+    stages->attach(handles);
     if (links_->endpoint() != nullptr) stages->register_with(*links_->endpoint());
   });
   // No neighbour still reads the old ones: all have come here since their last execution.

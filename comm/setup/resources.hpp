@@ -85,13 +85,14 @@ class Resources {
  private:
   void make_node();
   void attach_node(std::span<const std::string> handles);
-  void agree_on_view(std::span<const std::string> views);
+  void set_view(std::string_view vote);
   void note_view();
   engine::View best_view();
   std::string why_no_heap() const;
   std::string why_no_xpmem() const;
   tune::Direct direct(bool counts_heaps) const;
-  std::vector<std::string> of_neighbours(std::span<const std::string> of_ranks) const;
+  /// The ranks of this node, ascending.
+  std::span<const int> neighbours() const { return machine().ranks_on(machine().node_of(rank())); }
   void note_connections();
 
   Membership members_;

@@ -24,7 +24,8 @@ constexpr auto kGoodbye = std::chrono::seconds(2);
 
 using Known = HandleCache<MPI_Comm, Attached*>;
 
-/// Tells the other ranks, which go on, that this one gives up: their next agreement ends in `why`.
+/// Tells the other ranks, which go on, that this one gives up: their next agreement, which gathers
+/// from all ranks as this does, ends in `why`.
 void tell_failure(Bootstrap& bootstrap, const std::string& why) {
   comm::run_step([&bootstrap](std::string_view mine) { return bootstrap.allgather(mine); },
                  [&why]() -> std::string { throw Error(why); });

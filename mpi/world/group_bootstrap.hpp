@@ -19,14 +19,19 @@ class GroupBootstrap final : public Bootstrap {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(members_.size()); }
-  /// Dissemination: ceil(log2 size()) rounds, size() - 1 texts sent by each rank (Bruck et al.,
-  /// "Efficient Algorithms for All-to-All Communications", section 3).
+  // By trees (comm/bootstrap/tree.hpp).
   std::vector<std::string> allgather(std::string_view mine) override;
+  std::string combine(std::string_view mine, const Merge& merge) override;
+  std::vector<std::string> gather_among(std::span<const int> members,
+                                        std::string_view mine) override;
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override;
   void progress() override { post_.progress(); }
 
  private:
+  struct Messages;
+  int world_rank(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+
   Post& post_;
   std::vector<int> members_;
   std::uint64_t context_;

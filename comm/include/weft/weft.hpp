@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +44,31 @@ class WEFT_API Bootstrap {
   /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
   virtual std::vector<std::string> exchange(std::span<const int> peers,
                                             std::span<const std::string> mine) = 0;
+  /// Joins two texts: associative and commutative.
+  using Merge = std::function<std::string(std::string_view, std::string_view)>;
+  /// Collective. All that ranks give joined to one text, the same on each.
+  virtual std::string combine(std::string_view mine, const Merge& merge) {
+    const std::vector<std::string> all = allgather(mine);
+    std::string joined = all.front();
+    for (std::size_t rank = 1; rank < all.size(); ++rank) joined = merge(joined, all[rank]);
+    return joined;
+  }
+  /// As allgather() among some ranks: `members`, ascending, this one among them. Collective over
+  /// these.
+  virtual std::vector<std::string> gather_among(std::span<const int> members,
+                                                std::string_view mine) {
+    if (members.size() == static_cast<std::size_t>(size())) return allgather(mine);
+    std::vector<int> peers;
+    for (const int member : members) {
+      if (member != rank()) peers.push_back(member);
+    }
+    std::vector<std::string> texts =
+        exchange(peers, std::vector<std::string>(peers.size(), std::string(mine)));
+    std::size_t place = 0;
+    while (members[place] != rank()) ++place;
+    texts.emplace(texts.begin() + static_cast<std::ptrdiff_t>(place), mine);
+    return texts;
+  }
   /// Moves on a little the work of the ranks outside weft that moves only when called, such as the
   /// messages of an MPI. Called often while a rank waits for more than a millisecond, and ten
   /// thousand times a second while it runs collectives.
