@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -57,8 +58,9 @@ int Post::tag_of(std::uint64_t context) const noexcept {
 
 Post::Sending Post::send(int to, std::uint64_t context, std::string_view text) {
   Sending sending;
-  sending.bytes_.reserve(sizeof context + text.size());
-  sending.bytes_.append(reinterpret_cast<const char*>(&context), sizeof context).append(text);
+  sending.bytes_.resize(sizeof context + text.size());
+  std::memcpy(sending.bytes_.data(), &context, sizeof context);
+  std::ranges::copy(text, sending.bytes_.begin() + sizeof context);
   check_call("MPI_Isend", PMPI_Isend(sending.bytes_.data(), static_cast<int>(sending.bytes_.size()),
                                      MPI_BYTE, to, tag_of(context), comm_, &sending.request_));
   return sending;

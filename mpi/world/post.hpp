@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace weft::mpi {
 
@@ -39,7 +40,7 @@ class Post {
 
    private:
     friend class Post;
-    std::string bytes_;
+    std::vector<char> bytes_;  // no string: a short one would move with this object
     MPI_Request request_ = MPI_REQUEST_NULL;
   };
   /// Error names the call of the host that failed.
