@@ -54,6 +54,8 @@ def main():
         ranks = 2
         addon_of = None
         disabled_on = ""
+        apart = None
+        unshare = None
     Run.launcher = launcher
     Run.program = [program, "1000000"]
     settings = {"LD_PRELOAD": addon, "WEFT_SHARED_HEAP": "1", "WEFT_AFTER": "0",
