@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
@@ -20,6 +24,19 @@ std::string lower(std::string_view text) {
 
 Profile read(const EmbeddedFile& file) {
   return parse("the catalogue's " + std::string(file.name), file.text);
+}
+
+struct Entry {
+  std::string name;
+  DeviceId device;
+};
+
+std::vector<Entry> all_entries() {
+  std::vector<Entry> entries;
+  for (const EmbeddedFile& file : embedded_catalogue()) {
+    entries.push_back({std::string(file.name), read(file).device});
+  }
+  return entries;
 }
 
 }  // namespace
@@ -47,10 +64,11 @@ Profile load(std::string_view name_or_path) {
 }
 
 std::optional<std::string> find(std::uint32_t vendor, std::uint32_t part) {
-  for (const EmbeddedFile& file : embedded_catalogue()) {
-    const DeviceId device = read(file).device;
+  // Read once: a program asks for each of its communicators.
+  static const std::vector<Entry> entries = all_entries();
+  for (const auto& [name, device] : entries) {
     if (vendor == 0 || device.vendor != vendor) continue;
-    if (std::ranges::find(device.parts, part) != device.parts.end()) return std::string(file.name);
+    if (std::ranges::find(device.parts, part) != device.parts.end()) return name;
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -50,6 +51,12 @@ bool parse_area(const char* line, Area& area) {
   area.shared = mode[3] == 's';
   area.file = {makedev(major_number, minor_number), inode};
   return true;
+}
+
+/// The end of the area in a line, without the rest: a process has hundreds.
+std::uint64_t end_of_area(const char* line) {
+  const char* dash = std::strchr(line, '-');
+  return dash == nullptr ? 0 : std::strtoull(dash + 1, nullptr, 16);
 }
 
 bool names(const char* path, const FileId& id) {
@@ -113,8 +120,9 @@ RangeState inspect_range(std::uint64_t address, std::uint64_t bytes, bool must_w
   std::uint64_t covered = address;
   bool one_file = true;
   while (covered < address + bytes && std::fgets(line.data(), line.size(), maps.get()) != nullptr) {
+    if (end_of_area(line.data()) <= covered) continue;
     Area area;
-    if (!parse_area(line.data(), area) || area.end <= covered) continue;
+    if (!parse_area(line.data(), area)) continue;
     if (area.begin > covered || !area.readable || (must_write && !area.writable)) break;
     if (covered == address) {
       first = area;
