@@ -19,9 +19,10 @@ class Gate {
   explicit Gate(Resources& resources);
 
   bool is_made() const noexcept { return barrier_.has_value(); }
-  /// Before it is made: the plan of this rank's part, which needs channels to its peers.
+  /// Before it is made: the plan of this rank's part, which needs channels to its peers and scratch
+  /// memory.
   const plan::Plan& plan() const noexcept { return plan_; }
-  /// Once there are channels. All ranks at the same time.
+  /// Once there are channels, and scratch memory for it. All ranks at the same time.
   void make();
 
   /// Waits until all ranks are about to prepare `problem`, of which each may know its own part only

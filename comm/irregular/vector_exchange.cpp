@@ -162,7 +162,6 @@ engine::Prepared VectorExchange::prepare_first_call() {
   plan::Plan plan;
   resources_.members().agree([&] { plan = make_plan(); });
   resources_.connect(std::span(&plan, 1));
-  resources_.make_scratch(plan.scratch_bytes());
   return prepare(plan);
 }
 

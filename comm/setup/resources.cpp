@@ -280,10 +280,14 @@ bool Resources::lacks_channel(const plan::Plan& plan) const {
 }
 
 void Resources::connect(std::span<const plan::Plan> plans) {
-  connect(peers_of(plans));
+  std::uint64_t scratch_bytes = 0;
+  for (const plan::Plan& plan : plans) {
+    scratch_bytes = std::max(scratch_bytes, plan.scratch_bytes());
+  }
+  connect(peers_of(plans), scratch_bytes);
 }
 
-void Resources::connect(std::span<const int> peers) {
+void Resources::connect(std::span<const int> peers, std::uint64_t scratch_bytes) {
   const std::vector<int> missing = links_->missing(peers);
   std::vector<std::string> offers(missing.size());
   members_.agree([&] {
@@ -293,7 +297,7 @@ void Resources::connect(std::span<const int> peers) {
   const auto addresses = members_.exchange(missing, offers);
   members_.agree([&] {
     links_->accept(missing, addresses);
-    executor_->provide_memory(0);
+    executor_->provide_memory(scratch_bytes);
     leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
   });
   note_connections();

@@ -54,9 +54,10 @@ class Resources {
 
   /// Whether a plan exchanges messages with a rank to which there is no channel yet.
   bool lacks_channel(const plan::Plan& plan) const;
-  /// Channels to the ranks of plans, or to `peers`. Collective.
+  /// Channels to the ranks of plans, or to `peers`, and scratch memory for plans, or of so many
+  /// bytes. Collective.
   void connect(std::span<const plan::Plan> plans);
-  void connect(std::span<const int> peers);
+  void connect(std::span<const int> peers, std::uint64_t scratch_bytes = 0);
   /// Made by the two ends of each channel that a plan lacks: their plans agree on it.
   void connect_pairs(const plan::Plan& plan);
   /// Stages of at least `need` bytes each half: larger by a power of two, so that few calls make
