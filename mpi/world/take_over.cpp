@@ -10,14 +10,15 @@ namespace {
 using plan::Collective;
 
 // Fitted to what was measured with Open MPI 4.1 on two cores, 2, 8 and 64 ranks: set-ups of
-// 0.3, 2.7 and 310 ms on one node, 4.2 and 8.8 ms between two nodes; alltoalls of 8 B of 9 us
-// and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks).
+// 0.04, 0.6 and 18 ms on one node, 2 and 8 ranks between two nodes 0.9 and 2.5 ms; alltoalls of 8 B
+// of 9 us and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks).
 //
-// Of a set-up: for all, for each rank, and for each pair in each round where ranks share cores.
-constexpr std::int64_t kSetup_ns = 250'000;
-constexpr std::int64_t kSetupOfRank_ns = 40'000;
-constexpr std::int64_t kSetupOfSharingPair_ns = 12'000;
-constexpr std::int64_t kSetupBetweenNodes_ns = 4'000'000;
+// Of a set-up: for all, for each rank, and for each pair where ranks share cores.
+constexpr std::int64_t kSetup_ns = 20'000;
+constexpr std::int64_t kSetupOfRank_ns = 10'000;
+constexpr std::int64_t kSetupOfSharingPair_ns = 5'000;
+constexpr std::int64_t kSetupBetweenNodes_ns = 500'000;
+constexpr std::int64_t kSetupOfRankBetweenNodes_ns = 200'000;
 // The host's time for a message inside a node and between nodes, for two of the ranks that share a
 // core, and for a byte.
 constexpr std::int64_t kMessage_ns = 500;
@@ -39,9 +40,11 @@ TakeOver::TakeOver(const Placement& placement) noexcept
   const std::int64_t sharing = std::min(placement.most_ranks_on_a_core, placement.ranks);
   if (sharing > 1) {
     message_ns_ += kSharingPair_ns * sharing * sharing;
-    left_ns_ += kSetupOfSharingPair_ns * ranks_ * ranks_ * rounds_;
+    left_ns_ += kSetupOfSharingPair_ns * ranks_ * ranks_;
   }
-  if (placement.nodes > 1) left_ns_ += kSetupBetweenNodes_ns;
+  if (placement.nodes > 1) {
+    left_ns_ += kSetupBetweenNodes_ns + kSetupOfRankBetweenNodes_ns * ranks_;
+  }
 }
 
 void TakeOver::count(Collective collective, std::optional<std::uint64_t> block_bytes) noexcept {
