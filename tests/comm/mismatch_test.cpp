@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "hierarchy/machine.hpp"
 #include "tests/comm/run_ranks.hpp"
@@ -24,10 +27,23 @@ Options on(const std::string& machine) {
   return options;
 }
 
+/// Buffers of calls that failed: other ranks may not know that yet, and use them.
+class Kept {
+ public:
+  void add(std::vector<std::byte> buffer) {
+    const std::lock_guard lock(mutex_);
+    buffers_.push_back(std::move(buffer));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::vector<std::byte>> buffers_;
+};
+
 /// Calls of one rank, with buffers just as long as the calls need, before bytes that must stay.
 class Caller {
  public:
-  explicit Caller(Communicator& comm) : comm_(comm) {}
+  Caller(Communicator& comm, Kept& kept) : comm_(comm), kept_(kept) {}
 
   void broadcast(std::size_t bytes, int root) {
     with_buffers(0, bytes, [&](void*, void* buffer) { comm_.broadcast(buffer, bytes, root); });
@@ -71,12 +87,15 @@ class Caller {
       call(input.data(), output.data());
     } catch (...) {
       check();
+      kept_.add(std::move(input));
+      kept_.add(std::move(output));
       throw;
     }
     check();
   }
 
   Communicator& comm_;
+  Kept& kept_;
 };
 
 struct Mismatch {
@@ -173,10 +192,11 @@ class Mismatches : public testing::TestWithParam<std::tuple<const char*, Mismatc
 TEST_P(Mismatches, AreOneErrorOnAllRanks) {
   const auto& [machine, mismatch] = GetParam();
   const int ranks = hierarchy::Machine::parse(machine).ranks();
+  Kept kept;
   const auto errors = run_ranks(ranks, [&, machine = machine, mismatch = mismatch](
                                            int rank, std::unique_ptr<Bootstrap> bootstrap) {
     Communicator comm(std::move(bootstrap), on(machine));
-    Caller caller(comm);
+    Caller caller(comm, kept);
     mismatch.known(caller);
     try {
       (rank == ranks - 1 ? mismatch.odd : mismatch.others)(caller);

@@ -7,6 +7,8 @@
 // Making a communicator, and the first call of each size on it, are collective: all of its ranks
 // come. Setup and misuse throw weft::Error (base/error_types.hpp): one line that names the thing,
 // its value and what is allowed. A failure of one rank ends as the same PeerError on every rank.
+// Ranks learn of it one after the other: until the last of them has, the buffers of a call that
+// threw may still be read and written by the others.
 #pragma once
 
 #include <cstddef>
