@@ -13,12 +13,13 @@ using plan::Collective;
 // 0.04, 0.6 and 18 ms on one node, 2 and 8 ranks between two nodes 0.9 and 2.5 ms; alltoalls of 8 B
 // of 9 us and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks).
 //
-// Of a set-up: for all, for each rank, and for each pair where ranks share cores.
-constexpr std::int64_t kSetup_ns = 20'000;
-constexpr std::int64_t kSetupOfRank_ns = 10'000;
-constexpr std::int64_t kSetupOfSharingPair_ns = 5'000;
-constexpr std::int64_t kSetupBetweenNodes_ns = 500'000;
-constexpr std::int64_t kSetupOfRankBetweenNodes_ns = 200'000;
+// Of a set-up and the agreements on two sizes more, which take about as long each: for all, for
+// each rank, and for each pair where ranks share cores.
+constexpr std::int64_t kSetup_ns = 60'000;
+constexpr std::int64_t kSetupOfRank_ns = 30'000;
+constexpr std::int64_t kSetupOfSharingPair_ns = 15'000;
+constexpr std::int64_t kSetupBetweenNodes_ns = 1'000'000;
+constexpr std::int64_t kSetupOfRankBetweenNodes_ns = 400'000;
 // The host's time for a message inside a node and between nodes, for two of the ranks that share a
 // core, and for a byte.
 constexpr std::int64_t kMessage_ns = 500;
