@@ -39,13 +39,13 @@ std::vector<std::string> GroupBootstrap::allgather(std::string_view mine) {
 }
 
 std::string GroupBootstrap::combine(std::string_view mine, const Merge& merge) {
-  const Messages messages(*this);
+  Messages messages(*this);
   return comm::combine_by_tree(messages.calls, rank_, size(), mine, merge);
 }
 
 std::vector<std::string> GroupBootstrap::gather_among(std::span<const int> members,
                                                       std::string_view mine) {
-  const Messages messages(*this);
+  Messages messages(*this);
   return comm::gather_by_tree(messages.calls, rank_, members, mine);
 }
 
