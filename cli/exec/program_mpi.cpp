@@ -17,6 +17,7 @@
 
 #include "base/file.hpp"
 #include "cli/options/programs.hpp"
+#include "mpi/guide/libraries.hpp"
 
 namespace weft::cli {
 
@@ -97,13 +98,10 @@ std::string linker_of(const std::string& head) {
 
 /// The MPI among the libraries of an executable or a shared object; empty where there is none.
 std::string mpi_linked_with(const std::string& linker, const std::string& path) {
-  // Open MPI 4 and 5; MPICH by its own name, and by that of the ABI it shares with others.
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLibraries = {
-      {{"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}}};
   std::istringstream lines(output_of({linker, "--list", path}));
   for (std::string name, rest; lines >> name && std::getline(lines, rest);) {
-    for (const auto& [library, mpi] : kLibraries) {
-      if (name == library) return std::string(mpi);
+    for (const auto& [library, mpi] : mpi::kLibraries) {
+      if (name == library) return mpi;
     }
   }
   return {};

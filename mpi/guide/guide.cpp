@@ -15,19 +15,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "mpi/guide/libraries.hpp"
+
 namespace {
 
 constexpr const char* kPreload = "LD_PRELOAD";
 // Holds a path, or a setting of LD_PRELOAD that names several.
 using Text = std::array<char, 4 * PATH_MAX>;
-
-struct Library {
-  const char* name;
-  const char* mpi;
-};
-// What programs are linked with: Open MPI 4 and 5, MPICH under its own name, MPICH's ABI.
-constexpr std::array<Library, 3> kLibraries = {
-    {{"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}}};
 
 const char* file_name(const char* path) {
   const char* slash = std::strrchr(path, '/');
@@ -36,7 +30,7 @@ const char* file_name(const char* path) {
 
 /// Sets `found`, a const char*, to the MPI of a loaded object; ends the search with 1.
 int look_at(dl_phdr_info* object, std::size_t /*size*/, void* found) {
-  for (const Library& library : kLibraries) {
+  for (const weft::mpi::Library& library : weft::mpi::kLibraries) {
     if (object->dlpi_name == nullptr ||
         std::strcmp(file_name(object->dlpi_name), library.name) != 0)
       continue;

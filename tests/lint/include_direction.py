@@ -74,7 +74,7 @@ ROOMS = {
     "cli/terminal": ["base"],
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",
-            "device_measurements"],
+            "device_measurements", "mpi/guide"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"
