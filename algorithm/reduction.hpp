@@ -17,7 +17,7 @@ struct Reduction {
   int root = 0;              // reduce: index of the member that gets the result
 
   std::uint64_t bytes = 0;  // of the vector, whole elements; more than 0
-  std::uint64_t element_bytes = 1;
+  std::uint64_t grain = 1;  // it is cut at multiples of so many bytes: whole elements
   bool commutative = true;
   /// reduce_scatter: the block of the vector that each member gets, side by side in the order of
   /// the members unless the algorithm says that it takes any.

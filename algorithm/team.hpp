@@ -31,6 +31,7 @@ struct Team {
   int self = 0;              // index of the builder's rank in members
   int root = 0;              // index in members; broadcast, scatter, gather
   int blocks = 1;
+  std::uint64_t grain = 1;  // a block is cut at multiples of so many bytes
 
   /// Size of a block, which may be 0.
   std::function<std::uint64_t(int block)> bytes;

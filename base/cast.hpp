@@ -20,6 +20,10 @@ constexpr To checked_cast(From value) {
   return static_cast<To>(value);
 }
 
+constexpr auto ceil_div(auto value, decltype(value) by) {
+  return (value + by - 1) / by;
+}
+
 constexpr auto round_up(auto value, decltype(value) multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,6 +63,13 @@ File make_memory_file(const char* label, std::size_t bytes) {
     if (error == 0) done += piece;
   }
   return file;
+}
+
+bool holds_unread(int pipe) noexcept {
+  struct stat status {};
+  int bytes = 0;
+  return ::fstat(pipe, &status) == 0 && S_ISFIFO(status.st_mode) &&
+         ::ioctl(pipe, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 std::string read_text_file(const std::string& path, std::size_t most_bytes, std::string_view what) {

@@ -50,6 +50,10 @@ class Mapping {
 /// raise SIGBUS later). It has no name: it goes when the last holder goes, even by SIGKILL.
 File make_memory_file(const char* label, std::size_t bytes);
 
+/// Whether a pipe, named by either of its ends, holds bytes that its reader has not taken yet.
+/// False of all other files.
+bool holds_unread(int pipe) noexcept;
+
 /// The content of the file. SystemError when it cannot be read; UsageError, one line of the form
 /// "PATH: more than N bytes: no WHAT", when it is larger than that.
 std::string read_text_file(const std::string& path, std::size_t most_bytes, std::string_view what);

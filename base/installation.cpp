@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <string_view>
 
 namespace weft {
 
@@ -13,8 +14,11 @@ std::filesystem::path own_directory() {
   if (::dladdr(reinterpret_cast<void*>(&own_file), &info) == 0 || info.dli_fname == nullptr) {
     return ".";
   }
+  // Of the program itself the name is that by which it was called; found on PATH, it has no folder.
+  const std::string_view name = info.dli_fname;
   std::error_code ignored;
-  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
+  const auto path =
+      std::filesystem::canonical(name.find('/') == name.npos ? "/proc/self/exe" : name, ignored);
   return ignored ? std::filesystem::path(info.dli_fname).parent_path() : path.parent_path();
 }
 

@@ -4,6 +4,8 @@
 
      dup       us: a communicator that is duplicated, used for an allreduce of 8 bytes, and freed
      sizes     us: a broadcast, of 700 sizes in turn; the first time, and the third
+     vectors   us: allgatherv, gatherv and scatterv of about 1 KiB a rank, each with the same counts
+               again and again, and with other counts in every call
      free      ms: 4 communicators that are freed while a peer computes for a second
      pairs     us: an allreduce of 8 bytes in communicators of 2
      kept      descriptors, mappings, threads, KiB: what a rank has for each of 100 communicators
@@ -85,6 +87,47 @@ static void measure_sizes(void) {
     passes[pass] = slowest((MPI_Wtime() - begin) / kSizes);
   }
   if (rank == 0) printf("%.2f %.2f\n", passes[0] * 1e6, passes[2] * 1e6);
+}
+
+/* The counts of all ranks in call `turn`, of which any two that follow each other differ; turn 0 is
+   like the mean of all. */
+static void set_counts(int turn, int* counts, int* places) {
+  for (int r = 0, place = 0; r < ranks; place += counts[r++]) {
+    counts[r] = turn == 0 ? 1024 : 1024 - 120 + (turn * 7 + r * 13) % 31 * 8;
+    places[r] = place;
+  }
+}
+
+static void measure_vectors(void) {
+  enum { kCalls = 2000, kWarm = 500, kMost = 1024 + 240, kBatches = 10 };
+  int* counts = malloc((size_t)ranks * sizeof *counts);
+  int* places = malloc((size_t)ranks * sizeof *places);
+  char* all = calloc((size_t)ranks, kMost);
+  char own[kMost] = {0};
+  for (int which = 0; which < 3; ++which) {
+    double took[2] = {0, 0};
+    for (int batch = 0; batch < 2 * kBatches; ++batch) {
+      const int changes = batch % 2;
+      double begin = 0;
+      for (int i = -kWarm / kBatches; i < kCalls / kBatches; ++i) {
+        if (i == 0) MPI_Barrier(MPI_COMM_WORLD), begin = MPI_Wtime();
+        set_counts(changes ? 1 + batch * kCalls + i + kWarm : 0, counts, places);
+        const int mine = counts[rank];
+        if (which == 0) {
+          MPI_Allgatherv(own, mine, MPI_CHAR, all, counts, places, MPI_CHAR, MPI_COMM_WORLD);
+        } else if (which == 1) {
+          MPI_Gatherv(own, mine, MPI_CHAR, all, counts, places, MPI_CHAR, 0, MPI_COMM_WORLD);
+        } else {
+          MPI_Scatterv(all, counts, places, MPI_CHAR, own, mine, MPI_CHAR, 0, MPI_COMM_WORLD);
+        }
+      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      took[changes] += slowest(MPI_Wtime() - begin);
+    }
+    if (rank == 0) printf("%.2f %.2f ", took[0] * 1e6 / kCalls, took[1] * 1e6 / kCalls);
+  }
+  if (rank == 0) printf("\n");
+  free(counts), free(places), free(all);
 }
 
 static void measure_free(void) {
@@ -207,10 +250,10 @@ static void measure_nothing(void) {
 static const struct {
   const char* name;
   void (*measure)(void);
-} subjects[] = {{"dup", measure_dup},         {"sizes", measure_sizes},
-                {"free", measure_free},       {"pairs", measure_pairs},
-                {"kept", measure_kept},       {"shared", measure_shared},
-                {"threads", measure_threads}, {"nothing", measure_nothing}};
+} subjects[] = {
+    {"dup", measure_dup},       {"sizes", measure_sizes},     {"vectors", measure_vectors},
+    {"free", measure_free},     {"pairs", measure_pairs},     {"kept", measure_kept},
+    {"shared", measure_shared}, {"threads", measure_threads}, {"nothing", measure_nothing}};
 
 int main(int argc, char** argv) {
   const char* subject = argc == 2 ? argv[1] : "";
@@ -226,7 +269,8 @@ int main(int argc, char** argv) {
     return MPI_Finalize();
   }
   if (rank == 0) {
-    fprintf(stderr, "usage: %s dup|sizes|free|pairs|kept|shared|threads|nothing\n", argv[0]);
+    fprintf(stderr, "usage: %s dup|sizes|vectors|free|pairs|kept|shared|threads|nothing\n",
+            argv[0]);
   }
   MPI_Finalize();
   return 2;

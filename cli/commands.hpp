@@ -6,13 +6,16 @@
 namespace weft::cli {
 
 void add_info(CommandLine& line);
+void add_doctor(CommandLine& line);
 void add_plan(CommandLine& line);
 void add_check(CommandLine& line);
 void add_sim(CommandLine& line);
 void add_explain(CommandLine& line);
 void add_exec(CommandLine& line);
+void add_install(CommandLine& line);
 void add_preload(CommandLine& line);
 void add_probe(CommandLine& line);
+void add_report(CommandLine& line);
 void add_run(CommandLine& line);
 
 }  // namespace weft::cli

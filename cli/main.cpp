@@ -1,11 +1,16 @@
 // Main function of the tool `weft`: its commands, and errors as one line.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/installation.hpp"
 #include "cli/commands.hpp"
+#include "cli/completion/completion.hpp"
+#include "cli/manual/manual.hpp"
+#include "cli/terminal/output.hpp"
 
 namespace weft::cli {
 
@@ -31,30 +36,45 @@ int run(int argc, char** argv) {
                    "Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.",
                    fmt::format("weft {}", kVersion));
   add_info(line);
+  add_doctor(line);
   add_plan(line);
   add_check(line);
   add_sim(line);
   add_explain(line);
   add_exec(line);
+  add_install(line);
   add_preload(line);
   add_probe(line);
+  add_report(line);
   add_run(line);
   line.set_footer(
       "Ends with 0 on success; 1 when a check fails, something is missing or the system refuses;\n"
       "2 when the command line, an input or a setting is wrong.\n\n"
       "Examples:\n"
       "  weft info\n"
+      "  weft doctor\n"
       "  weft plan alltoall --algorithm sa --nodes 3 --ppn 4 --bytes 512\n"
       "  weft check alltoall --ranks 1..40\n"
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft explain alltoall --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft probe --html adapter.html\n"
       "  mpirun -n 8 weft exec ./program\n"
+      "  weft report before.json after.json\n"
       "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo\n"
       "  weft run --one-address-space -n 8 ./program\n\n"
       "Settings are variables of the environment: weft info shows all of them.\n"
       "weft COMMAND --help describes a command.");
-  return line.run(argc, argv);
+  // Not for people: shells ask by the first, the build by the second.
+  const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--complete") {
+    print(complete(line.help_text(), words));
+  } else if (first == "--write-manual" && words.size() == 1) {
+    write_manual(line.help_text(), words.front());
+  } else {
+    return line.run(argc, argv);
+  }
+  return kHolds;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ foreach(mpi ${WEFT_MPIS})
   set_target_properties(weft-${mpi} PROPERTIES LINKER_LANGUAGE CXX LINK_DEPENDS ${exports})
   # The MPI library is a dependency of the add-on, so that the host's functions and handles are
   # found also where the program itself loads its MPI late and privately (Python does).
-  target_link_libraries(weft-${mpi} PRIVATE weft_mpi_calls_${mpi} weft_comm ${CMAKE_DL_LIBS})
+  target_link_libraries(weft-${mpi} PRIVATE weft_mpi_requests_${mpi} weft_comm ${CMAKE_DL_LIBS})
   target_link_options(weft-${mpi} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL
     -Wl,-z,defs)
 endforeach()

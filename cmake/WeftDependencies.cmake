@@ -4,6 +4,9 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(fftw3 REQUIRED IMPORTED_TARGET fftw3)
+# The switch of fibers, two functions in assembler: static, so that an add-on needs no library more.
+set(Boost_USE_STATIC_LIBS ON)
+find_package(Boost REQUIRED COMPONENTS context)
 # Highway: its headers alone (kernels/simd_kernels.hpp).
 pkg_check_modules(hwy REQUIRED libhwy)
 

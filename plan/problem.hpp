@@ -87,6 +87,11 @@ struct Problem {
   std::vector<std::vector<Block>> sends = {};     // alltoallv: by rank, to each rank
   std::vector<std::vector<Block>> receives = {};  // alltoallv: by rank, from each rank
   bool in_place = false;
+  /// Vectors are cut at multiples of so many bytes, a multiple of their elements; 0: of one
+  /// element. The last of the pieces may be shorter (plan/family.hpp).
+  std::uint64_t cut_bytes = 0;
+
+  std::uint64_t grain() const { return cut_bytes == 0 ? element_bytes : cut_bytes; }
 
   static Problem alltoall(int ranks, std::uint64_t block_bytes) {
     return {Collective::alltoall, ranks, block_bytes, block_bytes};

@@ -57,6 +57,10 @@ class Algorithm {
   std::optional<std::string> refusal(const plan::Problem& problem,
                                      const hierarchy::Machine& machine) const;
 
+  /// The same with all sizes among its parameters `to` / `from` times as large; segments are whole
+  /// units of so many bytes.
+  Algorithm in_proportion(std::uint64_t to, std::uint64_t from, std::uint64_t unit) const;
+
   /// Reductions: true if the operands stand in rank order, on machines that refusal() does not
   /// refuse.
   bool keeps_order() const;

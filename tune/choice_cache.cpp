@@ -36,13 +36,14 @@ std::optional<Algorithm> ChoiceCache::choose(const plan::Problem& problem) {
   return std::nullopt;
 }
 
-std::shared_ptr<ChoiceCache> shared_choices(const std::string& text, const Basis& basis) {
+std::shared_ptr<ChoiceCache> shared_choices(const std::string& text,
+                                            const std::function<Basis()>& make) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<ChoiceCache>> known;
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostCaches && !known.contains(text)) known.clear();
   auto& cache = known[text];
-  if (cache == nullptr) cache = std::make_shared<ChoiceCache>(basis);
+  if (cache == nullptr) cache = std::make_shared<ChoiceCache>(make());
   return cache;
 }
 

@@ -2,10 +2,12 @@
 // remembered.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -53,8 +55,9 @@ class ChoiceCache {
   std::map<Key, std::vector<Algorithm>> known_;  // the fastest first
 };
 
-/// The cache of this process for a basis, which `text` identifies. Programs make many communicators
-/// of one shape: they share a cache.
-std::shared_ptr<ChoiceCache> shared_choices(const std::string& text, const Basis& basis);
+/// The cache of this process for a basis, which `text` identifies and `make` makes where it is new.
+/// Programs make many communicators of one shape: they share a cache.
+std::shared_ptr<ChoiceCache> shared_choices(const std::string& text,
+                                            const std::function<Basis()>& make);
 
 }  // namespace weft::tune

@@ -58,17 +58,17 @@ AdapterKnowledge look_up_adapter(
     const hierarchy::Machine& machine,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
   AdapterKnowledge known;
-  const auto found = find_profile(profile_setting, device);
-  if (found) {
+  const auto found = find_profile_once(profile_setting, device);
+  if (found != nullptr) {
     known.profile_name = describe(*found);
-    known.profile = nic_profiles::to_json(found->profile);
+    known.profile = found->text;
   }
   if (table_file.empty()) return known;
   const DecisionTable table = load_table(table_file);
   known.table = to_json(table);
   if (table.machine != to_string(machine)) return known;
   // The user has named this table: it is followed all the same.
-  const auto names = adapter_names(found, device());
+  const auto names = adapter_names(found.get(), device());
   if (!names.empty() && std::ranges::find(names, table.adapter) == names.end()) {
     known.doubt =
         fmt::format("WEFT_TABLE={}: made for the adapter {}, and this is {}: followed all the same",
@@ -88,13 +88,11 @@ void Chooser::learn(const AdapterKnowledge& known) {
     }
   }
   if (known.profile.empty()) return;
-  const Basis basis = basis_of(situation_, known.profile);
-  const sim::Host& host = basis.hardware.host;
-  const std::string text =
-      fmt::format("{} {} {:d} {:d} {}/{} {} {}", to_string(machine), static_cast<int>(basis.direct),
-                  basis.deterministic, basis.crowded, host.cores, host.nodes,
-                  situation_.eager_bytes, known.profile);
-  simulated_ = shared_choices(text, basis);
+  const std::string text = fmt::format(
+      "{} {} {:d} {:d} {}/{} {} {}", to_string(machine), static_cast<int>(situation_.direct),
+      situation_.deterministic, situation_.crowded, situation_.host.cores, situation_.host.nodes,
+      situation_.eager_bytes, known.profile);
+  simulated_ = shared_choices(text, [&] { return basis_of(situation_, known.profile); });
 }
 
 Facts Chooser::facts_for(const Problem& problem) const {

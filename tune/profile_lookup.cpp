@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace weft::tune {
 
@@ -21,17 +24,36 @@ std::optional<FoundProfile> find_profile(
   return FoundProfile{nic_profiles::load(*known), "catalogue"};
 }
 
+std::shared_ptr<const KnownProfile> find_profile_once(
+    const std::string& setting,
+    const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<const KnownProfile>> known;
+  const auto name = setting.empty() ? device() : std::nullopt;
+  if (setting.empty() && !name) return nullptr;
+  const std::string key =
+      name ? fmt::format("{}\n{}\n{}", name->name, name->vendor, name->part) : setting;
+  const std::lock_guard lock(mutex);
+  if (const auto before = known.find(key); before != known.end()) return before->second;
+  std::shared_ptr<const KnownProfile> made;
+  if (auto found = find_profile(setting, [&] { return name; })) {
+    std::string text = nic_profiles::to_json(found->profile);
+    made = std::make_shared<const KnownProfile>(KnownProfile{std::move(*found), std::move(text)});
+  }
+  return known[key] = std::move(made);
+}
+
 std::string describe(const FoundProfile& found) {
   return fmt::format("{} ({})", found.profile.name, found.origin);
 }
 
-std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
+std::vector<std::string> adapter_names(const FoundProfile* found,
                                        const std::optional<nic_profiles::DeviceName>& device) {
   std::vector<std::string> names;
   const auto add = [&names](const std::string& name) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
-  if (found) add(found->profile.name);
+  if (found != nullptr) add(found->profile.name);
   if (!device) return names;
   add(device->name);
   if (const auto known = nic_profiles::find(device->vendor, device->part)) add(*known);

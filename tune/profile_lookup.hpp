@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,12 +25,21 @@ std::optional<FoundProfile> find_profile(
     std::string_view setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device);
 
+/// The same with the profile as JSON. Found once a process for a setting and a device: what
+/// changes on disk meanwhile changes nothing. Null where there is none. Thread safe.
+struct KnownProfile : FoundProfile {
+  std::string text;
+};
+std::shared_ptr<const KnownProfile> find_profile_once(
+    const std::string& setting,
+    const std::function<std::optional<nic_profiles::DeviceName>()>& device);
+
 /// "soft (catalogue)".
 std::string describe(const FoundProfile& found);
 
 /// The names by which a decision table may name the adapter: its profile's, the device's own and
 /// the catalogue's for its id; each once. Empty where the adapter is not known.
-std::vector<std::string> adapter_names(const std::optional<FoundProfile>& found,
+std::vector<std::string> adapter_names(const FoundProfile* found,
                                        const std::optional<nic_profiles::DeviceName>& device);
 
 }  // namespace weft::tune

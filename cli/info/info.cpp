@@ -58,16 +58,17 @@ void add_devices(std::string& text, const Info& info) {
            : "not kept for later calls: " + info.registration_error);
 }
 
-std::string settings_text(const std::vector<Setting>& list) {
+std::string settings_text(const std::vector<comm::Setting>& list) {
   std::size_t width = std::string_view("value").size();
-  for (const Setting& setting : list) width = std::max(width, setting.value.value_or("").size());
+  for (const comm::Setting& setting : list)
+    width = std::max(width, setting.value.value_or("").size());
   width = std::min<std::size_t>(width, 40);
   const auto row = [width](std::string_view name, std::string_view value, std::string_view fallback,
                            std::string_view meaning) {
     return fmt::format("  {:<26}{:<{}}  {:<19}{}\n", name, value, width, fallback, meaning);
   };
   std::string text = row("", "value", "default", "");
-  for (const Setting& setting : list) {
+  for (const comm::Setting& setting : list) {
     text += row(setting.name, setting.value.value_or("-"), setting.fallback, setting.meaning);
   }
   return text;
@@ -168,7 +169,7 @@ Json to_json(const Info& info) {
     json["addons"].push_back({{"name", name}, {"path", addon.path}, {"exists", addon.exists}});
   }
   json["settings"] = Json::array();
-  for (const Setting& setting : info.settings) {
+  for (const comm::Setting& setting : info.settings) {
     json["settings"].push_back({{"name", setting.name},
                                 {"value", setting.value ? Json(*setting.value) : Json()},
                                 {"default", setting.fallback},

@@ -1,10 +1,13 @@
 #include "cli/info/machine_info.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "cli/info/setting_problems.hpp"
 #include "hierarchy/detect.hpp"
 #include "tune/profile_lookup.hpp"
 #include "verbs/connection/endpoint.hpp"
@@ -27,15 +30,28 @@ LibraryInfo ask(std::string name, std::string path, const verbs::Library& (*load
   return info;
 }
 
+/// Days since a probe of the device has kept its profile; none where none has.
+std::optional<int> profile_age_days(const nic_profiles::DeviceName& device) {
+  namespace fs = std::filesystem;
+  std::error_code missing;
+  const auto written = fs::last_write_time(nic_profiles::store_path(device), missing);
+  if (missing) return std::nullopt;
+  const auto age = fs::file_time_type::clock::now() - written;
+  return static_cast<int>(std::chrono::duration_cast<std::chrono::days>(age).count());
+}
+
 void add_rails(Info& info) {
   const auto settings = verbs::PortSettings::from_environment();
   const verbs::Endpoint endpoint(settings);
   for (const std::size_t number : endpoint.nearest_first()) {
     const verbs::Rail& rail = *endpoint.rails()[number];
-    info.rails.push_back({rail.describe(), rail.address().describe(), rail.numa_node(),
-                          verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node())});
+    const int distance = verbs::numa_distance(verbs::numa_node_of_thread(), rail.numa_node());
+    info.rails.push_back({rail.describe(), rail.device(), rail.software(),
+                          rail.address().describe(), rail.numa_node(), distance,
+                          profile_age_days({rail.device(), rail.vendor(), rail.part()})});
   }
   const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
+  info.profile_is_set = env::text("WEFT_PROFILE").has_value();
   const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""), [&] {
     return std::optional(
         nic_profiles::DeviceName{nearest.device(), nearest.vendor(), nearest.part()});
@@ -75,10 +91,10 @@ Info gather_info() {
   info.libraries.push_back(ask("libibverbs", "libibverbs.so.1", &verbs::Library::system));
   info.libraries.push_back(
       ask("software device", verbs::soft_device_path(), &verbs::Library::soft));
-  info.settings = settings();
+  info.settings = comm::settings();
   info.problems = setting_problems();
   std::string soft_path;
-  for (const Setting& setting : info.settings) {
+  for (const comm::Setting& setting : info.settings) {
     if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
   }
   try {
@@ -90,9 +106,14 @@ Info gather_info() {
     info.device_error = error.what();
   }
   info.registration_error = why_no_memory_watch();
-  info.host = hierarchy::host_identity();
+  try {
+    info.host = hierarchy::host_identity();
+  } catch (const Error& error) {
+    info.host = error.what();
+  }
   const hierarchy::Cores cores = hierarchy::cores_of(std::vector{hierarchy::affinity_mask()});
   info.cores = cores.usable;
+  info.bound_cores = cores.bound;
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   info.waiting = wait == "auto" ? fmt::format("spin while {} have no more ranks, else sleep",
                                               hierarchy::describe(cores))
@@ -102,6 +123,7 @@ Info gather_info() {
   const auto cma = std::ranges::find(info.views, "cma", &engine::ViewReport::name);
   info.soft_paths = soft_paths(soft_path, cma == info.views.end() ? engine::ViewReport{} : *cma);
   for (const auto mpi : kMpis) info.addons.emplace_back(mpi, mpi_addon(mpi));
+  info.addons.emplace_back("openmpi component", openmpi_component());
   info.addons.emplace_back("software device", soft_device_addon());
   return info;
 }

@@ -8,18 +8,14 @@
 
 namespace weft::cli {
 
-namespace {
-
 using plan::Collective;
 
-std::vector<std::string_view> all_names(Collective collective) {
+std::vector<std::string_view> all_algorithm_names(Collective collective) {
   std::vector<std::string_view> names;
   for (const auto* one : registry::flat_algorithms(collective)) names.push_back(one->name);
   for (const auto* one : registry::schemes(collective)) names.push_back(one->name);
   return names;
 }
-
-}  // namespace
 
 std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
   // Small enough to divide the small blocks that are checked.
@@ -35,7 +31,7 @@ std::vector<Algorithm> algorithm_variants(Collective collective, int ranks) {
 }
 
 std::string algorithm_names(Collective collective) {
-  return fmt::format("{}", fmt::join(all_names(collective), ", "));
+  return fmt::format("{}", fmt::join(all_algorithm_names(collective), ", "));
 }
 
 std::string list_algorithms() {
@@ -58,7 +54,7 @@ std::string list_algorithms() {
     if (is_alltoall(collective)) continue;
     std::string line = fmt::format("  {:<15}", to_string(collective));
     constexpr std::size_t kWidth = 94;
-    for (const std::string_view name : all_names(collective)) {
+    for (const std::string_view name : all_algorithm_names(collective)) {
       if (line.size() - line.rfind('\n') + name.size() > kWidth)
         line += "\n" + std::string(17, ' ');
       line += fmt::format("{}{}", line.back() == ' ' ? "" : ", ", name);

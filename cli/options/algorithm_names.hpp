@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/problem.hpp"
@@ -13,6 +14,9 @@ using registry::Algorithm;
 
 /// All algorithms, each with all parameters that make a difference: the list to be verified.
 std::vector<Algorithm> algorithm_variants(plan::Collective collective, int ranks);
+
+/// Flat ones, then schemes.
+std::vector<std::string_view> all_algorithm_names(plan::Collective collective);
 
 /// Help text: the algorithms of alltoall with their summaries, a line each, and the names of those
 /// of the other collectives.

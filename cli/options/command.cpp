@@ -53,6 +53,16 @@ std::string describe(const CLI::ArgumentMismatch& error) {
   return fmt::format("{}: takes one value, once", text.substr(0, text.find(':')));
 }
 
+std::vector<OptionText> options_of(const CLI::App& app) {
+  std::vector<OptionText> options;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool takes_none = option->get_expected_max() == 0;
+    options.push_back({option->get_name(), takes_none ? "" : option->get_type_name(),
+                       option->get_description(), option->get_positional()});
+  }
+  return options;
+}
+
 }  // namespace
 
 void Command::add_option(const char* name, Text& text, const char* value, const char* help) {
@@ -102,6 +112,16 @@ Command CommandLine::add_command(const char* name, const char* summary) {
 
 void CommandLine::set_footer(const std::string& footer) {
   app_->footer(footer);
+}
+
+ToolText CommandLine::help_text() const {
+  ToolText tool{
+      app_->get_name(), app_->get_description(), app_->get_footer(), options_of(*app_), {}};
+  for (const CLI::App* app : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    tool.commands.push_back({app->get_name(), app->get_description(), app->get_footer(),
+                             options_of(*app), app->get_prefix_command()});
+  }
+  return tool;
 }
 
 int CommandLine::run(int argc, char** argv) {

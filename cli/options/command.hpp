@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/help_text.hpp"
+
 namespace CLI {
 class App;
 }
@@ -66,6 +68,8 @@ class CommandLine {
 
   Command add_command(const char* name, const char* summary);
   void set_footer(const std::string& footer);
+  /// All that the help says.
+  ToolText help_text() const;
   /// Parses the words and runs the command's action, or prints the help or the version. UsageError
   /// names the wrong word and what is allowed.
   int run(int argc, char** argv);

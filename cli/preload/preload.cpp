@@ -1,12 +1,10 @@
 // weft preload: prints the path of the add-on for LD_PRELOAD.
-#include <array>
-#include <cstdio>
 #include <memory>
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/preload/addons.hpp"
+#include "cli/preload/installed_mpis.hpp"
 #include "cli/terminal/output.hpp"
 
 namespace weft::cli {
@@ -19,25 +17,9 @@ struct Options {
   bool json = false;
 };
 
-/// The version text of the first mpirun on PATH; empty where there is none.
-std::string mpirun_version() {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(
-      ::popen("timeout 10 mpirun --version </dev/null 2>/dev/null", "r"), ::pclose);
-  std::string text;
-  std::array<char, 512> part;
-  while (output != nullptr) {
-    const std::size_t bytes = std::fread(part.data(), 1, part.size(), output.get());
-    if (bytes == 0) break;
-    text.append(part.data(), bytes);
-  }
-  return text;
-}
-
 std::string mpi_in_use() {
-  const std::string version = mpirun_version();
-  // The version text of MPICH's launcher names the launcher, Hydra.
-  const bool mpich = version.find("HYDRA") != version.npos || version.find("mpich") != version.npos;
-  return mpich ? "mpich" : "openmpi";
+  const std::string mpi = mpi_of_mpirun().mpi;
+  return mpi.empty() ? std::string(kMpis.front()) : mpi;
 }
 
 int run(const Options& options) {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -81,26 +80,6 @@ nic_profiles::Measurements measure(nic_profiles::ProbeTarget& target, const Opti
   return nic_profiles::probe(
       target, progress, options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full);
 }
-
-/// File for a result. Opened before the measurements, so that a wrong name is reported at once.
-class OutputFile {
- public:
-  explicit OutputFile(Text path) : path_(std::move(path)) {}
-  void open() {
-    if (!path_) return;
-    file_.open(*path_, std::ios::binary | std::ios::trunc);
-    if (!file_) throw_errno("open(" + *path_ + ")");
-  }
-  void write(const std::string& text) {
-    if (!path_) return;
-    file_ << text << std::flush;
-    if (!file_) throw_errno("write(" + *path_ + ")");
-  }
-
- private:
-  Text path_;
-  std::ofstream file_;
-};
 
 /// Keeps the profile for programs to find. Failing to do so is a warning only, as the result has
 /// been printed.

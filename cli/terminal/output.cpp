@@ -12,6 +12,18 @@ void print(std::string_view text) {
   }
 }
 
+void OutputFile::open() {
+  if (!path_) return;
+  file_.open(*path_, std::ios::binary | std::ios::trunc);
+  if (!file_) throw_errno("open(" + *path_ + ")");
+}
+
+void OutputFile::write(const std::string& text) {
+  if (!path_) return;
+  file_ << text << std::flush;
+  if (!file_) throw_errno("write(" + *path_ + ")");
+}
+
 void print_json(const Json& json) {
   print(json.text() + "\n");
 }

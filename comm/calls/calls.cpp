@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/give_way.hpp"
+
 namespace weft::comm {
 
 using plan::Collective;
@@ -15,19 +17,22 @@ const SharedCall& Calls::call_for(const Task& task) {
 }
 
 const SharedCall& Calls::block_call_for(const Problem& problem) {
+  last_ = nullptr;
+  if (const SharedCall* sized = preparation_.find(problem)) return *(last_ = sized);
   for (CallCache* cache : {&of_classes_, &agreed_}) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }
-  last_ = nullptr;
   SharedCall made = preparation_.prepare(problem);
   if (generation_ != preparation_.generation()) {
     // Their classes are forgotten, and each rank has kept others.
     of_classes_.clear();
     generation_ = preparation_.generation();
   }
+  if (made == nullptr) return *(last_ = preparation_.find(problem));
   const std::size_t steps = made->slice->program.steps().size();
   CallCache& cache = made->is_of_class ? of_classes_ : agreed_;
   last_ = &cache.keep(std::move(made), &cache == &agreed_ ? 1 : 1 + steps);
+  end_set_up();
   return *last_;
 }
 
@@ -35,29 +40,53 @@ const SharedCall& Calls::rooted_call_for(const Problem& problem) {
   resources_.members().require_no_poison();
   const std::pair key{problem.collective, problem.root};
   auto found = rooted_.find(key);
+  const char* algorithm = RootedExchange::kAlgorithm;
   if (found == rooted_.end()) {
-    const char* algorithm = RootedExchange::kAlgorithm;
     choice_.note_other_than(
         algorithm, problem.collective,
         fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
         "only the root knows all sizes, so it exchanges with each rank directly");
-    const std::size_t entry = usage_.entry_for(problem.collective, algorithm);
     preparation_.meet(problem);
-    found = rooted_.try_emplace(key, resources_, problem.root, entry).first;
+    found = rooted_.try_emplace(key, resources_, problem.root).first;
+    end_set_up();
   }
-  return found->second.call_for(problem);
+  const SharedCall& call = found->second.call_for(problem);
+  if (call->entry == kNoEntry) {
+    const std::uint64_t own_bytes = problem.block(resources_.rank()).bytes;
+    call->entry = usage_.entry_for(problem.collective, algorithm, own_bytes);
+  }
+  return call;
 }
 
 const SharedCall& Calls::vector_call_for(const Task& task) {
   resources_.members().require_no_poison();
-  if (vector_ == nullptr) {
+  const bool is_first = vector_ == nullptr;
+  if (is_first) {
     preparation_.meet(task.problem);
     choice_.note_passed_over(task.problem);
     const auto asked = choice_.algorithm_for(task.problem);
     vector_ = std::make_unique<VectorExchange>(resources_, asked);
-    vector_entry_ = usage_.entry_for(Collective::alltoallv, vector_->algorithm());
+    vector_algorithm_ = vector_->algorithm();
   }
-  return vector_->call_for(task, vector_entry_);
+  const SharedCall& call = vector_->call_for(task);
+  if (is_first) end_set_up();
+  if (call->entry == kNoEntry) {
+    const auto ranks = static_cast<std::uint64_t>(resources_.size());
+    call->entry =
+        usage_.entry_for(Collective::alltoallv, vector_algorithm_, call->input_bytes / ranks);
+  }
+  return call;
+}
+
+/// On a fiber the program was elsewhere meanwhile.
+void Calls::end_set_up() {
+  if (!gives_way()) resources_.executor().arrive(usage_.end_set_up());
+}
+
+void Calls::add_sent(std::span<std::uint64_t> bytes) const {
+  if (vector_ != nullptr) vector_->add_sent(bytes);
+  const std::uint64_t each = usage_.sent_to_each(bytes.size());
+  for (std::uint64_t& one : bytes) one += each;
 }
 
 }  // namespace weft::comm

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "comm/calls/call_cache.hpp"
@@ -25,11 +27,14 @@ class Calls {
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
+  /// Adds what the calls so far had for each rank, where it is known which got what.
+  void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
   const SharedCall& block_call_for(const plan::Problem& problem);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
   const SharedCall& vector_call_for(const Task& task);
+  void end_set_up();
 
   Resources& resources_;
   AgreedChoice& choice_;
@@ -37,7 +42,7 @@ class Calls {
   Preparation preparation_;
   // Those that all ranks agreed about one by one are forgotten by all of them at the same time, as
   // to prepare one anew is collective. The others are as many as memory allows: a step is about
-  // 130 bytes, so they take 8.5 MiB at most.
+  // 130 bytes, so they take 8.5 MiB at most (and sized ones as much: see Preparation).
   static constexpr std::size_t kMostAgreed = 512;
   static constexpr std::size_t kMostSteps = 1 << 16;
   CallCache agreed_{kMostAgreed};
@@ -46,7 +51,7 @@ class Calls {
   const SharedCall* last_ = nullptr;                                   // of both
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
   std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
-  std::size_t vector_entry_ = 0;            // of the statistics
+  std::string vector_algorithm_;
 };
 
 }  // namespace weft::comm

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/cast.hpp"
 #include "base/error.hpp"
 #include "comm/setup/inline_plans.hpp"
+#include "registry/families.hpp"
 
 namespace weft::comm {
 
@@ -48,6 +50,27 @@ std::uint64_t to_number(const char* text, char*& end) {
   return std::strtoull(text, &end, 10);
 }
 
+/// The size of a block, the mean where they differ.
+std::uint64_t mean_block(const Problem& problem) {
+  if (problem.layout.empty()) return problem.block_bytes;
+  std::uint64_t bytes = 0;
+  for (const plan::Block& block : problem.layout) bytes += block.bytes;
+  return bytes / problem.layout.size();
+}
+
+// Longer plans take much memory in a shape, and their calls take long.
+constexpr std::size_t kMostShaped = 1024;
+// Of all sized calls: about 130 bytes each, so 8.5 MiB.
+constexpr std::size_t kMostSteps = 1 << 16;
+
+/// The member of a family for the largest size, in units that are as fine as can be: in larger ones
+/// it needs no more.
+plan::Plan largest_of(const Shape& shape, const Problem& largest) {
+  const auto units = static_cast<std::uint64_t>(shape.finest_units());
+  const std::uint64_t grain = largest.grain();
+  return shape.family()->at({ceil_div(largest.block_bytes / grain, units) * grain, 0});
+}
+
 bool reads_peers(const plan::Plan& plan) {
   const auto is_peers = [&plan](const plan::Slice& slice) {
     const bool buffer = slice.space == plan::Space::input || slice.space == plan::Space::output;
@@ -57,26 +80,59 @@ bool reads_peers(const plan::Plan& plan) {
       plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
 }
 
+/// What serves both.
+template <class Need>
+Need joined(const Need& a, const Need& b) {
+  return {std::max(a.stage_bytes, b.stage_bytes),
+          std::max(a.scratch_bytes, b.scratch_bytes),
+          a.connects || b.connects,
+          a.lacks_memory || b.lacks_memory,
+          a.reads_peers || b.reads_peers,
+          std::gcd(a.units, b.units),
+          a.has_shape && b.has_shape};
+}
+
 }  // namespace
 
-/// Plans `part`, and returns the needs of the neediest rank; `problem` is the call. Collective.
+/// Of one rank.
+Preparation::Need Preparation::need_of(const plan::Plan& plan) const {
+  return {plan.stage_bytes(), plan.scratch_bytes(), resources_.lacks_channel(plan),
+          resources_.lacks_memory(plan), reads_peers(plan)};
+}
+
+/// Plans `part`, and returns the needs of the neediest rank; `problem` is the call. Where the part
+/// is all of its problem, of its shape too. Collective.
 Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Problem& part,
-                                          const Problem& problem, plan::Plan& plan) {
+                                          const Problem& problem, Cut& cut) {
   const auto all = resources_.members().agree([&] {
-    plan = algorithm.plan(part, resources_.machine(), resources_.rank());
-    return fmt::format("{} {} {:d} {:d} {:d} {}", plan.stage_bytes(), plan.scratch_bytes(),
-                       resources_.lacks_channel(plan), resources_.lacks_scratch(plan),
-                       reads_peers(plan), describe(problem));
+    cut.plan = algorithm.plan(part, resources_.machine(), resources_.rank());
+    Need need = need_of(cut.plan);
+    if (cut.shape == nullptr && problem.layout.empty() && part.stride == part.block_bytes &&
+        cut.plan.ops().size() <= kMostShaped &&
+        registry::finest_units(algorithm, part, resources_.machine()) != 0) {
+      cut.shape = shape_of(algorithm, part, resources_.machine(), resources_.rank());
+      if (cut.shape->family()) need = joined(need, need_of(largest_of(*cut.shape, part)));
+    }
+    need.has_shape = cut.shape != nullptr && cut.shape->family();
+    if (need.has_shape) need.units = cut.shape->family()->common_units();
+    return fmt::format("{} {} {:d} {:d} {:d} {:d} {} {}", need.stage_bytes, need.scratch_bytes,
+                       need.connects, need.lacks_memory, need.reads_peers, need.has_shape,
+                       need.units, comm::describe(problem));
   });
   Need most;
+  most.has_shape = true;
   std::vector<std::string_view> described;
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+  for (const std::string& text : all) {
     char* end = nullptr;
-    most.stage_bytes = std::max(most.stage_bytes, to_number(all[rank].c_str(), end));
-    most.scratch_bytes = std::max(most.scratch_bytes, to_number(end, end));
-    most.connects |= to_number(end, end) != 0;
-    most.grows_scratch |= to_number(end, end) != 0;
-    most.reads_peers |= to_number(end, end) != 0;
+    Need need;
+    need.stage_bytes = to_number(text.c_str(), end);
+    need.scratch_bytes = to_number(end, end);
+    need.connects = to_number(end, end) != 0;
+    need.lacks_memory = to_number(end, end) != 0;
+    need.reads_peers = to_number(end, end) != 0;
+    need.has_shape = to_number(end, end) != 0;
+    need.units = to_number(end, end);
+    most = joined(most, need);
     described.emplace_back(end + 1);
   }
   resources_.members().require_alike(described);
@@ -97,7 +153,7 @@ Preparation::Cut Preparation::cut(const Algorithm& algorithm, const Problem& lar
   cut.slice_bytes = largest.block_bytes;
   if (!whole) cut.slice_bytes = std::min(cut.slice_bytes, std::max(least, most / least * least));
   while (true) {
-    cut.need = plan_alike(algorithm, slice_of(largest, cut.slice_bytes), problem, cut.plan);
+    cut.need = plan_alike(algorithm, slice_of(largest, cut.slice_bytes), problem, cut);
     const double part = std::min(share(stage_limit(), cut.need.stage_bytes),
                                  share(kMostScratch, cut.need.scratch_bytes));
     if (part == 1 || whole || cut.slice_bytes <= least) return cut;
@@ -107,35 +163,35 @@ Preparation::Cut Preparation::cut(const Algorithm& algorithm, const Problem& lar
   }
 }
 
-/// A class of the sizes up to that of `largest`, with all that it needs; of `problem` alone where
-/// the largest would have to be cut. Collective.
-SharedClass Preparation::agree(const Algorithm& algorithm, Problem largest,
+/// A class of the sizes up to that of `largest`, with all that it needs. Collective.
+SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& largest,
                                const Problem& problem) {
   Cut cut = this->cut(algorithm, largest, problem);
-  bool sliced = cut.slice_bytes < largest.block_bytes;
-  if (sliced && largest != problem) {
-    largest = problem;
-    cut = this->cut(algorithm, largest, problem);
-    sliced = cut.slice_bytes < largest.block_bytes;
-  }
+  const bool sliced = cut.slice_bytes < largest.block_bytes;
+  const bool has_shape = cut.need.has_shape && cut.need.units != 0 && !sliced;
   if (cut.need.stage_bytes != 0) {
     // What the last slice of a call needs has not been agreed upon; it fits into the largest
     // stages.
     resources_.make_stages(std::max(sliced ? stage_limit() : 0, cut.need.stage_bytes));
   }
-  const std::uint64_t scratch_bytes = cut.plan.scratch_bytes();
   std::vector<plan::Plan> plans;
   plans.push_back(std::move(cut.plan));
+  if (has_shape) plans.push_back(largest_of(*cut.shape, largest));
   const bool is_first = !gate_.is_made();
   if (is_first) plans.push_back(gate_.plan());
   // Inside a node it is signals alone.
   const bool gate_connects = is_first && resources_.machine().nodes() > 1;
   if (cut.need.connects || gate_connects) resources_.connect(plans);
-  if (cut.need.grows_scratch) resources_.make_scratch(scratch_bytes);
+  if (cut.need.lacks_memory) resources_.provide_memory(plans);
   if (is_first) gate_.make();
-  return std::make_shared<SizeClass>(
+  auto made = std::make_shared<SizeClass>(
       SizeClass{algorithm, largest.block_bytes, cut.slice_bytes, cut.need.reads_peers,
-                usage_.entry_for(problem.collective, algorithm.name())});
+                usage_.entry_for(problem.collective, algorithm.name(), mean_block(problem))});
+  if (has_shape) {
+    made->shape = std::move(cut.shape);
+    made->times = cut.need.units;
+  }
+  return made;
 }
 
 void Preparation::meet(const Problem& problem) {
@@ -151,32 +207,36 @@ void Preparation::meet(const Problem& problem) {
 
 /// Collective where the class is new.
 SharedClass Preparation::class_for(const Problem& problem) {
-  const bool is_sized = problem.layout.empty();
-  if (is_sized) {
-    const auto bucket = buckets_.find(bucket_of(problem));
-    const std::size_t part = part_of(problem);
-    if (bucket != buckets_.end() && bucket->second[part] != nullptr) return bucket->second[part];
-  }
+  const auto bucket = buckets_.find(bucket_of(problem));
+  const SharedClass known = bucket == buckets_.end() ? nullptr : bucket->second[part_of(problem)];
+  if (known != nullptr && known->takes(problem)) return known;
   auto algorithm = choice_.choose_alone(problem);
-  if (is_sized && algorithm) {
+  if (algorithm) {
     if (auto found = find_other_part(problem, *algorithm)) return found;
   }
   if (gate_.is_made()) gate_.pass(problem, false);
   if (!algorithm) {
     algorithm = choice_.agree(problem);
-    if (auto found = is_sized ? find_other_part(problem, *algorithm) : nullptr) return found;
+    if (auto found = find_other_part(problem, *algorithm)) return found;
   }
-  if (!is_sized) return agree(*algorithm, problem, problem);
   const Problem largest = largest_of_bucket(problem);
-  const bool serves =
-      serves_smaller(*algorithm) && !algorithm->refusal(largest, resources_.machine());
-  SharedClass made = agree(*algorithm, serves ? largest : problem, problem);
-  if (!serves || made->most_bytes != largest.block_bytes) return made;
+  // A class that is there does not take the problem: nor would another one.
+  if (known == nullptr && !algorithm->refusal(largest, resources_.machine())) {
+    SharedClass made = agree(*algorithm, largest, problem);
+    const bool takes = made->takes(problem);
+    keep(problem, made);
+    if (takes) return made;
+  }
+  return agree(*algorithm, problem, problem);
+}
+
+void Preparation::keep(const Problem& problem, SharedClass made) {
   if (buckets_.size() >= kMostBuckets) {
     buckets_.clear();
+    sized_steps_ = 0;
     ++generation_;
   }
-  return buckets_[bucket_of(problem)][part_of(problem)] = std::move(made);
+  buckets_[bucket_of(problem)][part_of(problem)] = std::move(made);
 }
 
 /// A class of another part of the bucket, by the same algorithm: it serves this part from now on.
@@ -184,19 +244,86 @@ SharedClass Preparation::find_other_part(const Problem& problem, const Algorithm
   const auto bucket = buckets_.find(bucket_of(problem));
   if (bucket == buckets_.end()) return nullptr;
   for (const SharedClass& other : bucket->second) {
-    if (other == nullptr || other->algorithm != algorithm) continue;
+    if (other == nullptr || other->algorithm != algorithm || !other->takes(problem)) continue;
     return bucket->second[part_of(problem)] = other;
   }
   return nullptr;
 }
 
+const SharedCall* Preparation::find(const Problem& problem) {
+  if (!problem.layout.empty()) return nullptr;
+  const auto bucket = buckets_.find(bucket_of(problem));
+  if (bucket == buckets_.end()) return nullptr;
+  const SharedClass& of = bucket->second[part_of(problem)];
+  return of == nullptr ? nullptr : resized(problem, *of);
+}
+
+/// The call of the class with the numbers of the problem; null where it has none for the size.
+const SharedCall* Preparation::resized(const Problem& problem, SizeClass& of) {
+  const auto extent = of.extent_of(problem);
+  if (!extent) return nullptr;
+  for (SizedCall& one : of.calls) {
+    if (one.call->problem == problem) return &one.call;
+    if (!one.program->fits(*extent)) continue;
+    if (one.call.use_count() > 1) one.call = std::make_shared<Call>(*one.call);
+    one.program->resize(one.call->slice->program, *extent);
+    resources_.executor().renumbered(*one.call->slice);
+    describe(problem, *one.call, of);
+    return &one.call;
+  }
+  return &add_sized(problem, *extent, of);
+}
+
+const SharedCall& Preparation::add_sized(const Problem& problem, const plan::Extent& extent,
+                                         SizeClass& of) {
+  try {
+    if (sized_steps_ > kMostSteps) forget_sized();
+    const SharedProgram program = of.shape->program_for(extent, of.times);
+    auto call = std::make_shared<Call>();
+    call->slice = resources_.prepare(program->program(extent));
+    describe(problem, *call, of);
+    sized_steps_ += call->slice->program.steps().size();
+    return of.calls.emplace_back(program, std::move(call)).call;
+  } catch (const PeerError&) {
+    throw;
+  } catch (const std::exception& error) {
+    resources_.poison_all(error.what());
+  }
+}
+
+/// Other ranks need not: these are made anew without them.
+void Preparation::forget_sized() {
+  for (auto& [bucket, classes] : buckets_) {
+    for (const SharedClass& one : classes) {
+      if (one != nullptr) one->calls.clear();
+    }
+  }
+  sized_steps_ = 0;
+}
+
+/// Whose call it is, and how it runs.
+void Preparation::describe(const Problem& problem, Call& call, const SizeClass& of) const {
+  const int rank = resources_.rank();
+  call.problem = problem;
+  call.key = call_key(problem);
+  call.input_bytes = problem.in_place ? problem.output_bytes(rank) : problem.input_bytes(rank);
+  call.entry = of.entry;
+  call.reads_peers = of.reads_peers;
+  call.slice_bytes = std::min(of.slice_bytes, problem.block_bytes);
+  const bool sliced = call.slice_bytes < problem.block_bytes;
+  call.is_plain = !sliced && !(resources_.sees_only_heaps() && call.reads_peers);
+  if (call.slice) call.slice->call = {problem.collective, problem.root, problem.block_bytes};
+}
+
 SharedCall Preparation::prepare(const Problem& problem) {
   resources_.members().require_no_poison();
   const SharedClass of = class_for(problem);
+  const auto bucket = buckets_.find(bucket_of(problem));
+  const bool is_kept = bucket != buckets_.end() && bucket->second[part_of(problem)] == of;
+  if (is_kept && of->extent_of(problem)) return nullptr;
   try {
     SharedCall call = prepare_alone(problem, *of);
-    const auto bucket = problem.layout.empty() ? buckets_.find(bucket_of(problem)) : buckets_.end();
-    call->is_of_class = bucket != buckets_.end() && bucket->second[part_of(problem)] == of;
+    call->is_of_class = is_kept;
     return call;
   } catch (const PeerError&) {
     throw;
@@ -208,21 +335,17 @@ SharedCall Preparation::prepare(const Problem& problem) {
 SharedCall Preparation::prepare_alone(const Problem& problem, const SizeClass& of) {
   const int rank = resources_.rank();
   auto call = std::make_shared<Call>();
-  call->problem = problem;
-  call->key = call_key(problem);
-  call->input_bytes = problem.in_place ? problem.output_bytes(rank) : problem.input_bytes(rank);
-  call->entry = of.entry;
-  call->reads_peers = of.reads_peers;
-  call->slice_bytes = std::min(of.slice_bytes, problem.block_bytes);
-  const bool sliced = call->slice_bytes < problem.block_bytes;
-  call->is_plain = !sliced && !(resources_.sees_only_heaps() && call->reads_peers);
+  describe(problem, *call, of);
+  call->entry = usage_.entry_for(problem.collective, of.algorithm.name(), mean_block(problem));
   const Problem slice = slice_of(problem, call->slice_bytes);
   const plan::Plan plan = of.algorithm.plan(slice, resources_.machine(), rank);
   call->slice = resources_.prepare(
       plan, inline_messages_of(of.algorithm, problem, resources_.machine(), plan));
   call->slice->call = {problem.collective, problem.root, problem.block_bytes};
-  if (sliced && problem.block_bytes % call->slice_bytes != 0) {
-    const Problem rest = slice_of(problem, problem.block_bytes % call->slice_bytes);
+  const std::uint64_t rest_bytes =
+      call->slice_bytes == 0 ? 0 : problem.block_bytes % call->slice_bytes;
+  if (rest_bytes != 0) {
+    const Problem rest = slice_of(problem, rest_bytes);
     call->rest = resources_.prepare(of.algorithm.plan(rest, resources_.machine(), rank));
     call->rest->call = call->slice->call;
   }

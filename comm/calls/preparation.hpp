@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "comm/calls/agreed_choice.hpp"
@@ -22,7 +22,11 @@ class Preparation {
   Preparation(Resources& resources, AgreedChoice& choice, Usage& usage)
       : resources_(resources), choice_(choice), usage_(usage), gate_(resources) {}
 
-  /// The programs for a problem that all ranks describe alike; not for alltoallv.
+  /// The programs for a problem that all ranks describe alike; not for alltoallv. Null where its
+  /// class has none that take its size. Mostly, numbers are written into a program that nobody else
+  /// holds, and nothing is allocated. Valid until the next call of this.
+  const SharedCall* find(const plan::Problem& problem);
+  /// The same where find() has found none. Null: now it does.
   SharedCall prepare(const plan::Problem& problem);
   /// Changes when classes are forgotten, at the same time on all ranks.
   std::uint64_t generation() const noexcept { return generation_; }
@@ -36,22 +40,32 @@ class Preparation {
     std::uint64_t stage_bytes = 0;
     std::uint64_t scratch_bytes = 0;
     bool connects = false;  // to a rank that it has no channel to yet
-    bool grows_scratch = false;
+    bool lacks_memory = false;
     bool reads_peers = false;  // their buffers where they lie
+    std::uint64_t units = 0;   // of a shape, which all numbers have in common; 0: none has any
+    bool has_shape = false;
   };
   struct Cut {
     std::uint64_t slice_bytes = 0;
     plan::Plan plan;  // of a slice
     Need need;        // of the neediest rank
+    std::shared_ptr<Shape> shape = {};
   };
 
   SharedClass class_for(const plan::Problem& problem);
-  SharedClass agree(const registry::Algorithm& algorithm, plan::Problem largest,
+  SharedClass agree(const registry::Algorithm& algorithm, const plan::Problem& largest,
                     const plan::Problem& problem);
+  void keep(const plan::Problem& problem, SharedClass made);
   SharedClass find_other_part(const plan::Problem& problem, const registry::Algorithm& algorithm);
   SharedCall prepare_alone(const plan::Problem& problem, const SizeClass& of);
+  const SharedCall* resized(const plan::Problem& problem, SizeClass& of);
+  const SharedCall& add_sized(const plan::Problem& problem, const plan::Extent& extent,
+                              SizeClass& of);
+  void forget_sized();
+  void describe(const plan::Problem& problem, Call& call, const SizeClass& of) const;
+  Need need_of(const plan::Plan& plan) const;
   Need plan_alike(const registry::Algorithm& algorithm, const plan::Problem& part,
-                  const plan::Problem& problem, plan::Plan& plan);
+                  const plan::Problem& problem, Cut& cut);
   Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest,
           const plan::Problem& problem);
   std::uint64_t stage_limit() const noexcept { return resources_.settings().stage_bytes / 2; }
@@ -60,8 +74,9 @@ class Preparation {
   AgreedChoice& choice_;
   Usage& usage_;
   Gate gate_;
-  std::map<Bucket, BucketClasses> buckets_;
+  std::unordered_map<Bucket, BucketClasses, BucketHash> buckets_;
   std::uint64_t generation_ = 0;
+  std::size_t sized_steps_ = 0;  // of the programs of sized calls
 };
 
 }  // namespace weft::comm

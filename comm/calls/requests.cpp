@@ -13,6 +13,7 @@ namespace weft {
 std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {
   const auto exclusive = resources_.requests().exclusive();
   auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}});
+  usage_.begin();
   if (!comm::moves_nothing(task)) request->call = calls_.call_for(task);
   request->task.sends = request->task.receives = {};  // they may go now
   return request;
@@ -24,21 +25,23 @@ void Communicator::Impl::start(Request::Impl& request) {
   if (wants_thread_) start_thread();
   comm::RequestProgress& requests = resources_.requests();
   const auto exclusive = requests.exclusive();
+  usage_.begin();
   const Call& call = *request.call;
   const comm::Task& task = comm::publish(resources_, call, request.task, request.copies);
   const std::byte* input =
       task.in_place ? comm::set_aside(task.input, call.input_bytes, request.aside) : task.input;
   resources_.executor().begin_call(call.key);
-  Statistics::Entry& entry = usage_.at(call.entry);
+  comm::Counts& counts = usage_.at(call.entry);
   const auto begin = [&](const auto& prepared, const engine::Buffers& buffers) {
     engine::Execution* execution = resources_.executor().start(prepared, buffers);
     resources_.require_no_failure();
     if (request.under_way.empty()) requests.add();
     request.under_way.push_back(execution);
   };
-  comm::for_each_slice(call, task, input, entry, begin);
-  ++entry.calls;
-  entry.bytes += call.input_bytes;
+  comm::for_each_slice(call, task, input, counts, begin);
+  ++counts.calls;
+  counts.bytes += call.input_bytes;
+  usage_.end_part(counts);
   requests.wake_thread();
 }
 
@@ -73,12 +76,14 @@ bool Communicator::Impl::test(Request::Impl& request) {
 
 void Communicator::Impl::wait(Request::Impl& request) {
   const auto exclusive = resources_.requests().exclusive();
+  usage_.begin();
   for (engine::Execution* execution : request.under_way) {
     if (!resources_.executor().wait(*execution)) break;
   }
   end(request);
   resources_.require_no_failure();
   request.copies.copy_out();
+  usage_.end_part(usage_.at(request.call->entry));
 }
 
 Request::Request(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,4 +1,5 @@
 // Runs: calls that end before they return.
+#include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
 #include "comm/calls/slices.hpp"
 
@@ -20,9 +21,8 @@ void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
 
 void Communicator::Impl::run(const comm::Task& task) {
   if (comm::moves_nothing(task)) return;
-  if (resources_.members().is_poisoned() || resources_.requests().thread_may_run()) {
-    return run_exclusively(task);
-  }
+  const bool is_shared = resources_.requests().thread_may_run() || (wants_thread_ && gives_way());
+  if (resources_.members().is_poisoned() || is_shared) return run_exclusively(task);
   run_now(task);
 }
 
@@ -40,19 +40,24 @@ bool Communicator::Impl::close() noexcept {
 /// Apart, so that calls without a progress thread are not longer for it.
 void Communicator::Impl::run_exclusively(const comm::Task& task) {
   resources_.members().require_no_poison();
+  if (wants_thread_ && gives_way()) start_thread();
   const auto exclusive = resources_.requests().exclusive();
+  struct End {
+    comm::RequestProgress& requests;
+    ~End() { requests.end_call(); }
+  } end{resources_.requests()};
   run_now(task);
 }
 
 void Communicator::Impl::run_now(const comm::Task& asked) {
+  resources_.executor().arrive(usage_.begin());
   const Call& call = *calls_.call_for(asked);
-  const std::uint64_t begin = comm::Stopwatch::ticks();
-  Statistics::Entry& entry = usage_.at(call.entry);
+  comm::Counts& counts = usage_.at(call.entry);
   resources_.executor().begin_call(call.key);
   if (call.is_plain && !asked.in_place) {
     run_prepared(*call.slice, {asked.input, asked.output, &asked.operation});
-    entry.messages += call.slice->messages;
-    entry.wire_bytes += call.slice->wire_bytes;
+    counts.messages += call.slice->messages;
+    counts.wire_bytes += call.slice->wire_bytes;
   } else {
     const comm::Task& task = comm::publish(resources_, call, asked, copies_);
     const bool by_slices = task.in_place && is_elementwise(task.problem);
@@ -60,7 +65,7 @@ void Communicator::Impl::run_now(const comm::Task& asked) {
     const std::byte* input =
         at_once ? comm::set_aside(task.input, call.input_bytes, aside_) : task.input;
     comm::for_each_slice(
-        call, task, input, entry, [&](const auto& prepared, engine::Buffers buffers) {
+        call, task, input, counts, [&](const auto& prepared, engine::Buffers buffers) {
           if (by_slices) {
             buffers.input = comm::set_aside(buffers.input, prepared.program.input_bytes(), aside_);
           }
@@ -68,10 +73,12 @@ void Communicator::Impl::run_now(const comm::Task& asked) {
         });
     copies_.copy_out();
   }
-  ++entry.calls;
-  entry.bytes += call.input_bytes;
-  const std::uint64_t end = comm::Stopwatch::ticks();
-  usage_.add_ticks(call.entry, end - begin);
+  ++counts.calls;
+  counts.bytes += call.input_bytes;
+  // On a fiber the program was elsewhere meanwhile.
+  if (gives_way()) return resources_.host_progress().after_call(comm::Stopwatch::ticks());
+  const std::uint64_t end = usage_.end(
+      counts, [this](std::uint64_t ticks) noexcept { return resources_.executor().waited(ticks); });
   resources_.host_progress().after_call(end);
 }
 
@@ -81,6 +88,9 @@ Statistics Communicator::Impl::statistics() const {
   resources_.report(result);
   result.profile = choice_.profile_name();
   result.entries = usage_.entries();
+  result.setup_seconds = usage_.setup_seconds();
+  result.sent_bytes.resize(static_cast<std::size_t>(size()));
+  calls_.add_sent(result.sent_bytes);
   result.aside_bytes = aside_.capacity();
   return result;
 }

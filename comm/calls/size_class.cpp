@@ -3,26 +3,57 @@
 #include <algorithm>
 #include <bit>
 
+#include "tune/candidates.hpp"
 #include "tune/decision_table.hpp"
 
 namespace weft::comm {
 
 using plan::Problem;
 
+namespace {
+
+/// Of the largest block.
+std::uint64_t most_bytes(const Problem& problem) {
+  std::uint64_t most = problem.block_bytes;
+  for (const plan::Block& block : problem.layout) most = std::max(most, block.bytes);
+  return most;
+}
+
+}  // namespace
+
 Bucket bucket_of(const Problem& problem) {
+  const bool differ = !problem.layout.empty();
   return {problem.collective,
           problem.root,
           problem.element_bytes,
           problem.commutative,
           problem.associative,
           problem.in_place,
-          std::bit_ceil(problem.block_bytes)};
+          std::bit_ceil(most_bytes(problem)),
+          differ ? tune::grid_bytes(std::max<std::uint64_t>(1, tune::block_bytes(problem))) : 0};
+}
+
+std::size_t BucketHash::operator()(const Bucket& bucket) const noexcept {
+  plan::Problem problem;
+  problem.collective = bucket.collective;
+  problem.root = bucket.root;
+  problem.element_bytes = bucket.element_bytes;
+  problem.block_bytes = bucket.most_bytes;
+  problem.stride = bucket.usual_bytes;
+  return ProblemHash()(problem);
 }
 
 std::size_t part_of(const Problem& problem) {
+  if (!problem.layout.empty()) return 0;
   const std::uint64_t most = std::bit_ceil(problem.block_bytes);
   if (problem.block_bytes == most) return 2;
   return problem.block_bytes <= tune::grid_end(most / 2) ? 0 : 1;
+}
+
+std::optional<plan::Extent> SizeClass::extent_of(const Problem& problem) const {
+  if (shape == nullptr || !problem.layout.empty()) return std::nullopt;
+  const int units = shape->finest_units() / static_cast<int>(times);
+  return plan::extent_of(problem.block_bytes, problem.grain(), units);
 }
 
 bool serves_smaller(const registry::Algorithm& algorithm) {
@@ -30,10 +61,12 @@ bool serves_smaller(const registry::Algorithm& algorithm) {
 }
 
 Problem largest_of_bucket(const Problem& problem) {
-  if (problem.block_bytes == 0) return problem;
+  const std::uint64_t most = most_bytes(problem);
+  if (most == 0) return problem;
   Problem largest = problem;
+  largest.layout.clear();
   const std::uint64_t element = std::max<std::uint64_t>(problem.element_bytes, 1);
-  largest.block_bytes = std::bit_ceil(problem.block_bytes) / element * element;
+  largest.block_bytes = std::bit_ceil(most) / element * element;
   largest.stride = largest.block_bytes;
   return largest;
 }

@@ -1,21 +1,32 @@
 // Size class: problems that differ in the size of their blocks only, between two bounds. The first
-// call of a class is agreed upon, for all of its sizes; later ones are prepared by each rank alone.
+// call of a class is agreed upon, for all of its sizes; later ones concern each rank alone.
 //
 // A *bucket* holds the sizes above one power of two up to the next. What is agreed for its largest
-// size (stages, channels, whether peers' buffers are read) serves all of them: no algorithm needs
-// more for less (tests/comm/size_class_test.cpp). Scratch memory is provided for the largest size,
-// too; the few algorithms that need more for a smaller one grow it on their own. Algorithms are
+// size (stages, channels, whether peers' buffers are read) serves all of them. Algorithms are
 // chosen at powers of two and half-way between them (tune::grid_end()), so a bucket has three
-// *parts*, each with one choice; parts with one algorithm share a class. Calls that are too large
-// for stages and scratch memory, and so are cut, are classes of their own, and so are those whose
-// blocks differ.
+// *parts*, each with one choice; parts with one algorithm share a class.
+//
+// Where the plans of all ranks have a shape (comm/setup/shapes.hpp), all sizes have that of the
+// largest, and a new size is other numbers in a program that is there. Where they have none, and
+// for sizes so small that units would be empty, each size has a plan of its own, of an algorithm
+// that needs no more for less (tests/comm/size_class_test.cpp); scratch memory is provided for the
+// largest size, and the few plans that need more for a smaller one grow it. The same goes for calls
+// that are too large for stages and scratch memory, and so are cut: in slices that are those of the
+// largest size.
+//
+// Calls whose blocks differ, which all ranks know, are of the class of their largest block: they
+// need no more than blocks that are all as large. Only where those would have to be cut, each such
+// call is agreed upon.
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
 
+#include "comm/calls/call_cache.hpp"
+#include "comm/setup/shapes.hpp"
 #include "plan/problem.hpp"
 #include "registry/algorithm.hpp"
 
@@ -28,34 +39,57 @@ struct Bucket {
   bool commutative = true;
   bool associative = false;
   bool in_place = false;
-  std::uint64_t most_bytes = 0;  // of a block
+  std::uint64_t most_bytes = 0;   // of a block
+  std::uint64_t usual_bytes = 0;  // where blocks differ: of their mean, as choices take it
 
-  auto operator<=>(const Bucket&) const = default;
+  bool operator==(const Bucket&) const = default;
+};
+
+struct BucketHash {
+  std::size_t operator()(const Bucket& bucket) const noexcept;
 };
 
 inline constexpr std::size_t kParts = 3;
 
-/// Of a problem without a layout, with blocks of at least one byte; or a barrier.
+/// Of a problem of which some block has at least one byte; or a barrier.
 Bucket bucket_of(const plan::Problem& problem);
 /// The part of its bucket, below kParts.
 std::size_t part_of(const plan::Problem& problem);
-/// The largest problem of the bucket, which is made of whole elements.
+/// The largest problem of the bucket, which is made of whole elements; without a layout.
 plan::Problem largest_of_bucket(const plan::Problem& problem);
 
 /// Whether what the algorithm needs for a size serves all smaller ones. Not where it takes another
 /// tree for another size, with other peers: there each size is a class.
 bool serves_smaller(const registry::Algorithm& algorithm);
 
-/// What all ranks have agreed for a class.
-struct SizeClass {
-  registry::Algorithm algorithm;
-  std::uint64_t most_bytes = 0;   // of a block
-  std::uint64_t slice_bytes = 0;  // of a block, in all runs but the last
-  bool reads_peers = false;       // some rank may: others' buffers where they lie
-  std::size_t entry = 0;          // in the statistics
+/// A program for some sizes of a class, and a call of it with the numbers of its last size. Others
+/// may hold the call: then it stays as it is, and the next size gets another one.
+struct SizedCall {
+  SharedProgram program;
+  SharedCall call;
 };
 
-using SharedClass = std::shared_ptr<const SizeClass>;
+/// What all ranks have agreed for a class, and this rank's programs.
+struct SizeClass {
+  registry::Algorithm algorithm;
+  std::uint64_t most_bytes = 0;       // of a block
+  std::uint64_t slice_bytes = 0;      // of a block, in all runs but the last
+  bool reads_peers = false;           // some rank may: others' buffers where they lie
+  std::size_t entry = 0;              // in the statistics
+  std::shared_ptr<Shape> shape = {};  // null: there is none
+  std::uint64_t times = 1;            // units are so many of the shape's
+  std::list<SizedCall> calls = {};
+
+  /// nullopt: a problem of this size has a plan of its own.
+  std::optional<plan::Extent> extent_of(const plan::Problem& problem) const;
+  /// Whether what is agreed serves a problem of its sizes.
+  bool takes(const plan::Problem& problem) const {
+    if (!problem.layout.empty() && slice_bytes != most_bytes) return false;  // it cannot be cut
+    return serves_smaller(algorithm) || extent_of(problem);
+  }
+};
+
+using SharedClass = std::shared_ptr<SizeClass>;
 /// The classes of a bucket; null where no call of the part has come.
 using BucketClasses = std::array<SharedClass, kParts>;
 

@@ -23,10 +23,10 @@ const std::byte* set_aside(const std::byte* input, std::uint64_t bytes,
 /// `task` with buffers that peers see: those elsewhere are copied to the shared heap.
 const Task& publish(Resources& resources, const Call& call, const Task& task, HeapCopies& copies);
 
-/// each(prepared, buffers) for every slice of the task's blocks; `entry` counts what they send.
+/// each(prepared, buffers) for every slice of the task's blocks; `counts` gets what they send.
 template <class Each>
-void for_each_slice(const Call& call, const Task& task, const std::byte* input,
-                    Statistics::Entry& entry, Each each) {
+void for_each_slice(const Call& call, const Task& task, const std::byte* input, Counts& counts,
+                    Each each) {
   std::uint64_t at = 0;
   do {
     const bool last = call.problem.block_bytes - at < call.slice_bytes && call.rest.has_value();
@@ -35,8 +35,8 @@ void for_each_slice(const Call& call, const Task& task, const std::byte* input,
     each(prepared,
          engine::Buffers{input == nullptr ? nullptr : input + at,
                          task.output == nullptr ? nullptr : task.output + at, &task.operation});
-    entry.messages += prepared.messages;
-    entry.wire_bytes += prepared.wire_bytes;
+    counts.messages += prepared.messages;
+    counts.wire_bytes += prepared.wire_bytes;
     at += call.slice_bytes;
   } while (at < call.problem.block_bytes && call.slice_bytes != 0);
 }

@@ -17,15 +17,20 @@ class RootedExchange {
   static constexpr const char* kAlgorithm = "sequential";
 
   /// Makes channels for all sizes to come. Collective.
-  RootedExchange(Resources& resources, int root, std::size_t entry);
+  RootedExchange(Resources& resources, int root);
 
-  /// The programs for the blocks that this rank knows; the last ones again where these are the
-  /// same.
+  /// The programs for the blocks that this rank knows. The last ones again, with other numbers
+  /// where blocks have others, unless somebody else holds them; new ones where other ranks have
+  /// none.
   const std::shared_ptr<Call>& call_for(const plan::Problem& problem);
 
  private:
+  bool has_last_for(const plan::Problem& problem) const;
+  void renumber(Call& call) const;
+  void describe(const plan::Problem& problem, Call& call) const;
+
   Resources& resources_;
-  std::size_t entry_;  // of the statistics
+  int root_;
   std::shared_ptr<Call> last_;
 };
 

@@ -94,6 +94,17 @@ engine::Prepared VectorExchange::prepare_node_allgather(std::uint64_t bytes) {
   return resources_.prepare(plans[static_cast<std::size_t>(own)], inline_ops, identity);
 }
 
+/// What the calls with this row had for each rank.
+void VectorExchange::add_sent_by_row(std::span<std::uint64_t> bytes) const {
+  if (uses_ == 0) return;
+  for (std::size_t to = 0; to < bytes.size(); ++to) bytes[to] += uses_ * own_[to].bytes;
+}
+
+void VectorExchange::add_sent(std::span<std::uint64_t> bytes) const {
+  for (std::size_t to = 0; to < sent_.size(); ++to) bytes[to] += sent_[to];
+  add_sent_by_row(bytes);
+}
+
 /// Whether `task` brings another row than the last call.
 bool VectorExchange::update_own_row(const Task& task) {
   const std::span<const Part> sends = task.problem.in_place ? task.receives : task.sends;
@@ -103,6 +114,9 @@ bool VectorExchange::update_own_row(const Task& task) {
       is_alike(known.subspan(ranks), task.receives)) {
     return false;
   }
+  sent_.resize(ranks);
+  add_sent_by_row(sent_);
+  uses_ = 0;
   own_.clear();
   for (const Part& part : sends) own_.push_back({part.offset, part.bytes});
   for (const Part& part : task.receives) own_.push_back({part.offset, part.bytes});
@@ -178,14 +192,14 @@ engine::Prepared VectorExchange::prepare_later_call() {
   }
 }
 
-const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task, std::size_t entry) {
+const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   bool changed = update_own_row(task);
+  ++uses_;
   if (shares_) resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
   if (share_rows_) changed = share_rows(changed);
   if (!changed) return last_;
   auto call = std::make_shared<Call>();
   call->problem = task.problem;
-  call->entry = entry;
   call->key = call_key(task.problem);
   call->is_plain = true;
   for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,14 @@ class VectorExchange {
   VectorExchange(Resources& resources, const registry::Algorithm& asked);
 
   std::string algorithm() const { return algorithm_.name(); }
-  /// The programs for the sizes of `task`, and `entry` of the statistics. Collective on the node.
-  const std::shared_ptr<Call>& call_for(const Task& task, std::size_t entry);
+  /// The programs for the sizes of `task`. Collective on the node.
+  const std::shared_ptr<Call>& call_for(const Task& task);
+  /// Adds what the calls so far had for each rank.
+  void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
   engine::Prepared prepare_node_allgather(std::uint64_t bytes);
+  void add_sent_by_row(std::span<std::uint64_t> bytes) const;
   bool update_own_row(const Task& task);
   bool share_rows(bool own_changed);
   void allgather_on_node(const engine::Prepared& prepared, const void* mine, void* all);
@@ -54,8 +58,10 @@ class VectorExchange {
 
   Resources& resources_;
   registry::Algorithm algorithm_;
-  std::vector<plan::Block> own_;  // this rank's row in its last call
-  bool in_place_ = false;         // in the last call: the same on all ranks
+  std::vector<plan::Block> own_;     // this rank's row in its last call
+  std::uint64_t uses_ = 0;           // calls with that row so far
+  std::vector<std::uint64_t> sent_;  // by rank: bytes of the calls before these
+  bool in_place_ = false;            // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
   bool shares_ = false;  // rows, inside nodes
 

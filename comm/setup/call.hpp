@@ -31,13 +31,15 @@ struct Task {
   std::span<const Part> receives = {};
 };
 
+inline constexpr std::size_t kNoEntry = SIZE_MAX;
+
 /// The programs for one problem: a run for every slice of its blocks.
 struct Call {
   plan::Problem problem;
   std::uint64_t slice_bytes = 0;  // of each block, in all runs but the last; 0: all at once
   std::optional<engine::Prepared> slice;
   std::optional<engine::Prepared> rest;  // the last run, when it is shorter
-  std::size_t entry = 0;                 // in the statistics
+  std::size_t entry = kNoEntry;          // in the statistics
   bool reads_peers = false;              // some rank does: others' buffers where they lie
   bool is_plain = false;                 // one run on the caller's buffers as they are
   std::uint64_t input_bytes = 0;

@@ -1,4 +1,4 @@
-// Inline messages of a call, found once by a process for all communicators of the same shape.
+// Inline messages of a call whose plans have no shape (shapes.hpp).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,7 @@ namespace weft::comm {
 
 /// The bytes of a small problem that go along with signals inside the node; `own` is the plan of
 /// its rank. From the plans of the ranks that it exchanges signals with, so both ends of a message
-/// find the same. What was found last is kept: programs make many communicators of few shapes.
-/// Thread safe.
+/// find the same.
 std::vector<engine::InlineOp> inline_messages_of(const tune::Algorithm& algorithm,
                                                  const plan::Problem& problem,
                                                  const hierarchy::Machine& machine,

@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/give_way.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/run/executor.hpp"
 
@@ -111,17 +112,39 @@ class RequestProgress {
   }
   /// A request is over.
   void remove() noexcept {
-    if (--under_way_ != 0 || thread_ == nullptr) return;
+    if (--under_way_ == 0 && thread_ != nullptr) rest();
+  }
+
+  /// Where requests are under way they move on as long as `handover` has a value. On a fiber the
+  /// caller may go on in another thread, so it gives back the lock for that time, too.
+  void hand_over(std::optional<Handover>& handover) const {
+    const bool gives_back = thread_ != nullptr && gives_way();
+    if (under_way_ != 0 || gives_back) handover.emplace(thread_.get(), executor_, may_spin_);
+  }
+
+  // A call on a fiber, which waits in the executor without its thread. Under exclusive().
+  /// The thread moves on what the call has begun until it goes on.
+  void give_way() noexcept {
+    if (thread_ == nullptr) {
+      weft::give_way();
+      return;
+    }
+    wake_thread();
+    thread_->unlock();
+    weft::give_way();
+    thread_->lock();
+  }
+  /// The call is over.
+  void end_call() noexcept {
+    if (thread_ != nullptr && under_way_ == 0) rest();
+  }
+
+ private:
+  void rest() noexcept {
     thread_->rest();
     thread_may_run_ = false;
   }
 
-  /// Where requests are under way they move on as long as `handover` has a value.
-  void hand_over(std::optional<Handover>& handover) const {
-    if (under_way_ != 0) handover.emplace(thread_.get(), executor_, may_spin_);
-  }
-
- private:
   engine::Executor& executor_;
   bool may_spin_;
   bool thread_may_run_ = false;

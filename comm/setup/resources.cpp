@@ -16,36 +16,10 @@ namespace weft::comm {
 
 namespace {
 
-/// Ranks that plans exchange messages with, ascending.
-std::vector<int> peers_of(std::span<const plan::Plan> plans) {
-  std::vector<int> peers;
-  for (const plan::Plan& plan : plans) {
-    for (const plan::Op& op : plan.ops()) {
-      if (op.kind == plan::OpKind::send || op.kind == plan::OpKind::recv) peers.push_back(op.peer);
-    }
-  }
-  std::ranges::sort(peers);
-  peers.erase(std::ranges::unique(peers).begin(), peers.end());
-  return peers;
-}
-
 // Of the stages of a communicator that has small calls only.
 constexpr std::size_t kLeastHalf = 8 << 10;
 // Few sizes until the largest: each is agreed upon by all ranks, and registered with the device.
 constexpr std::size_t kGrowth = 4;
-
-/// The descriptors that a device will open: when it is opened, for each connection, and, if it is
-/// the software device, when the first message is sent.
-std::size_t descriptors_for(std::span<const int> peers, const engine::Links& links,
-                            std::span<const int> place_of_rank) {
-  constexpr std::size_t kOfDevice = 12, kOfConnection = 1, kOfSoftPeer = 3;
-  const auto remote = static_cast<std::size_t>(
-      std::ranges::count_if(peers, [&](int peer) { return place_of_rank[peer] < 0; }));
-  if (remote == 0) return 0;
-  const verbs::Endpoint* open = links.open_device();
-  if (open == nullptr) return kOfDevice + kOfConnection * remote;
-  return open->rails().front()->software() ? kOfSoftPeer * remote : 0;
-}
 
 Settings settings_of(const Options& options) {
   Settings settings = Settings::from_environment();
@@ -138,7 +112,8 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
         rank(), node_.get(), facts_->waiting.crowded, *links_,
         engine::WhileWaiting{.turn = [this] { return host_progress_.while_waiting(); },
                              .progress = [this] { members_.bootstrap().progress(); },
-                             .check = [this] { members_.bootstrap().check(); }},
+                             .check = [this] { members_.bootstrap().check(); },
+                             .give_way = [this] { requests_->give_way(); }},
         settings.timeout_ns);
     executor_->set_stages(stages_.get());
     requests_.emplace(*executor_, !facts_->waiting.crowded);
@@ -160,7 +135,9 @@ void Resources::make_node() {
   if (neighbours.size() > 1) {
     node_ = std::make_unique<engine::NodeControl>(place(), neighbours, facts_->waiting.crowded);
   }
-  if (size() > 1) stages_ = std::make_unique<engine::Stages>(place(), places(), kLeastHalf);
+  if (size() > 1) {
+    stages_ = std::make_unique<engine::Stages>(place(), places(), kLeastHalf, memory_use());
+  }
 }
 
 void Resources::attach_node(std::span<const std::string> handles) {
@@ -261,12 +238,12 @@ void Resources::make_stages(std::size_t need) {
   const std::size_t half_bytes = std::min(most, std::max(std::bit_ceil(need), least));
   std::unique_ptr<engine::Stages> stages;
   const auto handles = members_.agree_among(neighbours(), [&] {
-    stages = std::make_unique<engine::Stages>(place(), places(), half_bytes);
+    stages = std::make_unique<engine::Stages>(place(), places(), half_bytes, memory_use());
     return stages->handle();
   });
   members_.agree([&] {
     stages->attach(handles);
-    if (links_->endpoint() != nullptr) stages->register_with(*links_->endpoint());
+    executor_->register_like_former(*stages);
   });
   // No neighbour still reads the old ones: all have come here since their last execution.
   executor_->set_stages(stages.get());
@@ -275,87 +252,38 @@ void Resources::make_stages(std::size_t need) {
   stages_ = std::move(stages);
 }
 
-bool Resources::lacks_channel(const plan::Plan& plan) const {
-  return !links_->missing(peers_of(std::span(&plan, 1))).empty();
-}
-
-void Resources::connect(std::span<const plan::Plan> plans) {
-  std::uint64_t scratch_bytes = 0;
-  for (const plan::Plan& plan : plans) {
-    scratch_bytes = std::max(scratch_bytes, plan.scratch_bytes());
-  }
-  connect(peers_of(plans), scratch_bytes);
-}
-
-void Resources::connect(std::span<const int> peers, std::uint64_t scratch_bytes) {
-  const std::vector<int> missing = links_->missing(peers);
-  std::vector<std::string> offers(missing.size());
-  members_.agree([&] {
-    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
-    offers = links_->offer(missing);
-  });
-  const auto addresses = members_.exchange(missing, offers);
-  members_.agree([&] {
-    links_->accept(missing, addresses);
-    executor_->provide_memory(scratch_bytes);
-    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
-  });
-  note_connections();
-}
-
-bool Resources::lacks_scratch(const plan::Plan& plan) const {
-  return executor_->lacks_scratch(plan.scratch_bytes());
-}
-
-void Resources::make_scratch(std::uint64_t bytes) {
-  members_.agree([&] { executor_->provide_memory(bytes); });
-}
-
-void Resources::connect_pairs(const plan::Plan& plan) {
-  const std::vector<int> missing = links_->missing(peers_of(std::span(&plan, 1)));
-  if (missing.empty()) return;
-  // The first byte says whether there is an address or an error.
-  std::vector<std::string> offers(missing.size());
-  std::string error;
-  try {
-    offers = links_->offer(missing);
-    for (std::string& offer : offers) offer.insert(0, 1, '+');
-  } catch (const std::exception& thrown) {
-    error = thrown.what();
-    std::ranges::fill(offers, "!" + error);
-  }
-  auto addresses = members_.exchange(missing, offers);
-  if (!error.empty()) poison_all(error);
-  for (std::size_t i = 0; i < missing.size(); ++i) {
-    const bool is_address = addresses[i].starts_with('+');
-    addresses[i].erase(0, 1);
-    if (is_address) continue;
-    poison_all(fmt::format("rank {} cannot connect: {}", missing[i], addresses[i]));
-  }
-  links_->accept(missing, addresses);
-  note_connections();
-}
-
-void Resources::note_connections() {
-  if (links_->endpoint() != nullptr) device_name_ = links_->endpoint()->describe();
-}
-
 engine::Prepared Resources::prepare(const plan::Plan& plan,
                                     std::span<const engine::InlineOp> inline_ops,
                                     std::span<const int> place_of_rank) {
   if (place_of_rank.empty()) place_of_rank = place_of_rank_;
   try {
-    if (plan.stage_bytes() > (stages_ == nullptr ? 0 : stages_->half_bytes())) {
-      throw Error(fmt::format("a plan needs stages of {} bytes", plan.stage_bytes()));
-    }
-    return executor_->prepare(engine::Program(plan, place_of_rank, places(), inline_ops));
+    executor_->provide(executor_->need_of(plan, place_of_rank));
+    return prepare_program(engine::Program(plan, place_of_rank, places(), inline_ops));
   } catch (const std::exception& error) {
     poison_all(error.what());
   }
 }
 
+engine::Prepared Resources::prepare(engine::Program program) {
+  try {
+    return prepare_program(std::move(program));
+  } catch (const std::exception& error) {
+    poison_all(error.what());
+  }
+}
+
+engine::Prepared Resources::prepare_program(engine::Program program) {
+  if (program.stage_bytes() > (stages_ == nullptr ? 0 : stages_->half_bytes())) {
+    throw Error(fmt::format("a plan needs stages of {} bytes", program.stage_bytes()));
+  }
+  return executor_->prepare(std::move(program));
+}
+
 void Resources::poison_all(std::string_view why) {
-  std::string text = fmt::format("rank {}: {}", rank(), why);
+  poison_with(fmt::format("rank {}: {}", rank(), why));
+}
+
+void Resources::poison_with(std::string text) {
   executor_->poison(text);
   members_.poison(std::move(text));
   members_.throw_poison();

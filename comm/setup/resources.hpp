@@ -2,6 +2,7 @@
 // to other ranks, stages and the executor.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,24 +55,24 @@ class Resources {
 
   /// Whether a plan exchanges messages with a rank to which there is no channel yet.
   bool lacks_channel(const plan::Plan& plan) const;
-  /// Channels to the ranks of plans, or to `peers`, and scratch memory for plans, or of so many
-  /// bytes. Collective.
+  /// Channels to the ranks of plans, or to `peers`, and the memory that messages need. Collective.
   void connect(std::span<const plan::Plan> plans);
-  void connect(std::span<const int> peers, std::uint64_t scratch_bytes = 0);
+  void connect(std::span<const int> peers, const engine::MemoryNeed& need = {});
   /// Made by the two ends of each channel that a plan lacks: their plans agree on it.
   void connect_pairs(const plan::Plan& plan);
   /// Stages of at least `need` bytes each half: larger by a power of two, so that few calls make
   /// them grow, but not beyond WEFT_STAGE on that account. All ranks give the same. Collective.
   void make_stages(std::size_t need);
-  /// Whether a plan needs more scratch memory than there is.
-  bool lacks_scratch(const plan::Plan& plan) const;
-  /// Scratch memory of at least so many bytes on this rank. Collective.
-  void make_scratch(std::uint64_t bytes);
+  /// Whether a plan needs scratch memory, or registered memory, that is not there yet.
+  bool lacks_memory(const plan::Plan& plan) const;
+  /// That of this rank's plans. Collective.
+  void provide_memory(std::span<const plan::Plan> plans);
   /// A program of this rank; an error poisons the communicator on all ranks. `place_of_rank`: of
   /// the ranks that the plan names, where these are not the communicator's.
   engine::Prepared prepare(const plan::Plan& plan,
                            std::span<const engine::InlineOp> inline_ops = {},
                            std::span<const int> place_of_rank = {});
+  engine::Prepared prepare(engine::Program program);
 
   /// As Communicator::close().
   bool close() noexcept { return links_->close(); }
@@ -84,6 +85,14 @@ class Resources {
   void report(Statistics& statistics) const;
 
  private:
+  engine::Prepared prepare_program(engine::Program program);
+  [[noreturn]] void poison_with(std::string text);
+  std::vector<std::string> exchange_in_pairs(std::span<const int> peers, std::string& error,
+                                             const std::function<std::vector<std::string>()>& step);
+  engine::MemoryNeed need_of(std::span<const plan::Plan> plans) const;
+  engine::MemoryUse memory_use() const noexcept {
+    return machine().nodes() > 1 ? engine::MemoryUse::device : engine::MemoryUse::node;
+  }
   void make_node();
   void attach_node(std::span<const std::string> handles);
   void set_view(std::string_view vote);

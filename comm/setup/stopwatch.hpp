@@ -29,11 +29,15 @@ class Stopwatch {
 #endif
   }
 
-  double seconds(std::uint64_t ticks_counted) const {
+  double lived_seconds() const {
     const std::chrono::duration<double> lived = std::chrono::steady_clock::now() - born_;
+    return lived.count();
+  }
+  double seconds(std::uint64_t ticks_counted) const {
     const std::uint64_t all = ticks() - first_tick_;
-    return all == 0 ? 0
-                    : static_cast<double>(ticks_counted) * lived.count() / static_cast<double>(all);
+    return all == 0
+               ? 0
+               : static_cast<double>(ticks_counted) * lived_seconds() / static_cast<double>(all);
   }
 
  private:

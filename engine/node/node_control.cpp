@@ -43,6 +43,20 @@ void NodeControl::attach(std::span<const std::string> handles) {
   }
 }
 
+std::uint32_t NodeControl::last_arrival(std::uint64_t execution, std::uint32_t arrived,
+                                        std::uint32_t within) const noexcept {
+  std::uint32_t last = 0;
+  for (int place = 0; place < places_; ++place) {
+    if (place == place_ || entered_by(place) < execution) continue;
+    const auto& word = page(place).arrived[execution & 1];
+    // Modulo 2^32: who came earlier has a large number, later than `within`.
+    const std::uint32_t later = word.load(std::memory_order_acquire) - arrived;
+    // A rank that is two executions further on wrote over the word: it had come long before.
+    if (later <= within && entered_by(place) <= execution + 1) last = std::max(last, later);
+  }
+  return last;
+}
+
 void NodeControl::send_inline(int place, std::uint64_t sequence, std::uint32_t digest,
                               const verbs::Layout& bytes) noexcept {
   InlineSlot& slot = inline_slot(place, place_, sequence);

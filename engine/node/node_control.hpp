@@ -111,9 +111,12 @@ class NodeControl {
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
   /// Publishes that this rank has entered an execution, its call, and its buffers, for peers that
-  /// read and write them in place. It has completed the execution before the last.
-  void enter(std::uint64_t execution, CallTag call, const void* input, void* output) noexcept {
+  /// read and write them in place. It has completed the execution before the last. `arrived`: when
+  /// this rank came to the call, in units of the caller's choice that all ranks of the node share.
+  void enter(std::uint64_t execution, CallTag call, const void* input, void* output,
+             std::uint32_t arrived = 0) noexcept {
     Buffers& mine = page(place_).buffers[execution & 1];
+    page(place_).arrived[execution & 1].store(arrived, std::memory_order_relaxed);
     mine.input = reinterpret_cast<std::uint64_t>(input);
     mine.output = reinterpret_cast<std::uint64_t>(output);
     mine.call.store(call.word(), std::memory_order_relaxed);
@@ -136,6 +139,11 @@ class NodeControl {
   std::uint64_t entered_by(int place) const noexcept {
     return page(place).entered.load(std::memory_order_acquire);
   }
+  /// How long after `arrived`, of this rank, the last of the others came to the call of
+  /// `execution`, of those that came no more than `within` later. Right after this rank's part of
+  /// it.
+  std::uint32_t last_arrival(std::uint64_t execution, std::uint32_t arrived,
+                             std::uint32_t within) const noexcept;
   /// Number of executions that `place` has completed.
   std::uint64_t completed_by(int place) const noexcept {
     return page(place).completed.load(std::memory_order_acquire);
@@ -176,6 +184,7 @@ class NodeControl {
     alignas(64) std::atomic<std::uint64_t> completed{0};
     alignas(64) std::atomic<std::uint64_t> entered{0};
     std::array<Buffers, 2> buffers;  // of executions of even and of odd number; in the same line
+    std::array<std::atomic<std::uint32_t>, 2> arrived;  // likewise
     PeerMemory::Published views;
     alignas(64) std::atomic<std::uint32_t> aborted{0};
     std::array<char, 252> abort_text;  // zero, as all of the memory

@@ -1,6 +1,7 @@
 // Shared memory: blocks that one rank creates and the ranks of its node attach.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,13 @@
 namespace weft::engine {
 
 class SharedBlock;
+
+/// Who uses a block.
+enum class MemoryUse : std::uint8_t {
+  node,    ///< Ranks of the node. Its memory is taken when it is made, and given back with it.
+  device,  ///< The device, too. Its slab has all of its memory from its beginning to its end, so
+           ///< that a registration of the slab serves all blocks in it, those to come included.
+};
 
 /// A block of whole pages. A process has few memory files for all of its blocks (see slab.hpp), and
 /// maps those of another process once: descriptors and mappings grow with the number of neighbours
@@ -28,7 +36,7 @@ class SharedMemory {
   SharedMemory() = default;
   /// Zero at the beginning, all of it committed. SystemError when there is not enough memory.
   /// `label` outlives everything.
-  static SharedMemory create(const char* label, std::size_t bytes);
+  static SharedMemory create(const char* label, std::size_t bytes, MemoryUse use = MemoryUse::node);
   /// From another rank's handle(). SystemError when the system does not let this process open it,
   /// or the rank's process has ended.
   static SharedMemory attach(std::string_view bytes);
@@ -38,6 +46,12 @@ class SharedMemory {
   static std::size_t handle_bytes();
   std::byte* data() const noexcept;
   std::size_t size() const noexcept;
+  /// The memory of all blocks of its slab, which stays mapped while `owner` lives.
+  struct Whole {
+    std::span<std::byte> memory;
+    std::shared_ptr<const void> owner;
+  };
+  Whole slab() const;
 
   /// The living blocks that this process has created under this label, in the order of their
   /// creation; they must go on living while the result is used. For tests.

@@ -22,6 +22,7 @@ struct BlockHandle {
   std::uint64_t first_page = 0;
   std::uint64_t pages = 0;
   std::uint64_t generation = 0;  // of the block: no later block in its place has the same
+  std::uint64_t for_device = 0;  // 1: of a slab whose memory stays as it is (MemoryUse::device)
 };
 
 /// Mapped once by its owner and once by each process that has a block of it attached. The pages at

@@ -4,12 +4,12 @@
 
 namespace weft::engine {
 
-Stages::Stages(int place, int places, std::size_t half_bytes)
+Stages::Stages(int place, int places, std::size_t half_bytes, MemoryUse use)
     : place_(place),
       half_bytes_(round_up(half_bytes, std::size_t{4096})),
       segments_(places),
-      registrations_(places) {
-  segments_[place] = SharedMemory::create("weft-stage", 2 * half_bytes_);
+      leases_(places) {
+  segments_[place] = SharedMemory::create("weft-stage", 2 * half_bytes_, use);
 }
 
 void Stages::attach(std::span<const std::string> handles) {
@@ -18,12 +18,8 @@ void Stages::attach(std::span<const std::string> handles) {
   }
 }
 
-void Stages::register_with(verbs::Endpoint& endpoint) {
-  for (std::size_t place = 0; place < segments_.size(); ++place) {
-    if (registrations_[place]) continue;
-    registrations_[place] =
-        endpoint.register_memory(segments_[place].data(), segments_[place].size());
-  }
+void Stages::register_with(SlabRegistrations& registrations, int place) {
+  if (leases_[place] == nullptr) leases_[place] = registrations.of(segments_[place]);
 }
 
 }  // namespace weft::engine

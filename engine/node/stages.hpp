@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/node/shared_memory.hpp"
-#include "verbs/connection/endpoint.hpp"
+#include "engine/node/slab_registrations.hpp"
 
 namespace weft::engine {
 
@@ -14,26 +13,30 @@ namespace weft::engine {
 /// reads what the last one left. Made in two steps: construct, exchange handle(), attach().
 class Stages {
  public:
-  Stages(int place, int places, std::size_t half_bytes);
+  Stages(int place, int places, std::size_t half_bytes, MemoryUse use);
 
   std::string handle() const { return segments_[place_].handle(); }
   void attach(std::span<const std::string> handles);
 
+  int places() const { return static_cast<int>(segments_.size()); }
   std::size_t half_bytes() const { return half_bytes_; }
   std::byte* half(int place, std::uint64_t execution) const {
     return segments_[place].data() + (execution & 1) * half_bytes_;
   }
 
-  /// Lets the device read and write them. Does nothing the second time.
-  void register_with(verbs::Endpoint& endpoint);
-  std::uint32_t lkey(int place) const { return registrations_[place].lkey(); }
-  std::uint32_t rkey(int place) const { return registrations_[place].rkey(); }
+  /// Lets the device read and write the stage of `place`. Does nothing the second time.
+  /// SystemError.
+  void register_with(SlabRegistrations& registrations, int place);
+  /// The endpoint's key of the stage of `place`; 0 where it is not registered.
+  std::uint32_t key(int place) const {
+    return leases_[place] == nullptr ? 0 : leases_[place]->lkey();
+  }
 
  private:
   int place_;
   std::size_t half_bytes_;
-  std::vector<SharedMemory> segments_;              // by place
-  std::vector<verbs::Registration> registrations_;  // by place; after what they register
+  std::vector<SharedMemory> segments_;            // by place
+  std::vector<SlabRegistrations::Lease> leases_;  // by place; null: not registered
 };
 
 }  // namespace weft::engine

@@ -13,9 +13,6 @@ using plan::Plan;
 
 namespace {
 
-// Shorter results stay in the nearest cache anyway.
-constexpr std::uint64_t kLeastBytes = 4 << 10;
-
 /// For each op, the ops that depend on it.
 class Followers {
  public:
@@ -41,27 +38,25 @@ class Followers {
   std::vector<OpId> followers_;
 };
 
-bool is_one_piece(const Op& op) {
-  return op.dst.count == 1 && op.src.count == 1 && op.dst.bytes() >= kLeastBytes;
-}
-
 bool continues(const Op& op, const Op& first) {
   return op.kind == OpKind::reduce && op.dst_operand == plan::Operand::left &&
-         op.dst == first.dst && is_one_piece(op);
+         op.dst == first.dst && op.src.count == 1;
 }
 
 class Finder {
  public:
-  explicit Finder(const Plan& plan) : plan_(plan), followers_(plan), taken_(plan.ops().size()) {}
+  Finder(const Plan& plan, const std::function<bool(OpId)>& is_long)
+      : plan_(plan), is_long_(is_long), followers_(plan), taken_(plan.ops().size()) {}
 
   std::vector<Fold> find() {
     std::vector<Fold> folds;
     for (OpId id = 0; id < taken_.size(); ++id) {
       const Op& op = plan_.ops()[id];
-      if (taken_[id] || !is_one_piece(op)) continue;
+      if (taken_[id] || op.dst.count != 1 || op.src.count != 1) continue;
       if (op.kind != OpKind::copy && !continues(op, op)) continue;
       Fold fold = from(id);
-      if (fold.size() < 2) continue;
+      // All of a fold are as long as its destination.
+      if (fold.size() < 2 || !is_long(id)) continue;
       for (const OpId member : fold) taken_[member] = true;
       folds.push_back(std::move(fold));
     }
@@ -69,6 +64,10 @@ class Finder {
   }
 
  private:
+  bool is_long(OpId id) const {
+    return is_long_ ? is_long_(id) : plan_.ops()[id].dst.bytes() >= kLeastFolded;
+  }
+
   Fold from(OpId first) const {
     Fold fold = {first};
     while (true) {
@@ -92,16 +91,17 @@ class Finder {
   }
 
   const Plan& plan_;
+  const std::function<bool(OpId)>& is_long_;
   const Followers followers_;
   std::vector<bool> taken_;
 };
 
 }  // namespace
 
-std::vector<Fold> find_folds(const Plan& plan) {
+std::vector<Fold> find_folds(const Plan& plan, const std::function<bool(OpId)>& is_long) {
   const auto reduces = [](const Op& op) { return op.kind == OpKind::reduce; };
   if (std::ranges::none_of(plan.ops(), reduces)) return {};
-  return Finder(plan).find();
+  return Finder(plan, is_long).find();
 }
 
 }  // namespace weft::engine

@@ -1,6 +1,8 @@
 // Folds: reductions of several sources into one destination that are done in one pass.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -14,7 +16,12 @@ namespace weft::engine {
 /// depend on one of them come after the last one in the list, so they can depend on that instead.
 using Fold = std::vector<plan::OpId>;
 
-/// Folds of at least two ops, over memory without gaps that is long enough for a fold to be faster.
-std::vector<Fold> find_folds(const plan::Plan& plan);
+/// Shorter results stay in the nearest cache anyway.
+inline constexpr std::uint64_t kLeastFolded = 4 << 10;
+
+/// Folds of at least two ops, over memory without gaps that is long enough for a fold to be faster:
+/// of kLeastFolded bytes, or as `is_long` says of an op.
+std::vector<Fold> find_folds(const plan::Plan& plan,
+                             const std::function<bool(plan::OpId)>& is_long = {});
 
 }  // namespace weft::engine

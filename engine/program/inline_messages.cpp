@@ -133,6 +133,7 @@ void spare_stage(std::span<const Indexed> plans, const Indexed& own, std::vector
     const std::uint64_t within = sent.bytes.offset - copy.dst.offset;
     sent.bytes.space = copy.src.space;
     sent.bytes.offset = copy.src.offset + within;
+    sent.writer = *writer;
     writers.push_back(*writer);
   }
   std::ranges::sort(readers);
@@ -144,10 +145,11 @@ void spare_stage(std::span<const Indexed> plans, const Indexed& own, std::vector
   }
 }
 
-/// Calls `found(signal, wait, reader, ordinal)` for each inline message from one rank to another.
-template <class Found>
+/// Calls `found(signal, wait, reader, ordinal)` for each inline message from one rank to another,
+/// whose op `is_short` or not.
+template <class IsShort, class Found>
 void for_each_inline_message(std::span<const Indexed> plans, const Indexed& from, const Indexed& to,
-                             Found found) {
+                             IsShort is_short, Found found) {
   const auto signals = Indexed::of(from.signals, to.plan->rank());
   const auto waits = Indexed::of(to.waits, from.plan->rank());
   std::uint32_t ordinal = 0;
@@ -155,7 +157,7 @@ void for_each_inline_message(std::span<const Indexed> plans, const Indexed& from
     const auto reader = only_reader(to, waits[i], from.plan->rank());
     if (!reader) continue;
     const Slice& bytes = to.op(*reader).src;
-    if (bytes.bytes() > kInlineBytes || !is_final(plans, from, signals[i], bytes)) continue;
+    if (!is_short(*reader) || !is_final(plans, from, signals[i], bytes)) continue;
     found(signals[i], waits[i], *reader, ++ordinal);
     if (ordinal == kInlinePerExecution) return;
   }
@@ -163,29 +165,53 @@ void for_each_inline_message(std::span<const Indexed> plans, const Indexed& from
 
 }  // namespace
 
-std::vector<InlineOp> find_inline_messages(std::span<const Plan> plans, int place) {
+std::vector<InlineOp> find_inline_messages(std::span<const Plan> plans, int place,
+                                           const IsShort& is_short) {
   using Part = InlineOp::Part;
   const std::vector<Indexed> indexed(plans.begin(), plans.end());
   const Indexed& own = indexed[static_cast<std::size_t>(place)];
   std::vector<InlineOp> ops;
   std::vector<std::pair<int, OpId>> readers;  // of this rank's messages
+  const auto short_at = [&](int reader_place) {
+    return [&, reader_place](OpId reader) {
+      if (is_short) return is_short(reader_place, reader);
+      return indexed[static_cast<std::size_t>(reader_place)].op(reader).src.bytes() <= kInlineBytes;
+    };
+  };
   for (int other = 0; other < static_cast<int>(plans.size()); ++other) {
     const Indexed& theirs = indexed[static_cast<std::size_t>(other)];
     if (other == place || theirs.plan->ops().empty()) continue;
     for_each_inline_message(
-        indexed, own, theirs, [&](OpId signal, OpId, OpId reader, std::uint32_t ordinal) {
-          ops.push_back({signal, Part::send, other, ordinal, theirs.op(reader).src});
+        indexed, own, theirs, short_at(other),
+        [&](OpId signal, OpId, OpId reader, std::uint32_t ordinal) {
+          ops.push_back({signal, Part::send, other, ordinal, theirs.op(reader).src, reader});
           readers.emplace_back(theirs.plan->rank(), reader);
         });
     for_each_inline_message(
-        indexed, theirs, own, [&](OpId, OpId wait, OpId reader, std::uint32_t ordinal) {
+        indexed, theirs, own, short_at(place),
+        [&](OpId, OpId wait, OpId reader, std::uint32_t ordinal) {
           ops.push_back({wait, Part::wait, other, ordinal, own.op(reader).src});
-          ops.push_back({reader, Part::read, other, ordinal, own.op(reader).src});
+          ops.push_back({reader, Part::read, other, ordinal, own.op(reader).src, reader});
         });
   }
   spare_stage(indexed, own, ops, readers);
   std::ranges::sort(ops, {}, &InlineOp::op);
   return ops;
+}
+
+void find_bytes_in(std::span<const Plan> plans, int place, std::span<InlineOp> ops) {
+  const auto op_of = [&](int of, OpId id) -> const Op& {
+    return plans[static_cast<std::size_t>(of)].ops()[id];
+  };
+  for (InlineOp& one : ops) {
+    if (one.part == InlineOp::Part::read) one.bytes = op_of(place, one.reader).src;
+    if (one.part != InlineOp::Part::send) continue;
+    one.bytes = op_of(one.place, one.reader).src;
+    if (one.writer == plan::kNoOp) continue;
+    const Op& copy = op_of(place, one.writer);
+    one.bytes.space = copy.src.space;
+    one.bytes.offset = copy.src.offset + (one.bytes.offset - copy.dst.offset);
+  }
 }
 
 std::vector<Plan> plans_for_inline_messages(const Plan& own, std::span<const int> ranks,

@@ -36,14 +36,23 @@ struct InlineOp {
                               ///< one execution, from 1
   plan::Slice bytes;  ///< in the sender's stage; with Part::send: where the bytes come from,
                       ///< in the rank's input, output or stage
+  plan::OpId reader = plan::kNoOp;  ///< of the receiving rank, with Part::send and Part::read
+  plan::OpId writer = plan::kNoOp;  ///< of the sending rank, where the bytes come from its input
 };
 
 /// The ops of the rank at `place` that change, by op id. `plans[p]` is the plan of the rank at
 /// place p of its node. A signal carries bytes when just one op reads the sender's stage right
-/// after the matching wait, the bytes that it reads are few enough, and only ops before the signal
-/// write there. Plans of ranks with which the rank exchanges no signals may be missing (empty): no
-/// rank writes to a neighbour's stage, and none reads it without a signal from there.
-std::vector<InlineOp> find_inline_messages(std::span<const plan::Plan> plans, int place);
+/// after the matching wait, the bytes that it reads are few enough (as `is_short` says of an op of
+/// the rank at a place, or at most kInlineBytes), and only ops before the signal write there. Plans
+/// of ranks with which the rank exchanges no signals may be missing (empty): no rank writes to a
+/// neighbour's stage, and none reads it without a signal from there.
+using IsShort = std::function<bool(int place, plan::OpId)>;
+std::vector<InlineOp> find_inline_messages(std::span<const plan::Plan> plans, int place,
+                                           const IsShort& is_short = {});
+
+/// Sets the bytes of `ops`, found for the rank at `place`, to what they are in other plans of the
+/// same shape.
+void find_bytes_in(std::span<const plan::Plan> plans, int place, std::span<InlineOp> ops);
 
 /// The plans that find_inline_messages() needs for the rank with the plan `own`, by place; the
 /// others are empty. `ranks` are those of its node, `plan_of` gives the plan of one of them.

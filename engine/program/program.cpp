@@ -15,7 +15,12 @@ using plan::Space;
 
 Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
                  std::span<const InlineOp> inline_ops)
-    : counts_(places),
+    : Program(plan, place_of_rank, places, inline_ops, find_folds(plan)) {}
+
+Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
+                 std::span<const InlineOp> inline_ops, std::vector<Fold> folds)
+    : folds_(std::move(folds)),
+      counts_(places),
       places_(places),
       input_bytes_(plan.input_bytes()),
       output_bytes_(plan.output_bytes()),
@@ -64,9 +69,8 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
     if (!op.src.empty()) step.src = resolve(plan, op.src, place_of_rank);
   }
   apply_inline_messages(inline_ops, place_of_rank, plan.rank());
-  for (Step& step : steps_) step.small = is_small_copy(step);
-  folds_ = find_folds(plan);
   apply_folds();
+  for (Step& step : steps_) step.small = may_be_small(step) && is_small(step);
   note_stages();
   heard[place_of_rank[plan.rank()]] = true;
   hears_all_ = std::ranges::find(heard, false) == heard.end();
@@ -74,19 +78,27 @@ Program::Program(const plan::Plan& plan, std::span<const int> place_of_rank, int
   keep_list_order(plan);
 }
 
-bool Program::is_small_copy(const Step& step) const {
-  constexpr std::uint64_t kSmallBytes = 4 << 10;
+bool Program::may_be_small(const Step& step) const {
   const std::uint32_t mapped = input_base(0);
-  return step.kind == OpKind::copy && step.src.count == 1 && step.dst.count == 1 &&
-         step.src.base < mapped && step.dst.base < mapped && step.src.bytes() <= kSmallBytes;
+  return step.kind == OpKind::copy && !step.deferred && step.fold == kNone && step.src.count == 1 &&
+         step.dst.count == 1 && step.src.base < mapped && step.dst.base < mapped;
+}
+
+bool Program::is_small(const Step& step) noexcept {
+  constexpr std::uint64_t kSmallBytes = 4 << 10;
+  return step.src.block_bytes <= kSmallBytes;
+}
+
+void Program::move(std::uint32_t step, bool is_source, std::uint64_t offset,
+                   std::uint64_t bytes) noexcept {
+  Operand& operand = is_source ? steps_[step].src : steps_[step].dst;
+  operand = {operand.base, offset, bytes, 1, bytes};
+  steps_[step].small = may_be_small(steps_[step]) && is_small(steps_[step]);
 }
 
 void Program::apply_folds() {
   for (std::uint32_t number = 0; number < folds_.size(); ++number) {
-    for (const std::uint32_t id : folds_[number]) {
-      steps_[id].deferred = true;
-      steps_[id].small = false;
-    }
+    for (const std::uint32_t id : folds_[number]) steps_[id].deferred = true;
     Step& last = steps_[folds_[number].back()];
     last.deferred = false;
     last.fold = number;

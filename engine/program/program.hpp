@@ -69,13 +69,18 @@ struct IncomingInline {
   std::uint32_t ordinal = 0;  // number among those from there in one execution, from 1
 };
 
-/// Immutable: everything about a plan that does not change between executions.
+/// Everything about a plan that does not change between executions. Between them, its numbers may
+/// be written anew for another size (SizedProgram) or other places; all the rest is immutable.
 class Program {
  public:
+  Program() = default;
   /// `place_of_rank[r]` is the place of rank r on this rank's node, -1 for ranks elsewhere;
   /// `places` how many there are. UsageError when the plan touches what is not on the node.
   Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
           std::span<const InlineOp> inline_ops = {});
+  /// The same with folds that were found already.
+  Program(const plan::Plan& plan, std::span<const int> place_of_rank, int places,
+          std::span<const InlineOp> inline_ops, std::vector<Fold> folds);
 
   std::span<const Step> steps() const { return steps_; }
   /// By step: the number of steps that it must wait for, which an execution counts down.
@@ -116,6 +121,13 @@ class Program {
   bool uses_stage() const { return !stages_.empty(); }
   bool uses_peer_buffers() const { return uses_peer_buffers_; }
 
+  /// A side of a copy, send or recv in the caller's own buffers, without gaps, gets another place.
+  /// Not for copies that are a part of folds.
+  void move(std::uint32_t step, bool is_source, std::uint64_t offset, std::uint64_t bytes) noexcept;
+  void set_buffer_bytes(std::uint64_t input, std::uint64_t output) noexcept {
+    input_bytes_ = input;
+    output_bytes_ = output;
+  }
   std::uint64_t input_bytes() const { return input_bytes_; }
   std::uint64_t output_bytes() const { return output_bytes_; }
   std::uint64_t stage_bytes() const { return stage_bytes_; }
@@ -138,13 +150,17 @@ class Program {
   std::uint32_t bases() const { return output_base(places_); }
 
  private:
+  friend class SizedProgram;
+
   /// The base of the rank's own memory, or of the stage of the rank at `place`.
   std::uint32_t base_of_own(plan::Space space, int place) const;
   Operand resolve(const plan::Plan& plan, const plan::Slice& slice,
                   std::span<const int> place_of_rank);
   void apply_inline_messages(std::span<const InlineOp> inline_ops,
                              std::span<const int> place_of_rank, int rank);
-  bool is_small_copy(const Step& step) const;
+  /// Of few bytes, if it is_small(), which alone depends on their number.
+  bool may_be_small(const Step& step) const;
+  static bool is_small(const Step& step) noexcept;
   void note_stages();
   void apply_folds();
   void add_successors(const plan::Plan& plan);

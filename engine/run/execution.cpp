@@ -68,18 +68,18 @@ void Execution::queue() noexcept {
 }
 
 void Execution::enter(std::size_t scratch_slot, std::byte* scratch,
-                      const verbs::Registration& registration) noexcept {
+                      std::uint32_t scratch_key) noexcept {
   const Program& program = prepared_->program;
   scratch_slot_ = scratch_slot;
   entered_ = true;
   bases_[0] = const_cast<std::byte*>(buffers_.input);  // plans never write inputs
   bases_[1] = buffers_.output;
   bases_[2] = scratch;
-  set_keys(2, registration.lkey(), registration.rkey());
+  set_keys(2, scratch_key, scratch_key);
   for (const int place : program.stages()) {
     const std::uint32_t base = program.stage_base(place);
     bases_[base] = stages_->half(place, number_);
-    set_keys(base, stages_->lkey(place), stages_->rkey(place));
+    set_keys(base, stages_->key(place), stages_->key(place));
   }
   for (const IncomingInline& message : program.incoming()) {
     bases_[message.base] = executor_.node_->inline_bytes(

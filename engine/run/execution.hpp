@@ -92,8 +92,7 @@ class Execution {
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
   /// Begins, once may_enter() allows it.
-  void enter(std::size_t scratch_slot, std::byte* scratch,
-             const verbs::Registration& registration) noexcept;
+  void enter(std::size_t scratch_slot, std::byte* scratch, std::uint32_t scratch_key) noexcept;
   /// Makes steps that wait for nothing ready: once it has queued and entered.
   void release_initial() noexcept;
   /// Runs steps in list order as long as each can be done at once, checking up to `looks` times for

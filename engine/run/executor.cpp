@@ -121,14 +121,21 @@ bool Executor::enter(Execution& execution) noexcept {
   if (!register_buffers(execution)) return false;
   if (node_ != nullptr) {
     node_->enter(execution.number(), execution.tag(), execution.buffers().input,
-                 execution.buffers().output);
+                 execution.buffers().output, arrived_);
   }
   // Of two executions that have entered, the later one gets the slot that the other does not use.
   const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
   const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
   const Scratch& scratch = scratch_[slot];
-  execution.enter(slot, scratch.memory.data(), scratch.registration);
+  execution.enter(slot, scratch.memory.data(), scratch.key());
   return true;
+}
+
+std::uint64_t Executor::waited(std::uint64_t ticks) const noexcept {
+  if (node_ == nullptr) return 0;
+  const auto within =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks >> kStampShift, UINT32_MAX / 2));
+  return std::uint64_t{node_->last_arrival(started_, arrived_, within)} << kStampShift;
 }
 
 /// Registers buffers as a whole. One that the adapter refuses keeps keys of 0: its bytes go through
@@ -206,7 +213,9 @@ void Executor::end_turn() noexcept {
 }
 
 Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (!under_way_.empty()) make_scratch(scratch_[1], scratch_[0].memory.size());
+  if (!under_way_.empty()) {
+    make_scratch(scratch_[1], scratch_[0].memory.size(), scratch_[0].lease != nullptr);
+  }
   Execution& execution = assign(prepared, buffers, is_run);
   execution.queue();
   enqueue();

@@ -76,12 +76,23 @@ struct Prepared {
   CallName call = {};  // that it is a part of, for errors
 };
 
+/// What a plan's messages over the device need of this node's memory.
+struct MemoryNeed {
+  std::uint64_t scratch_bytes = 0;
+  // Where messages that go straight into place begin or end: these are to be registered.
+  bool uses_scratch = false;
+  std::vector<int> stages;  // places
+
+  void add(const MemoryNeed& other);
+};
+
 /// Functions of the caller that a rank calls while it waits. Each may be empty.
 struct WhileWaiting {
   /// Where ranks share cores, before the rank gives its core away. True when it did anything.
   std::function<bool()> turn;
   std::function<void()> progress;  // after a millisecond, and often: work that others wait for
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
+  std::function<void()> give_way;  // on a fiber, in each turn (base/give_way.hpp)
 };
 
 /// Single threaded. The objects that it is given outlive it.
@@ -103,20 +114,31 @@ class Executor {
 
   /// Size of all scratch memory.
   std::uint64_t scratch_bytes() const noexcept;
-  /// Whether programs that need so many bytes of scratch memory need more of it than there is.
-  bool lacks_scratch(std::uint64_t bytes) const noexcept {
-    return scratch_[0].memory.size() < bytes;
-  }
-  /// Provides scratch memory and registers it and the stages with the device, so that prepare() of
-  /// programs that need no more finds all of it. SystemError.
-  void provide_memory(std::uint64_t scratch_bytes);
+  /// `place_of_rank`: of the ranks that the plan names.
+  MemoryNeed need_of(const plan::Plan& plan, std::span<const int> place_of_rank) const;
+  /// Whether some of it is not there yet.
+  bool lacks(const MemoryNeed& need) const noexcept;
+  /// Makes scratch memory, and registers with the device what is needed and not yet registered.
+  /// SystemError.
+  void provide(const MemoryNeed& need);
+  /// Registers the places of new stages that are registered in those which they are to replace.
+  void register_like_former(Stages& stages) const;
 
+  /// The ticks of the processor's counter at which this rank came to the call that is next.
+  void arrive(std::uint64_t ticks) noexcept { arrived_ = stamp(ticks); }
+  /// After a call of so many ticks: how many of them were over when the last of the node's ranks
+  /// that had come by its end came to it.
+  std::uint64_t waited(std::uint64_t ticks) const noexcept;
   /// Begins a call, of which all ranks give the same `key`. The executions that follow belong to
   /// it: those of one call on different ranks meet one another only.
   void begin_call(std::uint32_t key) noexcept { tag_.next(key); }
 
-  /// Makes a program ready to run. Channels to all of its peers must exist.
+  /// Makes a program ready to run. Channels to all of its peers must exist, and the memory that it
+  /// needs.
   Prepared prepare(Program program);
+  /// After numbers of its program were written anew, which nobody was running. They need no more
+  /// scratch memory than there is.
+  void renumbered(Prepared& prepared) const noexcept;
 
   /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
   /// collective in the same order. False when it could not be finished: failure() says why, the
@@ -147,6 +169,13 @@ class Executor {
  private:
   friend class Execution;
 
+  /// 32 bits, for the control block: a tenth of a microsecond each, or more where the counter is
+  /// slow; they come round after minutes.
+  static constexpr int kStampShift = 8;
+  static std::uint32_t stamp(std::uint64_t ticks) noexcept {
+    return static_cast<std::uint32_t>(ticks >> kStampShift);
+  }
+
   Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
   Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
@@ -176,6 +205,7 @@ class Executor {
   // waiting.cpp
   /// One turn of waiting; false when there is nothing more to wait for.
   bool idle() noexcept;
+  void let_others_run() noexcept;
   void sleep() noexcept;
   bool has_waited_long() noexcept;
   bool do_timed_work() noexcept;
@@ -200,9 +230,10 @@ class Executor {
   /// Memory that plans call scratch.
   struct Scratch {
     SharedMemory memory;
-    verbs::Registration registration;
+    SlabRegistrations::Lease lease;  // null: not registered
+    std::uint32_t key() const noexcept { return lease == nullptr ? 0 : lease->lkey(); }
   };
-  void make_scratch(Scratch& scratch, std::size_t bytes);
+  void make_scratch(Scratch& scratch, std::size_t bytes, bool registers);
   std::array<Scratch, 2> scratch_;  // the second for an execution that enters beside another
   std::vector<Scratch> outgrown_;   // as long as something is under way
 
@@ -214,6 +245,7 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
   CallTag tag_;                           // of the last call
+  std::uint32_t arrived_ = 0;             // at it: a stamp
   std::vector<Counts> counts_;            // by place: of the executions so far
   std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
@@ -227,7 +259,8 @@ class Executor {
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
-  bool is_helped_ = false;  // it is another thread that calls
+  bool is_helped_ = false;   // it is another thread that calls
+  bool is_in_step_ = false;  // of an execution, which has given way in the middle
   std::string failure_;
 };
 

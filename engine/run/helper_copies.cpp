@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/give_way.hpp"
 #include "engine/run/executor.hpp"
 
 namespace weft::engine {
@@ -19,7 +20,11 @@ bool Executor::serve_until(Ready ready) noexcept {
   idle_since_ns_ = 0;
   for (std::uint32_t turn = 1; !ready(); ++turn) {
     if (node_->helper_copy(node_->place()).serve()) continue;
-    if (crowded_) {
+    if (gives_way()) {
+      is_in_step_ = true;
+      let_others_run();
+      is_in_step_ = false;
+    } else if (crowded_) {
       ::sched_yield();
     } else {
       relax();

@@ -8,6 +8,7 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "base/give_way.hpp"
 #include "engine/node/shm_wire.hpp"
 
 namespace weft::engine {
@@ -42,6 +43,9 @@ Links::Links(std::span<const int> place_of_rank, NodeControl* node, Settings set
     : place_of_rank_(place_of_rank.begin(), place_of_rank.end()),
       node_(node),
       settings_(std::move(settings)),
+      memory_use_(std::ranges::all_of(place_of_rank_, [](int place) { return place >= 0; })
+                      ? MemoryUse::node
+                      : MemoryUse::device),
       is_own_(share == nullptr),
       ends_(place_of_rank.size()) {
   if (share != nullptr) {
@@ -56,7 +60,9 @@ Links::Links(std::span<const int> place_of_rank, NodeControl* node, Settings set
 
 Links::~Links() {
   const std::int64_t deadline = now_ns() + kGoodbye_ns;
-  while (!close() && (is_troubled() || now_ns() < deadline)) ::sched_yield();
+  while (!close() && (is_troubled() || now_ns() < deadline)) {
+    if (!give_way()) ::sched_yield();
+  }
   for (End& end : ends_) {
     if (end.flow != nullptr) end.connection->abandon(*end.flow);
   }

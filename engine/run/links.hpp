@@ -72,6 +72,17 @@ class Links {
   /// Of callers' buffers; there when endpoint() is.
   verbs::RegistrationCache::User* registrations() const { return registrations_.get(); }
 
+  /// Of stages and scratch memory; null until endpoint() is there.
+  SlabRegistrations* slabs() const {
+    return registrations_ == nullptr ? nullptr : &network_->slabs();
+  }
+  /// Of these: the device uses them where some ranks are on other nodes.
+  MemoryUse memory_use() const noexcept { return memory_use_; }
+  /// Whether a message of this size to another node goes straight into place.
+  bool goes_straight(std::uint64_t bytes) const noexcept {
+    return bytes > settings_.rendezvous_bytes;
+  }
+
   /// The part of the device's connections that these links have, for the report.
   struct Usage {
     std::uint64_t pairs = 0;  // queue pairs of reliable connections, on all rails
@@ -103,6 +114,7 @@ class Links {
   std::vector<int> place_of_rank_;
   NodeControl* node_;
   Settings settings_;
+  MemoryUse memory_use_;
   bool is_own_;  // the network is of these links alone
   std::shared_ptr<Network> network_;
   std::vector<int> process_of_rank_;

@@ -13,6 +13,7 @@ verbs::Endpoint& Network::open(const verbs::PortSettings& port, int turn,
   if (endpoint_ == nullptr) {
     auto endpoint = std::make_unique<verbs::Endpoint>(port, turn, threads_);
     registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint, limits);
+    slabs_ = std::make_unique<SlabRegistrations>(*endpoint);
     endpoint_ = std::move(endpoint);
     opened_.store(endpoint_.get(), std::memory_order_release);
   }

@@ -8,14 +8,15 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/node/slab_registrations.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/flow.hpp"
 #include "verbs/registration/registration_cache.hpp"
 
 namespace weft::engine {
 
-/// A device, opened when first needed, the registration cache, and a connection to each peer
-/// process. Outlives the links over it. Thread safe where it is made for several threads.
+/// A device, opened when first needed, the registrations of memory with it, and a connection to
+/// each peer process. Outlives the links over it. Thread safe where it is made for several threads.
 class Network {
  public:
   explicit Network(verbs::Threads threads) : threads_(threads) {}
@@ -30,6 +31,7 @@ class Network {
   verbs::Endpoint* endpoint() const noexcept { return opened_.load(std::memory_order_acquire); }
   /// There when the endpoint is.
   verbs::RegistrationCache& registrations() const noexcept { return *registrations_; }
+  SlabRegistrations& slabs() const noexcept { return *slabs_; }
 
   /// The connection to a process, made when first asked for; after open(). `process`: any number
   /// that tells the peers of this rank apart.
@@ -49,6 +51,7 @@ class Network {
   std::mutex mutex_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::RegistrationCache> registrations_;
+  std::unique_ptr<SlabRegistrations> slabs_;
   std::atomic<verbs::Endpoint*> opened_{nullptr};
   std::map<int, std::unique_ptr<verbs::FlowGroup>> connections_;  // by process
   std::atomic<bool> is_ending_{false};

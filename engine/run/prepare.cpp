@@ -19,23 +19,56 @@ constexpr std::uint64_t kRegisteredPiece = 4 << 20;
 
 }  // namespace
 
-void Executor::make_scratch(Scratch& scratch, std::size_t bytes) {
+void MemoryNeed::add(const MemoryNeed& other) {
+  scratch_bytes = std::max(scratch_bytes, other.scratch_bytes);
+  uses_scratch |= other.uses_scratch;
+  stages.insert(stages.end(), other.stages.begin(), other.stages.end());
+}
+
+MemoryNeed Executor::need_of(const plan::Plan& plan, std::span<const int> place_of_rank) const {
+  MemoryNeed need;
+  need.scratch_bytes = plan.scratch_bytes();
+  for (const plan::Op& op : plan.ops()) {
+    if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
+    const plan::Slice& slice = op.kind == OpKind::send ? op.src : op.dst;
+    if (place_of_rank[op.peer] >= 0 || !links_.goes_straight(slice.bytes())) continue;
+    need.uses_scratch |= slice.space == plan::Space::scratch;
+    if (slice.space != plan::Space::stage) continue;
+    const int place = place_of_rank[slice.owner];
+    if (std::ranges::find(need.stages, place) == need.stages.end()) need.stages.push_back(place);
+  }
+  return need;
+}
+
+bool Executor::lacks(const MemoryNeed& need) const noexcept {
+  const Scratch& scratch = scratch_[0];
+  if (scratch.memory.size() < need.scratch_bytes) return true;
+  if (need.uses_scratch && scratch.lease == nullptr) return true;
+  return std::ranges::any_of(
+      need.stages, [this](int place) { return stages_ != nullptr && stages_->key(place) == 0; });
+}
+
+void Executor::make_scratch(Scratch& scratch, std::size_t bytes, bool registers) {
   if (scratch.memory.size() < bytes) {
+    registers |= scratch.lease != nullptr;
     // Executions that are under way keep the memory that they have.
     if (!under_way_.empty()) outgrown_.push_back(std::move(scratch));
     scratch = {};
-    scratch.memory = SharedMemory::create("weft-scratch", bytes);
+    scratch.memory = SharedMemory::create("weft-scratch", bytes, links_.memory_use());
   }
-  verbs::Endpoint* endpoint = links_.endpoint();
-  if (endpoint != nullptr && !scratch.registration && scratch.memory.size() != 0) {
-    scratch.registration = endpoint->register_memory(scratch.memory.data(), scratch.memory.size());
-  }
+  if (registers && scratch.lease == nullptr) scratch.lease = links_.slabs()->of(scratch.memory);
 }
 
-void Executor::provide_memory(std::uint64_t scratch_bytes) {
-  make_scratch(scratch_[0], scratch_bytes);
-  if (stages_ != nullptr && links_.endpoint() != nullptr) {
-    stages_->register_with(*links_.endpoint());
+void Executor::provide(const MemoryNeed& need) {
+  make_scratch(scratch_[0], need.scratch_bytes, need.uses_scratch);
+  if (stages_ == nullptr) return;
+  for (const int place : need.stages) stages_->register_with(*links_.slabs(), place);
+}
+
+void Executor::register_like_former(Stages& stages) const {
+  if (stages_ == nullptr) return;
+  for (int place = 0; place < stages_->places(); ++place) {
+    if (stages_->key(place) != 0) stages.register_with(*links_.slabs(), place);
   }
 }
 
@@ -58,8 +91,24 @@ Prepared Executor::prepare(Program program) {
       throw Error(fmt::format("a plan needs a channel to rank {}, and there is none", peer));
     }
   }
-  for (const Step& step : made.steps()) {
-    if (step.kind != OpKind::send && step.kind != OpKind::recv) continue;
+  renumbered(prepared);
+  const Capacity known = capacity_;
+  capacity_.grow_for(made);
+  if (capacity_ != known) {
+    ++capacity_version_;
+    for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
+  }
+  return prepared;
+}
+
+/// Finds out what the device will see of an execution.
+void Executor::renumbered(Prepared& prepared) const noexcept {
+  prepared.registering = {};
+  prepared.messages = prepared.wire_bytes = 0;
+  const bool is_local =
+      std::ranges::all_of(prepared.ranks, [this](int rank) { return links_.is_local(rank); });
+  for (const Step& step : prepared.program.steps()) {
+    if (is_local || (step.kind != OpKind::send && step.kind != OpKind::recv)) continue;
     const bool local = links_.is_local(prepared.ranks[step.peer]);
     const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
     if (step.kind == OpKind::send && !local) {
@@ -79,14 +128,6 @@ Prepared Executor::prepare(Program program) {
   }
   prepared.registers =
       std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
-  const Capacity known = capacity_;
-  capacity_.grow_for(made);
-  if (capacity_ != known) {
-    ++capacity_version_;
-    for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
-  }
-  provide_memory(made.scratch_bytes());
-  return prepared;
 }
 
 }  // namespace weft::engine

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/give_way.hpp"
 #include "engine/run/executor.hpp"
 
 namespace weft::engine {
@@ -29,6 +30,8 @@ constexpr std::int64_t kLongWait_ns = 5'000'000;
 constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
+// On a fiber: its program computed meanwhile, and did not wait.
+constexpr std::int64_t kComputed_ns = 20'000'000;
 
 }  // namespace
 
@@ -37,6 +40,10 @@ bool Executor::idle() noexcept {
   if (idle_turns_ == 1) {
     idle_since_ns_ = 0;
     return true;
+  }
+  if (gives_way()) {
+    let_others_run();
+    return do_timed_work();
   }
   if (!crowded_) {
     relax();
@@ -55,6 +62,14 @@ bool Executor::idle() noexcept {
   }
   sleep();
   return do_timed_work();
+}
+
+/// On a fiber. What its program does outside MPI for long is no wait of its call.
+void Executor::let_others_run() noexcept {
+  const std::int64_t left = now_ns();
+  meanwhile_.give_way();
+  const std::int64_t away = now_ns() - left;
+  if (away > kComputed_ns && idle_since_ns_ != 0) idle_since_ns_ += away;
 }
 
 /// Reads the clock: whether this wait is longer than one in which ranks of a core take turns.
@@ -96,7 +111,7 @@ bool Executor::do_timed_work() noexcept {
     next_probe_ns_ = now + kProbeEvery_ns;
     return true;
   }
-  if (now >= next_progress_ns_) {
+  if (now >= next_progress_ns_ && !gives_way()) {
     next_progress_ns_ = now + kProgressEvery_ns;
     for (int piece = 0; piece < kPieces; ++piece) {
       if (!call_caller(meanwhile_.progress)) return false;
@@ -207,6 +222,7 @@ void Executor::disagree_with(int rank) noexcept {
 
 Executor::Help Executor::help() noexcept {
   if (!failure_.empty()) return Help::nothing_under_way;
+  if (is_in_step_) return Help::nothing_moved;
   is_helped_ = true;
   bool moved = progress();
   const bool waits = !under_way_.empty() && failure_.empty();

@@ -34,6 +34,39 @@ ViewReport report_heap() {
   return report;
 }
 
+/// Ranks are children of one launcher, so a child tries it on another child: of its own children a
+/// process may read more (Yama).
+ViewReport report_cma() {
+  static volatile std::uint64_t word = 1;  // the peer's
+  const auto start = [](auto act) {
+    const pid_t child = ::fork();
+    if (child < 0) throw_errno("fork");
+    if (child == 0) ::_exit(act());
+    return child;
+  };
+  std::array<int, 2> gate{};
+  if (::pipe2(gate.data(), O_CLOEXEC) != 0) throw_errno("pipe");
+  const File held(gate[0]);
+  File opens(gate[1]);
+  const pid_t peer = start([&] {
+    opens.reset();  // or it would wait for itself
+    char byte = 0;
+    return static_cast<int>(::read(held.get(), &byte, 1));
+  });
+  const pid_t reader = start([&] {
+    errno = 0;
+    if (has_cma(peer, reinterpret_cast<std::uint64_t>(&word), 1)) return 0;
+    return errno == 0 ? EIO : errno;
+  });
+  int status = 0;
+  ::waitpid(reader, &status, 0);
+  opens.reset();
+  ::waitpid(peer, nullptr, 0);
+  const int error = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+  if (error == 0) return {"cma", true, ""};
+  return {"cma", false, fmt::format("process_vm_readv: {}", std::strerror(error))};
+}
+
 }  // namespace
 
 std::string_view to_string(View view) {
@@ -69,26 +102,7 @@ std::vector<ViewReport> report_views() {
   ViewReport xpmem{"xpmem", false, ""};
   xpmem.works = xpmem::own_segment(xpmem.why) != 0;
   reports.push_back(std::move(xpmem));
-  ViewReport cma{"cma", false, ""};
-  // A child plays the peer: it holds the word until the pipe is closed.
-  static volatile std::uint64_t word = 1;
-  std::array<int, 2> gate{};
-  if (::pipe(gate.data()) != 0) throw_errno("pipe");
-  const pid_t child = ::fork();
-  if (child < 0) throw_errno("fork");
-  if (child == 0) {
-    ::close(gate[1]);
-    char byte = 0;
-    [[maybe_unused]] const auto ignored = ::read(gate[0], &byte, 1);
-    ::_exit(0);
-  }
-  ::close(gate[0]);
-  const auto address = reinterpret_cast<std::uint64_t>(&word);
-  cma.works = has_cma(child, address, 1);
-  if (!cma.works) cma.why = fmt::format("process_vm_readv: {}", std::strerror(errno));
-  ::close(gate[1]);
-  ::waitpid(child, nullptr, 0);
-  reports.push_back(std::move(cma));
+  reports.push_back(report_cma());
   reports.push_back({"staged", true, "always, by copies through shared memory"});
   return reports;
 }

@@ -16,6 +16,7 @@
 //   copied, stage, scratch 0 for a ring where the block is one slice
 //
 // Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 4.2: T_vandegeijn.
+#include "algorithm/blocks.hpp"
 #include "gather/flat/algorithms.hpp"
 #include "gather/flat/team_segments.hpp"
 
@@ -24,7 +25,7 @@ namespace weft::gather {
 Arrived scatter_allgather(plan::Builder& builder, const Team& team, Allgather allgather) {
   const int p = team.size();
   const std::uint64_t bytes = team.bytes(0);
-  const auto begin = [&](int part) { return bytes / p * part + bytes % p * part / p; };
+  const auto begin = [&](int part) { return algorithm::begin_of_part(bytes, team.grain, p, part); };
   const auto place = [&](int member, int block) {
     const int part = team.around(block, -team.root);
     const Slices all = member == team.root ? team.source(member, 0) : team.target(member, 0);

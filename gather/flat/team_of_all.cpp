@@ -29,6 +29,7 @@ Team team_of_all(const Problem& problem, int rank) {
   team.self = rank;
   team.root = problem.root;
   team.blocks = problem.collective == Collective::broadcast ? 1 : problem.ranks;
+  team.grain = problem.grain();
   team.bytes = [&problem](int block) { return problem.block(block).bytes; };
   const auto holds_as_root = [&problem](int member, int) { return member == problem.root; };
   const auto own_input = [&problem](int member, int) {

@@ -25,6 +25,7 @@
 // Systems", 2008.
 #include <algorithm>
 
+#include "algorithm/blocks.hpp"
 #include "gather/flat/team_of_all.hpp"
 #include "gather/flat/team_segments.hpp"
 #include "gather/schemes/algorithms.hpp"
@@ -49,14 +50,14 @@ class LeaderBroadcast : LeaderScheme {
   void emit() {
     const std::uint64_t bytes = problem_.block_bytes;
     const std::uint64_t segment = parameters_.segment == 0 ? bytes : parameters_.segment;
-    const auto columns = static_cast<std::uint64_t>(leaders_.columns());
+    const int columns = leaders_.columns();
     for (std::uint64_t from = 0; from < bytes;) {
       const std::uint64_t length = std::min(segment, bytes - from);
-      const auto begin = [&](std::uint64_t part) {
-        return from + length / columns * part + length % columns * part / columns;
+      const auto begin = [&](int part) {
+        return from + algorithm::begin_of_part(length, problem_.grain(), columns, part);
       };
-      for (std::uint64_t column = 0; column < columns; ++column) {
-        pass(static_cast<int>(column), begin(column), begin(column + 1));
+      for (int column = 0; column < columns; ++column) {
+        pass(column, begin(column), begin(column + 1));
       }
       from += length;
     }
@@ -108,8 +109,9 @@ class LeaderBroadcast : LeaderScheme {
   }
 
   /// One block, which the root of the team has at `place`.
-  static void describe(Team& team, const Slices& place, const Ops& ready) {
+  void describe(Team& team, const Slices& place, const Ops& ready) const {
     team.blocks = 1;
+    team.grain = problem_.grain();
     team.bytes = [place](int) {
       std::uint64_t bytes = 0;
       for (const plan::Slice& slice : place) bytes += slice.bytes();

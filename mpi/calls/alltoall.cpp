@@ -87,6 +87,10 @@ std::optional<std::uint64_t> Alltoallv::block_bytes(const Context&) const {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> Alltoallv::sent_bytes() const {
+  return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
+}
+
 void Alltoallv::run(const Context& context) {
   Attached& attached = context.attached;
   std::byte* output = receive_.output(attached.packed_output);
@@ -120,6 +124,10 @@ std::optional<std::uint64_t> Alltoallw::block_bytes(const Context&) const {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> Alltoallw::sent_bytes() const {
+  return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
+}
+
 void Alltoallw::run(const Context& context) {
   Attached& attached = context.attached;
   std::byte* output = receive_.output(attached.packed_output);
@@ -132,6 +140,31 @@ void Alltoallw::run(const Context& context) {
     context.weft().alltoallv(input, attached.parts, output, attached.receive_parts);
   }
   receive_.deliver(context.layouts(), output);
+}
+
+void Alltoall::add_handles(Handles& handles, const Attached&) const {
+  handles.add(send_.type());
+  handles.add(receive_.type());
+}
+
+void Alltoallv::keep(Arrays& arrays, const Attached& attached) {
+  send_.keep(arrays, attached.size);
+  receive_.keep(arrays, attached.size);
+}
+
+void Alltoallv::add_handles(Handles& handles, const Attached&) const {
+  handles.add(send_.type());
+  handles.add(receive_.type());
+}
+
+void Alltoallw::keep(Arrays& arrays, const Attached& attached) {
+  send_.keep(arrays, attached.size);
+  receive_.keep(arrays, attached.size);
+}
+
+void Alltoallw::add_handles(Handles& handles, const Attached& attached) const {
+  send_.add_types(handles, attached.size);
+  receive_.add_types(handles, attached.size);
 }
 
 }  // namespace weft::mpi

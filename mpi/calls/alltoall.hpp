@@ -14,6 +14,7 @@ class Alltoall final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
   void run_in_pieces(const Context& context, std::size_t piece);
@@ -29,7 +30,10 @@ class Alltoallv final : public Call {
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<std::uint64_t> sent_bytes() const override;
   void run(const Context& context) override;
+  void keep(Arrays& arrays, const Attached& attached) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
   Blocks send_, receive_;
@@ -41,7 +45,10 @@ class Alltoallw final : public Call {
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<std::uint64_t> sent_bytes() const override;
   void run(const Context& context) override;
+  void keep(Arrays& arrays, const Attached& attached) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
   TypedBlocks send_, receive_;

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "mpi/calls/arguments.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/world/communicators.hpp"
@@ -29,6 +30,11 @@ class Integers {
     static_assert(sizeof(Integer) == sizeof(std::int64_t) || sizeof(Integer) == sizeof(int));
   }
 
+  /// Goes on with a copy of its `count` values.
+  void keep(Arrays& arrays, int count) {
+    const std::size_t width = is_wide_ ? sizeof(std::int64_t) : sizeof(int);
+    values_ = arrays.keep(values_, width * static_cast<std::size_t>(count));
+  }
   bool is_null() const { return values_ == nullptr; }
   bool is_same_array(const Integers& other) const { return values_ == other.values_; }
   MPI_Count operator[](int i) const {
@@ -79,7 +85,15 @@ class Blocks {
     return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
   }
 
+  /// Before look_up(), where the call goes on after the program's function has returned.
+  void keep(Arrays& arrays, int blocks) {
+    if (!irregular_ || is_in_place()) return;
+    counts_.keep(arrays, blocks);
+    displacements_.keep(arrays, blocks);
+  }
+
   // Properties of the program's arguments.
+  MPI_Datatype type() const { return type_; }
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   bool is_irregular() const { return irregular_; }
   /// Whether block `block` and the single block of `other` have equal arguments: the same memory,

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "mpi/calls/passed.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 
@@ -15,21 +18,8 @@ namespace {
 // Innermost scope of a list: while a communicator is freed, callbacks may free others.
 [[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
 
-class Inside {
- public:
-  Inside() { inside = true; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  ~Inside() { inside = false; }
-};
-
-struct Result {
-  int code = MPI_SUCCESS;
-  std::string line;  // of weft's error
-};
-
 /// Runs a call that weft serves. An error of this rank alone is told to the ranks that wait for it.
-void run(Call& call, const Context& context, Result& result) {
+void run(Call& call, const Context& context, Outcome& result) {
   try {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
     call.run(context);
@@ -52,33 +42,63 @@ void run(Call& call, const Context& context, Result& result) {
   }
 }
 
-std::optional<Passed> attempt(Call& call, World& world, Result& result) {
+std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, Outcome& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (world.unusable()) return Passed::setup_failed;
-  if (Freeing::contains(call.comm())) return Passed::being_freed;
-  Attached* attached = world.communicators().of(call.comm());
-  if (attached == nullptr) return Passed::arguments;
-  if (attached->state == Attached::State::passed_through) return attached->why;
+  if (attached.state == Attached::State::passed_through) return attached.why;
   device_memory::look_for_drivers();
-  const Context context{world, *attached};
+  const Context context{world, attached};
   if (const auto why = call.judge(context)) return why;
-  if (attached->state != Attached::State::connected) {
-    const SharedArguments shared{call.collective(), call.block_bytes(context)};
-    if (const auto why = world.communicators().connect(*attached, shared)) return why;
+  if (attached.state != Attached::State::connected) {
+    const SharedArguments shared{call.collective(), call.block_bytes(context), call.sent_bytes()};
+    if (const auto why = world.communicators().connect(attached, shared)) return why;
   }
   try {
     run(call, context, result);
   } catch (const SetupError& error) {
     // On all ranks alike, and the program's buffers are as they were.
-    world.communicators().give_up(*attached, error.what());
-    return attached->why;
+    world.communicators().give_up(attached, error.what());
+    return attached.why;
   }
-  attached->packed_input.release_if_large();
-  attached->packed_output.release_if_large();
+  attached.packed_input.release_if_large();
+  attached.packed_output.release_if_large();
   return std::nullopt;
 }
 
+/// The same for a call that comes from the program itself.
+std::optional<Passed> try_to_run(Call& call, World& world, Outcome& result) {
+  if (Freeing::contains(call.comm())) return Passed::being_freed;
+  Attached* attached = world.communicators().of(call.comm());
+  if (attached == nullptr) return Passed::arguments;
+  return try_to_run(call, world, *attached, result);
+}
+
 }  // namespace
+
+Inside::Inside() noexcept : outer_(std::exchange(inside, true)) {}
+
+Inside::~Inside() {
+  inside = outer_;
+}
+
+bool Inside::here() noexcept {
+  return inside;
+}
+
+Outcome attempt(Call& call, World& world) {
+  Outcome outcome;
+  outcome.passed = try_to_run(call, world, outcome);
+  return outcome;
+}
+
+std::optional<Passed> passes_at_once(const Call& call, const World& world,
+                                     const Attached& attached) {
+  if (world.disabled(call.collective())) return Passed::disabled;
+  if (world.unusable()) return Passed::setup_failed;
+  if (Freeing::contains(call.comm())) return Passed::being_freed;
+  if (attached.state == Attached::State::passed_through) return attached.why;
+  return std::nullopt;
+}
 
 std::string Call::contradiction() const {
   return fmt::format("{}: sends {} bytes to itself and receives {}", name_, own_sends_,
@@ -103,20 +123,31 @@ bool Freeing::contains(MPI_Comm comm) {
 std::optional<int> try_run(Call& call) {
   World* world = World::get();
   if (world == nullptr || inside || call.comm() == MPI_COMM_NULL) return std::nullopt;
-  Result result;
-  std::optional<Passed> passed;
+  Outcome outcome;
   {
     const Inside guard;
-    passed = attempt(call, *world, result);
+    outcome.passed = try_to_run(call, *world, outcome);
   }
-  if (passed) {
-    world->tally().count_passed(call.collective(), *passed);
+  if (outcome.passed) {
+    PassedCount& count = count_passed(call, *world, *outcome.passed);
+    if (world->reports()) call.time_in(count);
     return std::nullopt;
   }
   // Outside the guard and without locks: an error handler may do anything.
-  if (!result.line.empty()) return raise_error(call.comm(), result.line);
-  if (result.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm(), result.code);
-  return result.code;
+  if (!outcome.line.empty()) return raise_error(call.comm(), outcome.line);
+  if (outcome.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm(), outcome.code);
+  return outcome.code;
+}
+
+std::optional<int> try_run(Call& call, Attached& attached) {
+  World& world = *World::get();
+  const Inside guard;
+  Outcome outcome;
+  if (const auto passed = try_to_run(call, world, attached, outcome)) {
+    count_passed(call, world, attached, *passed);
+    return std::nullopt;
+  }
+  return outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
 }
 
 }  // namespace weft::mpi

@@ -1,4 +1,4 @@
-// Blocking collective of the program: run by weft or passed to the host MPI, and its error code.
+// Collective of the program: run by weft or passed to the host MPI, and its error code.
 #pragma once
 
 #include <mpi.h>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "mpi/calls/arguments.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/world.hpp"
 #include "plan/problem.hpp"
@@ -41,12 +42,23 @@ class Call {
   /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
   /// knows its own only.
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
+  /// After judge(): what this rank sends in all, for an alltoallv; nothing for others.
+  virtual std::optional<std::uint64_t> sent_bytes() const { return std::nullopt; }
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
+
+  /// Goes on with copies of its arrays; before judge(). For calls that are not blocking.
+  virtual void keep(Arrays& /*arrays*/, const Attached& /*attached*/) {}
+  /// What must not be freed before the call is over.
+  virtual void add_handles(Handles& /*handles*/, const Attached& /*attached*/) const {}
 
   /// This rank's arguments contradict each other, though the others may wait for it.
   bool is_contradictory() const { return own_sends_ != own_receives_; }
   std::string contradiction() const;
+
+  /// Where the host's time in it is to be added once it is passed through; null: nowhere.
+  PassedCount* passed_count() const { return passed_count_; }
+  void time_in(PassedCount& count) { passed_count_ = &count; }
 
  protected:
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
@@ -62,9 +74,37 @@ class Call {
  private:
   plan::Collective collective_;
   MPI_Comm comm_;
+  PassedCount* passed_count_ = nullptr;
   const char* name_ = "";
   std::size_t own_sends_ = 0;  // bytes
   std::size_t own_receives_ = 0;
+};
+
+/// How a call went.
+struct Outcome {
+  std::optional<Passed> passed;  // why nothing was done, and the host must run it
+  int code = MPI_SUCCESS;        // else: MPI's error code, if not in words
+  std::string line;              // weft's error in words
+};
+
+/// Judges the call, makes weft take over where that is due, and runs the call. Inside of weft.
+Outcome attempt(Call& call, World& world);
+/// Whether the host must run a call, as far as that is known without a look at its arguments.
+std::optional<Passed> passes_at_once(const Call& call, const World& world,
+                                     const Attached& attached);
+
+/// Scope in which this thread is inside of weft: MPI's calls from there go to the host.
+class Inside {
+ public:
+  Inside() noexcept;
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside();
+
+  static bool here() noexcept;
+
+ private:
+  bool outer_;
 };
 
 /// Scope in which this thread frees `*comm`. Attribute callbacks of the program may call
@@ -85,8 +125,12 @@ class Freeing {
   const Freeing* outer_;
 };
 
-/// Runs the call, calls the error handler on failure and returns the MPI error code. Nullopt:
-/// nothing was done, and the host must run the call.
+/// Runs a blocking call, calls the error handler on failure and returns the MPI error code.
+/// Nullopt: nothing was done, and the host must run the call.
 std::optional<int> try_run(Call& call);
+
+/// The same for a component of the host, which calls the error handler itself. `attached` belongs
+/// to the call's communicator.
+std::optional<int> try_run(Call& call, Attached& attached);
 
 }  // namespace weft::mpi

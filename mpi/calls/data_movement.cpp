@@ -84,6 +84,15 @@ void Allgather::run(const Context& context) {
   receive_.deliver(context.layouts(), output);
 }
 
+void Allgather::keep(Arrays& arrays, const Attached& attached) {
+  receive_.keep(arrays, attached.size);
+}
+
+void Allgather::add_handles(Handles& handles, const Attached&) const {
+  handles.add(send_.type());
+  handles.add(receive_.type());
+}
+
 std::optional<Passed> Broadcast::judge(const Context& context) {
   if (!is_rank(root_, context) || data_.is_in_place() ||
       !data_.look_up(context.layouts(), 1, context.attached.parts)) {
@@ -118,6 +127,19 @@ void Broadcast::run(const Context& context) {
   if (context.rank() == root_) data_.pack(context.layouts(), 0, bytes);
   context.weft().broadcast(bytes, data_.total_bytes(), root_);
   if (context.rank() != root_) data_.deliver(context.layouts(), bytes);
+}
+
+void Broadcast::add_handles(Handles& handles, const Attached&) const {
+  handles.add(data_.type());
+}
+
+void Rooted::keep(Arrays& arrays, const Attached& attached) {
+  if (attached.rank == root_) all_.keep(arrays, attached.size);
+}
+
+void Rooted::add_handles(Handles& handles, const Attached& attached) const {
+  handles.add(own_.type());
+  if (attached.rank == root_) handles.add(all_.type());
 }
 
 std::optional<Passed> Rooted::judge(const Context& context) {

@@ -24,6 +24,8 @@ class Allgather final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
+  void keep(Arrays& arrays, const Attached& attached) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
   void run_in_pieces(const Context& context, std::size_t piece);
@@ -38,6 +40,7 @@ class Broadcast final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void run(const Context& context) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
   void run_in_pieces(const Context& context, std::size_t piece);
@@ -51,6 +54,8 @@ class Rooted : public Call {
  public:
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  void keep(Arrays& arrays, const Attached& attached) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
 
  protected:
   Rooted(plan::Collective collective, const Blocks& all, const Blocks& own, int root, MPI_Comm comm)

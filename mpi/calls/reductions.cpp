@@ -67,6 +67,11 @@ std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) cons
   return has_blocks_of_all(collective()) ? bytes / static_cast<unsigned>(context.size()) : bytes;
 }
 
+void Reduction::add_handles(Handles& handles, const Attached&) const {
+  handles.add(vectors_.type);
+  handles.op = vectors_.op;
+}
+
 /// Vectors of a program's own operation, and of pairs, are copied, so long ones go in slices. All
 /// ranks have the same operation and elements of one size.
 MPI_Count Reduction::elements_at_once() const {
@@ -171,6 +176,10 @@ bool ReduceScatterBlock::read_counts(const Context& context) {
 void ReduceScatterBlock::reduce(const Context& context, const std::byte* input, std::byte* output,
                                 std::size_t /*elements*/, const Operation& operation) {
   context.weft().reduce_scatter(input, output, static_cast<std::size_t>(count_), operation);
+}
+
+void ReduceScatter::keep(Arrays& arrays, const Attached& attached) {
+  counts_.keep(arrays, attached.size);
 }
 
 bool ReduceScatter::read_counts(const Context& context) {

@@ -25,6 +25,7 @@ class Reduction : public Call {
   std::optional<Passed> judge(const Context& context) final;
   std::optional<std::uint64_t> block_bytes(const Context& context) const final;
   void run(const Context& context) final;
+  void add_handles(Handles& handles, const Attached& attached) const final;
 
  protected:
   Reduction(plan::Collective collective, const Vectors& vectors, MPI_Comm comm)
@@ -102,6 +103,7 @@ class ReduceScatter final : public Reduction {
  public:
   ReduceScatter(const Vectors& vectors, Integers counts, MPI_Comm comm)
       : Reduction(plan::Collective::reduce_scatter, vectors, comm), counts_(counts) {}
+  void keep(Arrays& arrays, const Attached& attached) override;
 
  private:
   bool read_counts(const Context& context) override;

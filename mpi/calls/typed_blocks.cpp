@@ -4,6 +4,19 @@
 
 namespace weft::mpi {
 
+void TypedBlocks::keep(Arrays& arrays, int blocks) {
+  if (is_in_place()) return;
+  counts_.keep(arrays, blocks);
+  displacements_.keep(arrays, blocks);
+  types_ = static_cast<const MPI_Datatype*>(
+      arrays.keep(types_, sizeof(MPI_Datatype) * static_cast<std::size_t>(blocks)));
+}
+
+void TypedBlocks::add_types(Handles& handles, int blocks) const {
+  if (is_in_place() || types_ == nullptr) return;
+  for (int block = 0; block < blocks; ++block) handles.add(types_[block]);
+}
+
 bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts) {
   if (counts_.is_null() || displacements_.is_null() || types_ == nullptr) return false;
   blocks_ = blocks;

@@ -22,6 +22,11 @@ class TypedBlocks {
         displacements_(displacements),
         types_(types) {}
 
+  /// As Blocks::keep().
+  void keep(Arrays& arrays, int blocks);
+  /// Of `blocks` blocks.
+  void add_types(Handles& handles, int blocks) const;
+
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   /// Whether both have the same buffer, counts and datatypes.
   bool has_same_arguments(const TypedBlocks& other) const {
@@ -33,6 +38,7 @@ class TypedBlocks {
   /// weft works on. False: the host refuses these arguments.
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
 
+  std::size_t total_bytes() const { return total_bytes_; }
   /// The bytes that weft works on: the program's buffer, or `packed`.
   std::byte* output(Buffer& packed) const;
   /// Packs all blocks into `packed`, unless the program's buffer is used.

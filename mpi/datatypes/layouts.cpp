@@ -49,7 +49,7 @@ bool is_contiguous(MPI_Datatype type) {
 
 }  // namespace
 
-Layouts::Layouts(MPI_Comm self) : self_(self) {
+Layouts::Layouts(MPI_Comm self, const HostFacts* facts) : self_(self), facts_(facts) {
   PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, &on_delete, &keyval_, nullptr);
 }
 
@@ -78,7 +78,8 @@ Layout Layouts::ask_host(MPI_Datatype type) const {
   if (PMPI_Type_get_attr(type, keyval_, &known, &found) != MPI_SUCCESS) return layout;
   if (found == 0) {
     if (!committed(type)) return layout;
-    known = reinterpret_cast<void*>(is_contiguous(type) ? kContiguous : kScattered);
+    const bool known_inside = facts_ == nullptr || facts_->has_envelope(type);
+    known = reinterpret_cast<void*>(known_inside && is_contiguous(type) ? kContiguous : kScattered);
     PMPI_Type_set_attr(type, keyval_, known);
   }
   MPI_Aint low = 0;

@@ -7,6 +7,7 @@
 #include <cstddef>
 
 #include "mpi/host/handle_cache.hpp"
+#include "mpi/host/host.hpp"
 
 namespace weft::mpi {
 
@@ -26,8 +27,9 @@ struct Layout {
 /// datatype is freed, before its handle can be used again. Safe from many threads.
 class Layouts {
  public:
-  /// `self`: a communicator of this process alone that returns its errors.
-  explicit Layouts(MPI_Comm self);
+  /// `self`: a communicator of this process alone that returns its errors. `facts`: where this is a
+  /// component of the host.
+  explicit Layouts(MPI_Comm self, const HostFacts* facts = nullptr);
   Layouts(const Layouts&) = delete;
   Layouts& operator=(const Layouts&) = delete;
   ~Layouts();
@@ -66,6 +68,7 @@ class Layouts {
                           MPI_Count to_count, MPI_Datatype to_type) const;
 
   MPI_Comm self_;
+  const HostFacts* facts_;
   int keyval_ = MPI_KEYVAL_INVALID;
 };
 

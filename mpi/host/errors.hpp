@@ -20,9 +20,12 @@ inline void require_success(int code) {
 }
 
 /// Ends the job because of invalid settings, which all ranks find at the same point: prints the
-/// line, waits up to 3 s so that all ranks can print theirs, and aborts with exit code 2.
+/// line, waits up to 3 s until it is read and as long until all ranks have printed theirs, and
+/// aborts with exit code 2.
 [[noreturn]] void end_job(std::string_view line);
 
+/// An error code whose text is `line`.
+int error_code_of(const std::string& line);
 /// Calls the error handler of `comm` with an error code whose text is `line`, and returns the code.
 int raise_error(MPI_Comm comm, const std::string& line);
 

@@ -1,33 +1,65 @@
-// Host MPI, that is, the program's own MPI below the add-on: its name, and how hosts differ.
+// Host MPI, that is, the program's own MPI below the add-on: its name, and how hosts differ. All
+// that depends on which MPI's header this is compiled with is in this file; the other sources of
+// mpi/ use what the standard has, and so compile with the header of MPI 5's standard ABI, too.
 #pragma once
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+/// Launchers of Open MPI have PMIx's key-value space, those of MPICH that of PMI-1.
+#ifdef OPEN_MPI
+#define WEFT_HOST_USES_PMIX 1
+#else
+#define WEFT_HOST_USES_PMIX 0
+#endif
+/// Open MPI calls, in all of its waits, functions that are registered with it.
+#ifdef OPEN_MPI
+#define WEFT_HOST_CALLS_IN_WAITS 1
+#else
+#define WEFT_HOST_CALLS_IN_WAITS 0
+#endif
+
 namespace weft::mpi {
 
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI)
 inline constexpr std::string_view kBuiltFor = "Open MPI";
+inline constexpr bool kIsOpenMpi = true;
+#elif defined(MPI_ABI_VERSION)
+inline constexpr std::string_view kBuiltFor = "the standard ABI of MPI";
+inline constexpr bool kIsOpenMpi = false;
 #else
 inline constexpr std::string_view kBuiltFor = "MPICH";
+inline constexpr bool kIsOpenMpi = false;
 #endif
+
+/// What to type where some ranks lack the add-on.
+inline constexpr const char* kPassAddOn =
+    kIsOpenMpi ? "mpirun -x LD_PRELOAD=$(weft preload) passes it on"
+               : "mpirun -env LD_PRELOAD $(weft preload --mpi mpich) passes it on";
+
+/// Whether a rank in MPI_Recv keeps its core from others, also where ranks outnumber cores. Open
+/// MPI gives it away then.
+inline constexpr bool kReceiveKeepsCore = !kIsOpenMpi;
 
 /// MPI forbids a call to use one buffer for sending and receiving. Open MPI treats such a call as
 /// in place; MPICH refuses it where both buffers are given by equal arguments.
-#ifdef OPEN_MPI
-inline constexpr bool kRefusesEqualBuffers = false;
-#else
-inline constexpr bool kRefusesEqualBuffers = true;
-#endif
+inline constexpr bool kRefusesEqualBuffers = !kIsOpenMpi;
 
 /// Whether the datatypes of an alltoallw must be valid where their count is 0. MPICH ignores them.
-#ifdef OPEN_MPI
-inline constexpr bool kChecksTypesOfEmptyBlocks = true;
-#else
-inline constexpr bool kChecksTypesOfEmptyBlocks = false;
-#endif
+inline constexpr bool kChecksTypesOfEmptyBlocks = kIsOpenMpi;
+
+/// What the host tells a component of its own, and nobody else.
+struct HostFacts {
+  /// A number that all ranks of a communicator know it by, and no two communicators of a process at
+  /// a time have.
+  std::uint64_t (*number_of)(MPI_Comm comm);
+  /// Whether MPI_Type_get_envelope works: not on types that the host has made for itself, of which
+  /// the component sees collectives, too.
+  bool (*has_envelope)(MPI_Datatype type);
+};
 
 /// "Open MPI v4.1.4", as the host calls itself.
 std::string host_name();

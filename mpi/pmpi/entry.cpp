@@ -1,36 +1,19 @@
-// Entry points of the add-on: MPI functions that the dynamic linker finds before the host's.
-//
-// Each is defined under both of its names. C programs call MPI_X; the Fortran libraries of Open MPI
-// call PMPI_X and those of MPICH MPI_X, for mpif.h, `use mpi` and `use mpi_f08` alike, with handles
-// and MPI_IN_PLACE already translated. So there are no Fortran wrappers here.
+// Entry points that are no collectives: the beginning and the end of MPI, and what makes or frees
+// the objects of others. How entry points are defined: mpi/pmpi/define.hpp.
 #include <mpi.h>
 
-#include "mpi/calls/alltoall.hpp"
-#include "mpi/calls/data_movement.hpp"
-#include "mpi/calls/reductions.hpp"
-#include "mpi/pmpi/next_host.hpp"
+#include "mpi/pmpi/define.hpp"
+#include "mpi/requests/held.hpp"
+#include "mpi/requests/pending_call.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/key_values.hpp"
 #include "mpi/world/world.hpp"
 
-#define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
-#define WEFT_ALIAS(name) __attribute__((alias(name), visibility("default")))
+/// weft::mpi::kPreloadedMark.
+WEFT_ENTRY const char weft_preloaded[] = WEFT_VERSION;
 
-// Defines one collective under both of its names. `call` makes a Call from the arguments.
-#define WEFT_DEFINE(name, parameters, arguments, call)                            \
-  WEFT_ENTRY int PMPI_##name parameters {                                         \
-    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name); \
-    auto weft_call = call;                                                        \
-    const auto done = weft::mpi::try_run(weft_call);                              \
-    return done ? *done : host arguments;                                         \
-  }                                                                               \
-  extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
-
-using weft::mpi::Blocks;
 using weft::mpi::host_function;
-using weft::mpi::TypedBlocks;
 using weft::mpi::World;
-using weft::plan::Collective;
 
 /// Runs `host`, the host's MPI_Init with its arguments, and starts the add-on after it.
 template <class Host>
@@ -56,20 +39,46 @@ WEFT_ENTRY int PMPI_Init_thread(int* argc, char*** argv, int required, int* prov
 
 WEFT_ENTRY int PMPI_Finalize() {
   static const auto host = host_function<decltype(PMPI_Finalize)>("PMPI_Finalize");
+  weft::mpi::drain_all();
   World::finish();
   return host();
 }
 
+WEFT_ENTRY int PMPI_Abort(MPI_Comm comm, int code) {
+  static const auto host = host_function<decltype(PMPI_Abort)>("PMPI_Abort");
+  if (!weft::mpi::Inside::here()) World::tell_abort();
+  return host(comm, code);
+}
+
 WEFT_ENTRY int PMPI_Comm_free(MPI_Comm* comm) {
   static const auto host = host_function<decltype(PMPI_Comm_free)>("PMPI_Comm_free");
+  if (comm != nullptr && weft::mpi::free_comm_later(*comm, host)) {
+    *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+  }
   const weft::mpi::Freeing freeing(comm);
   return host(comm);
 }
 
 WEFT_ENTRY int PMPI_Comm_disconnect(MPI_Comm* comm) {
   static const auto host = host_function<decltype(PMPI_Comm_disconnect)>("PMPI_Comm_disconnect");
+  if (comm != nullptr) weft::mpi::drain(*comm);
   const weft::mpi::Freeing freeing(comm);
   return host(comm);
+}
+
+WEFT_ENTRY int PMPI_Type_free(MPI_Datatype* type) {
+  static const auto host = host_function<decltype(PMPI_Type_free)>("PMPI_Type_free");
+  if (type == nullptr || !weft::mpi::free_type_later(*type, host)) return host(type);
+  *type = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
+}
+
+WEFT_ENTRY int PMPI_Op_free(MPI_Op* op) {
+  static const auto host = host_function<decltype(PMPI_Op_free)>("PMPI_Op_free");
+  if (op == nullptr || !weft::mpi::free_op_later(*op, host)) return host(op);
+  *op = MPI_OP_NULL;
+  return MPI_SUCCESS;
 }
 
 // What makes communicators of others is followed, so that their set-up needs no agreement on which
@@ -78,6 +87,7 @@ WEFT_ENTRY int PMPI_Comm_disconnect(MPI_Comm* comm) {
 #define WEFT_DEFINE_MAKER(name, parameters, arguments, follow)                    \
   WEFT_ENTRY int PMPI_##name parameters {                                         \
     static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name); \
+    weft::mpi::drain(comm);                                                       \
     const int error = host arguments;                                             \
     World* world = error == MPI_SUCCESS ? World::get() : nullptr;                 \
     if (world != nullptr) world->communicators().follow;                          \
@@ -128,24 +138,9 @@ int MPI_Init(int* argc, char*** argv) WEFT_ALIAS("PMPI_Init");
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided)
     WEFT_ALIAS("PMPI_Init_thread");
 int MPI_Finalize() WEFT_ALIAS("PMPI_Finalize");
+int MPI_Abort(MPI_Comm comm, int code) WEFT_ALIAS("PMPI_Abort");
 int MPI_Comm_free(MPI_Comm* comm) WEFT_ALIAS("PMPI_Comm_free");
 int MPI_Comm_disconnect(MPI_Comm* comm) WEFT_ALIAS("PMPI_Comm_disconnect");
+int MPI_Type_free(MPI_Datatype* type) WEFT_ALIAS("PMPI_Type_free");
+int MPI_Op_free(MPI_Op* op) WEFT_ALIAS("PMPI_Op_free");
 }
-
-WEFT_DEFINE(Barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))
-
-#define WEFT_COLLECTIVE WEFT_DEFINE
-#define WEFT_COUNT int
-#define WEFT_DISPLACEMENT int
-#include "mpi/pmpi/collectives.inc"
-#undef WEFT_COLLECTIVE
-#undef WEFT_COUNT
-#undef WEFT_DISPLACEMENT
-
-#if MPI_VERSION >= 4
-#define WEFT_COLLECTIVE(name, parameters, arguments, call) \
-  WEFT_DEFINE(name##_c, parameters, arguments, call)
-#define WEFT_COUNT MPI_Count
-#define WEFT_DISPLACEMENT MPI_Aint
-#include "mpi/pmpi/collectives.inc"
-#endif

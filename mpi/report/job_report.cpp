@@ -1,20 +1,20 @@
 #include "mpi/report/job_report.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace weft::mpi {
-
-using nlohmann::json;
 
 void print_line(std::string_view line) {
   const std::string text = fmt::format("weft: {}\n", line);
@@ -43,6 +43,8 @@ std::string_view reason(Passed passed) {
       return "the first calls of a communicator";
     case Passed::unknown_origin:
       return "a communicator whose making was not seen";
+    case Passed::no_progress:
+      return "not blocking, and the host MPI does not move weft on";
   }
   return "";
 }
@@ -53,8 +55,50 @@ ReportTarget ReportTarget::parse(std::string_view value) {
   if (value == "1") return {.form = table, .file = {}};
   if (value == "json") return {.form = json, .file = {}};
   if (value.ends_with(".json")) return {.form = json, .file = std::string(value)};
-  throw_usage("WEFT_REPORT={}: not one of 0, 1, json, or the name of a file that ends in .json",
-              value);
+  if (value.ends_with(".html")) return {.form = html, .file = std::string(value)};
+  throw_usage(
+      "WEFT_REPORT={}: not one of 0, 1, json, or the name of a file that ends in .json or .html",
+      value);
+}
+
+PassedCount& PassedCounts::of(plan::Collective collective, Passed why, std::uint64_t block_bytes) {
+  const std::uint64_t most = block_bytes == 0 ? 0 : std::bit_ceil(block_bytes);
+  const std::lock_guard lock(mutex_);
+  return by_size_[{collective, why, most}];
+}
+
+void PassedCounts::add_to(Summary& summary, const Shape& shape,
+                          const comm::Stopwatch& stopwatch) const {
+  const auto add = [&](plan::Collective collective, Passed why, const PassedCount& count,
+                       std::optional<std::uint64_t> most) {
+    const std::uint64_t calls = count.calls.load(std::memory_order_relaxed);
+    if (calls == 0) return;
+    const double seconds = stopwatch.seconds(count.ticks.load(std::memory_order_relaxed));
+    summary.passed.push_back({.collective = std::string(to_string(collective)),
+                              .why = std::string(reason(why)),
+                              .shape = shape,
+                              .block_bytes_at_most = most,
+                              .calls = calls,
+                              .of_ranks = 1,
+                              .seconds = Spread::of(seconds)});
+    summary.by_rank.front().passed_seconds += seconds;
+  };
+  for (const plan::Collective collective : plan::all_collectives()) {
+    const auto& counts = by_reason_[static_cast<std::size_t>(collective)];
+    for (std::size_t why = 0; why < kPassedReasons; ++why) {
+      add(collective, static_cast<Passed>(why), counts[why], {});
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, count] : by_size_) {
+    const auto& [collective, why, most] = key;
+    add(collective, why, count, most);
+  }
+}
+
+PassedCounts& Tally::passed(const Shape& shape) {
+  const std::lock_guard lock(mutex_);
+  return passed_[shape];
 }
 
 void Tally::add_note(std::string note) {
@@ -62,204 +106,121 @@ void Tally::add_note(std::string note) {
   notes_.insert(std::move(note));
 }
 
-void Tally::add(const Statistics& statistics) {
+void Tally::add(const Statistics& statistics, const Shape& shape, std::span<const int> members) {
   const std::lock_guard lock(mutex_);
   for (const auto& entry : statistics.entries) {
-    const auto same = std::ranges::find_if(entries_, [&](const Statistics::Entry& other) {
-      return other.collective == entry.collective && other.algorithm == entry.algorithm;
+    if (entry.calls == 0) continue;
+    auto& served = counted_.served;
+    auto same = std::ranges::find_if(served, [&](const ServedCalls& other) {
+      return other.collective == entry.collective && other.algorithm == entry.algorithm &&
+             other.shape == shape && other.block_bytes_at_most == entry.block_bytes_at_most;
     });
-    if (same == entries_.end()) {
-      entries_.push_back(entry);
-      continue;
+    if (same == served.end()) {
+      served.push_back({.collective = entry.collective,
+                        .algorithm = entry.algorithm,
+                        .shape = shape,
+                        .block_bytes_at_most = entry.block_bytes_at_most,
+                        .seconds = {},
+                        .waiting_seconds = {}});
+      same = served.end() - 1;
     }
     same->calls += entry.calls;
     same->bytes += entry.bytes;
     same->messages += entry.messages;
     same->wire_bytes += entry.wire_bytes;
-    same->seconds += entry.seconds;
+    same->seconds = Spread::of(same->seconds.most + entry.seconds);
+    same->waiting_seconds = Spread::of(same->waiting_seconds.most + entry.waiting_seconds);
   }
+  for (std::size_t to = 0; to < std::min(members.size(), statistics.sent_bytes.size()); ++to) {
+    if (members[to] < kMostSent) sent_[members[to]] += statistics.sent_bytes[to];
+  }
+  setup_seconds_ += statistics.setup_seconds;
   if (!statistics.device.empty()) devices_.insert(statistics.device);
   if (!statistics.profile.empty()) profiles_.insert(statistics.profile);
   if (!statistics.view.empty()) views_.insert(statistics.view);
   waiting_.insert(statistics.waiting);
   notes_.insert(statistics.notes.begin(), statistics.notes.end());
-  heap_bytes_ += statistics.heap_bytes;
-  xpmem_bytes_ += statistics.xpmem_bytes;
-  cma_bytes_ += statistics.cma_bytes;
-  stage_bytes_ += statistics.stage_bytes;
-  channel_bytes_ += statistics.channel_bytes;
-  registrations_ += statistics.registrations;
-  registration_hits_ += statistics.registration_hits;
+  counted_.heap_bytes += statistics.heap_bytes;
+  counted_.xpmem_bytes += statistics.xpmem_bytes;
+  counted_.cma_bytes += statistics.cma_bytes;
+  counted_.stage_bytes += statistics.stage_bytes;
+  counted_.channel_bytes += statistics.channel_bytes;
+  counted_.registrations += statistics.registrations;
+  counted_.registration_hits += statistics.registration_hits;
+}
+
+void Tally::add_setup_ticks(std::uint64_t ticks) {
+  const std::lock_guard lock(mutex_);
+  setup_ticks_ += ticks;
 }
 
 void Tally::set_connections(std::uint64_t pairs, std::uint64_t reconnections) {
   const std::lock_guard lock(mutex_);
-  connections_ = pairs;
-  reconnections_ = reconnections;
+  counted_.connections = pairs;
+  counted_.reconnections = reconnections;
 }
 
-std::string Tally::serialize() const {
+Summary Tally::summary(int rank, int ranks) const {
   const std::lock_guard lock(mutex_);
-  json result = {{"devices", devices_},
-                 {"profiles", profiles_},
-                 {"views", views_},
-                 {"waiting", waiting_},
-                 {"notes", notes_},
-                 {"connections", connections_},
-                 {"reconnections", reconnections_},
-                 {"heap_bytes", heap_bytes_},
-                 {"xpmem_bytes", xpmem_bytes_},
-                 {"cma_bytes", cma_bytes_},
-                 {"stage_bytes", stage_bytes_},
-                 {"channel_bytes", channel_bytes_},
-                 {"registrations", registrations_},
-                 {"registration_hits", registration_hits_},
-                 {"collectives", json::array()},
-                 {"passed", json::array()}};
-  for (const auto& entry : entries_) {
-    result["collectives"].push_back({{"collective", entry.collective},
-                                     {"algorithm", entry.algorithm},
-                                     {"calls", entry.calls},
-                                     {"bytes", entry.bytes},
-                                     {"messages", entry.messages},
-                                     {"wire_bytes", entry.wire_bytes},
-                                     {"seconds", entry.seconds}});
+  Summary summary = counted_;
+  summary.ranks = ranks;
+  RankTimes& times = summary.by_rank.emplace_back();
+  times.rank = rank;
+  times.seconds = stopwatch_.lived_seconds();
+  times.setup_seconds = setup_seconds_ + stopwatch_.seconds(setup_ticks_);
+  for (const ServedCalls& calls : summary.served) {
+    times.served_seconds += calls.seconds.most;
+    times.waiting_seconds += calls.waiting_seconds.most;
+    times.bytes += calls.bytes;
   }
-  for (const plan::Collective collective : plan::all_collectives()) {
-    const auto& passed = passed_[static_cast<std::size_t>(collective)];
-    for (std::size_t i = 0; i < kPassedReasons; ++i) {
-      const std::uint64_t calls = passed[i].load(std::memory_order_relaxed);
-      if (calls == 0) continue;
-      result["passed"].push_back({{"collective", to_string(collective)},
-                                  {"why", reason(static_cast<Passed>(i))},
-                                  {"calls", calls}});
-    }
+  if (ranks <= kMostSent) {
+    times.sent.resize(static_cast<std::size_t>(ranks));
+    for (const auto& [to, bytes] : sent_) times.sent[static_cast<std::size_t>(to)] = bytes;
   }
-  // A note may hold bytes of a path or a variable that are not UTF-8.
-  return result.dump(-1, ' ', false, json::error_handler_t::replace);
+  for (const auto& [shape, counts] : passed_) counts.add_to(summary, shape, stopwatch_);
+  summary.devices.assign(devices_.begin(), devices_.end());
+  summary.profiles.assign(profiles_.begin(), profiles_.end());
+  summary.views.assign(views_.begin(), views_.end());
+  summary.waiting.assign(waiting_.begin(), waiting_.end());
+  summary.notes.assign(notes_.begin(), notes_.end());
+  return summary;
+}
+
+std::string report_of(std::span<const std::string> ranks, ReportTarget::Form form) {
+  std::vector<Summary> summaries;
+  for (const std::string& text : ranks) summaries.push_back(parse_summary("a rank's", text));
+  const Summary all = merge(summaries);
+  if (form == ReportTarget::Form::json) return to_json(all);
+  return form == ReportTarget::Form::html ? to_html(all) : to_table(all);
 }
 
 namespace {
 
-void add_up(json& all, const json& one, std::string_view key) {
-  const std::string name(key);
-  all[name] = all[name].get<std::uint64_t>() + one.at(name).get<std::uint64_t>();
-}
-
-template <class Number>
-void raise(json& all, const json& one, std::string_view key) {
-  const std::string name(key);
-  all[name] = std::max(all[name].get<Number>(), one.at(name).get<Number>());
-}
-
-// The entry of `list` with the same values as `entry` under `keys`. Null: there was none, and
-// `entry` was added.
-json* find_or_add(json& list, const json& entry, std::initializer_list<const char*> keys) {
-  for (json& other : list) {
-    if (std::ranges::all_of(keys, [&](const char* key) { return other[key] == entry.at(key); }))
-      return &other;
+/// Whether all was written.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
   }
-  list.push_back(entry);
-  return nullptr;
-}
-
-void merge_list(json& all, const json& one) {
-  for (const json& value : one) {
-    if (std::ranges::find(all, value) == all.end()) all.push_back(value);
-  }
-}
-
-// Adds a rank to the report. Bytes and messages are sums over the ranks; calls, seconds and memory
-// are maxima.
-void merge_rank(json& all, const json& one) {
-  for (const json& entry : one.at("collectives")) {
-    json* same = find_or_add(all["collectives"], entry, {"collective", "algorithm"});
-    if (same == nullptr) continue;
-    for (const char* key : {"bytes", "messages", "wire_bytes"}) add_up(*same, entry, key);
-    raise<std::uint64_t>(*same, entry, "calls");
-    raise<double>(*same, entry, "seconds");
-  }
-  for (const json& entry : one.at("passed")) {
-    json* same = find_or_add(all["passed"], entry, {"collective", "why"});
-    if (same != nullptr) raise<std::uint64_t>(*same, entry, "calls");
-  }
-  for (const char* key : {"devices", "profiles", "views", "waiting", "notes"})
-    merge_list(all[key], one.at(key));
-  for (const char* key : {"heap_bytes", "xpmem_bytes", "cma_bytes"}) add_up(all, one, key);
-  for (const char* key : {"connections", "reconnections", "stage_bytes", "channel_bytes",
-                          "registrations", "registration_hits"}) {
-    raise<std::uint64_t>(all, one, key);
-  }
-}
-
-std::string joined(const json& list) {
-  return fmt::format("{}", fmt::join(list.get<std::vector<std::string>>(), ", "));
-}
-
-std::string table(const json& all) {
-  std::string text = fmt::format("weft: {} ranks on {} nodes ({}), {}\n", all["ranks"].get<int>(),
-                                 all["nodes"].get<int>(), all["machine"].get<std::string>(),
-                                 all["host"].get<std::string>());
-  if (!all["collectives"].empty()) {
-    text += fmt::format("  {:<16}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10}\n", "collective", "algorithm",
-                        "calls", "bytes", "messages", "device bytes", "seconds");
-  }
-  for (const json& entry : all["collectives"]) {
-    text += fmt::format("  {:<16}{:<28}{:>9}{:>14}{:>11}{:>15}{:>10.3f}\n",
-                        entry["collective"].get<std::string>(),
-                        entry["algorithm"].get<std::string>(), entry["calls"].get<std::uint64_t>(),
-                        entry["bytes"].get<std::uint64_t>(), entry["messages"].get<std::uint64_t>(),
-                        entry["wire_bytes"].get<std::uint64_t>(), entry["seconds"].get<double>());
-  }
-  for (const json& entry : all["passed"]) {
-    text += fmt::format("  passed through: {} {} ({})\n", entry["collective"].get<std::string>(),
-                        entry["calls"].get<std::uint64_t>(), entry["why"].get<std::string>());
-  }
-  text += fmt::format(
-      "  device: {}; algorithms chosen by {}; inside a node: {}; waiting: {}; most on one rank: {} "
-      "connections, "
-      "{} reconnections, {} "
-      "bytes staged, {} "
-      "bytes registered, {} buffers registered and {} found so\n",
-      all["devices"].empty() ? "none needed" : joined(all["devices"]),
-      all["profiles"].empty() ? "fixed rules" : joined(all["profiles"]),
-      all["views"].empty() ? "nothing" : joined(all["views"]),
-      all["waiting"].empty() ? "never" : joined(all["waiting"]),
-      all["connections"].get<std::uint64_t>(), all["reconnections"].get<std::uint64_t>(),
-      all["stage_bytes"].get<std::uint64_t>(), all["channel_bytes"].get<std::uint64_t>(),
-      all["registrations"].get<std::uint64_t>(), all["registration_hits"].get<std::uint64_t>());
-  const auto heap_bytes = all["heap_bytes"].get<std::uint64_t>();
-  const auto xpmem_bytes = all["xpmem_bytes"].get<std::uint64_t>();
-  if (heap_bytes + xpmem_bytes != 0) {
-    text += fmt::format("  of peers: {} bytes copied in shared heaps, {} by xpmem, {} by cma\n",
-                        heap_bytes, xpmem_bytes, all["cma_bytes"].get<std::uint64_t>());
-  }
-  for (const json& note : all["notes"]) text += fmt::format("  {}\n", note.get<std::string>());
-  return text;
+  return true;
 }
 
 }  // namespace
 
-std::string merge_report(const std::vector<std::string>& tallies, ReportTarget::Form form,
-                         std::string_view host, std::string_view machine, int nodes) {
-  json all = json::parse(tallies.at(0));
-  all["host"] = host;
-  all["machine"] = machine;
-  all["nodes"] = nodes;
-  all["ranks"] = tallies.size();
-  for (std::size_t rank = 1; rank < tallies.size(); ++rank)
-    merge_rank(all, json::parse(tallies[rank]));
-  return form == ReportTarget::Form::json ? all.dump() + "\n" : table(all);
-}
-
 void deliver_report(const ReportTarget& target, const std::string& report) {
-  std::FILE* file = target.file.empty() ? stderr : std::fopen(target.file.c_str(), "w");
-  if (file == nullptr) {
-    print_line(fmt::format("WEFT_REPORT={}: {}", target.file, std::strerror(errno)));
+  if (target.file.empty()) {
+    write_all(STDERR_FILENO, report);
     return;
   }
-  std::fputs(report.c_str(), file);
-  if (file != stderr) std::fclose(file);
+  const File file(::open(target.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (file) {
+    // Of several ranks that end the job each may come here. What is no file has neither.
+    [[maybe_unused]] const int locked = ::flock(file.get(), LOCK_EX);
+    [[maybe_unused]] const int emptied = ::ftruncate(file.get(), 0);
+    if (write_all(file.get(), report)) return;
+  }
+  print_line(fmt::format("WEFT_REPORT={}: {}", target.file, std::strerror(errno)));
 }
 
 }  // namespace weft::mpi

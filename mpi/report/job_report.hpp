@@ -6,12 +6,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "comm/setup/stopwatch.hpp"
+#include "mpi/summary/summary.hpp"
 #include "plan/problem.hpp"
 #include "weft/weft.hpp"
 
@@ -32,51 +37,82 @@ enum class Passed {
   being_freed,
   few_calls,
   unknown_origin,
+  no_progress,
 };
 inline constexpr std::size_t kPassedReasons = 11;
 std::string_view reason(Passed passed);
 
-/// Form and destination of the report: none, or a table or JSON to standard error or a file.
+/// Form and destination of the report: none, or a table, JSON or a page to standard error or a
+/// file.
 struct ReportTarget {
-  enum class Form { none, table, json } form = Form::none;
+  enum class Form { none, table, json, html } form = Form::none;
   std::string file;  // empty: standard error
 
-  /// Reads the value of WEFT_REPORT: 0, 1, json, or the name of a file that ends in .json.
+  /// Reads the value of WEFT_REPORT: 0, 1, json, or the name of a file that ends in .json or .html.
   /// UsageError names the value and what is allowed.
   static ReportTarget parse(std::string_view value);
+};
+
+/// Calls of one kind that were passed through, and the time of the host in them. Safe from many
+/// threads.
+struct PassedCount {
+  std::atomic<std::uint64_t> calls{0};
+  std::atomic<std::uint64_t> ticks{0};
+};
+
+/// Those of the communicators of one shape. Safe from many threads.
+class PassedCounts {
+ public:
+  PassedCount& of(plan::Collective collective, Passed why) noexcept {
+    return by_reason_[static_cast<std::size_t>(collective)][static_cast<std::size_t>(why)];
+  }
+  /// Of calls whose size all ranks know, between the same powers of two. Stays where it is.
+  PassedCount& of(plan::Collective collective, Passed why, std::uint64_t block_bytes);
+  void add_to(Summary& summary, const Shape& shape, const comm::Stopwatch& stopwatch) const;
+
+ private:
+  static constexpr std::size_t kCollectives = 16;  // no fewer than there are
+
+  std::array<std::array<PassedCount, kPassedReasons>, kCollectives> by_reason_ = {};
+  mutable std::mutex mutex_;
+  std::map<std::tuple<plan::Collective, Passed, std::uint64_t>, PassedCount> by_size_;
 };
 
 /// Counters of this rank for the report. Safe from many threads.
 class Tally {
  public:
-  void count_passed(plan::Collective collective, Passed why) noexcept {
-    passed_[static_cast<std::size_t>(collective)][static_cast<std::size_t>(why)].fetch_add(
-        1, std::memory_order_relaxed);
-  }
+  /// Of communicators of this shape. Stays where it is.
+  PassedCounts& passed(const Shape& shape);
+  /// Of communicators that were not looked at.
+  PassedCounts& passed_unseen() noexcept { return unseen_; }
   void add_note(std::string note);
-  /// Adds the statistics of a communicator, when it is freed; without its connections, which
-  /// communicators share.
-  void add(const Statistics& statistics);
+  /// Adds the statistics of a communicator of these ranks of the world, when it is freed; without
+  /// its connections, which communicators share.
+  void add(const Statistics& statistics, const Shape& shape, std::span<const int> members);
+  /// Time for setting up communicators.
+  void add_setup_ticks(std::uint64_t ticks);
   /// Queue pairs of all connections, and how many connections were made anew.
   void set_connections(std::uint64_t pairs, std::uint64_t reconnections);
-  /// As text, for merge_report.
-  std::string serialize() const;
+  /// What this rank counted, one of `ranks`.
+  Summary summary(int rank, int ranks) const;
 
  private:
-  static constexpr std::size_t kCollectives = 32;  // no fewer than there are
+  // Of more ranks nobody asks who sent how much to whom: it grows with their square.
+  static constexpr int kMostSent = 256;
 
-  std::array<std::array<std::atomic<std::uint64_t>, kPassedReasons>, kCollectives> passed_ = {};
+  comm::Stopwatch stopwatch_;
   mutable std::mutex mutex_;
-  std::vector<Statistics::Entry> entries_;
+  std::map<Shape, PassedCounts> passed_;
+  PassedCounts& unseen_ = passed_[Shape{}];
+  Summary counted_;
   std::set<std::string> devices_, profiles_, views_, waiting_, notes_;
-  std::uint64_t connections_ = 0, reconnections_ = 0, stage_bytes_ = 0, channel_bytes_ = 0;
-  std::uint64_t registrations_ = 0, registration_hits_ = 0;
-  std::uint64_t heap_bytes_ = 0, xpmem_bytes_ = 0, cma_bytes_ = 0;
+  std::map<int, std::uint64_t> sent_;  // by world rank
+  double setup_seconds_ = 0;
+  std::uint64_t setup_ticks_ = 0;
 };
 
-/// Merges all ranks' tallies into one report. `host` and `machine` are printed as given.
-std::string merge_report(const std::vector<std::string>& tallies, ReportTarget::Form form,
-                         std::string_view host, std::string_view machine, int nodes);
+/// Merges what all ranks counted, given as JSON, into a report.
+std::string report_of(std::span<const std::string> ranks, ReportTarget::Form form);
 
 /// Writes a report to its target; prints one line on standard error when that fails.
 void deliver_report(const ReportTarget& target, const std::string& report);

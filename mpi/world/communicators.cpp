@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <new>
 #include <span>
@@ -44,8 +45,14 @@ std::uint64_t mix_all(std::uint64_t context, std::span<const int> members) {
   return context;
 }
 
+std::uint64_t number_of(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 // Kinds of children, so that their context numbers differ.
-constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3;
+constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3, kNumbered = 4;
 
 }  // namespace
 
@@ -68,7 +75,7 @@ void Buffer::release() noexcept {
   bytes_ = 0;
 }
 
-Communicators::Communicators(World& world) : world_(world) {
+Communicators::Communicators(World& world, const HostFacts* facts) : world_(world), facts_(facts) {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::on_delete, &keyval_, this);
 }
 
@@ -86,34 +93,59 @@ Attached* Communicators::of(MPI_Comm comm) {
     Known::keep(comm, static_cast<Attached*>(value), asked_at);
     return static_cast<Attached*>(value);
   }
+  Attached* const fresh = add(comm);
+  PMPI_Comm_set_attr(comm, keyval_, fresh);
+  return fresh;
+}
+
+Attached* Communicators::add(MPI_Comm comm) {
   std::unique_ptr<Attached> fresh = attach(comm);
-  {
-    const std::lock_guard lock(mutex_);
-    live_.push_back(fresh.get());
-  }
-  PMPI_Comm_set_attr(comm, keyval_, fresh.get());
+  const std::lock_guard lock(mutex_);
+  live_.push_back(fresh.get());
   return fresh.release();
 }
 
 int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
-  const std::unique_ptr<Attached> attached(static_cast<Attached*>(value));
-  static_cast<Communicators*>(self)->forget(attached.get());
+  Known::forget_all();
+  static_cast<Communicators*>(self)->remove(static_cast<Attached*>(value));
   return MPI_SUCCESS;
 }
 
-void Communicators::forget(Attached* attached) {
-  Known::forget_all();
+void Communicators::remove(Attached* removed, bool at_once) {
+  const std::unique_ptr<Attached> attached(removed);
   const std::lock_guard lock(mutex_);
-  std::erase(live_, attached);
-  end_retired();
+  std::erase(live_, removed);
+  if (at_once) end_retired();
   if (!attached->weft) return;
-  world_.tally().add(attached->weft->statistics());
-  retire(std::move(*attached->weft));
+  tally(*attached);
+  retire(std::move(*attached->weft), at_once);
+}
+
+void Communicators::tally(const Attached& attached) {
+  world_.tally().add(attached.weft->statistics(), world_.shape_of(attached.members),
+                     attached.members);
+}
+
+void Communicators::tally_live() {
+  const std::lock_guard lock(mutex_);
+  for (const Attached* attached : live_) {
+    if (attached->weft) tally(*attached);
+  }
+}
+
+PassedCounts& Communicators::passed_of(Attached& attached) {
+  if (attached.passed == nullptr) {
+    const bool is_alone =
+        attached.state == Attached::State::passed_through && attached.why == Passed::one_rank;
+    const Shape shape = is_alone ? Shape{1, 1} : world_.shape_of(world_.members_of(attached.comm));
+    attached.passed = &world_.tally().passed(shape);
+  }
+  return *attached.passed;
 }
 
 /// MPI_Comm_free waits for nobody: what other ranks have not ended yet is ended later.
-void Communicators::retire(Communicator weft) {
-  if (!weft.close()) retired_.push_back(std::move(weft));
+void Communicators::retire(Communicator weft, bool at_once) {
+  if (!at_once || !weft.close()) retired_.push_back(std::move(weft));
 }
 
 void Communicators::end_retired() {
@@ -121,13 +153,19 @@ void Communicators::end_retired() {
 }
 
 void Communicators::free_all() {
-  std::vector<MPI_Comm> comms;
+  std::vector<Attached*> left;
   {
     const std::lock_guard lock(mutex_);
-    for (const Attached* attached : live_) comms.push_back(attached->comm);
+    left = live_;
   }
   world_.networks().prepare_to_end();
-  for (const MPI_Comm comm : comms) PMPI_Comm_delete_attr(comm, keyval_);
+  for (Attached* attached : left) {
+    if (facts_ != nullptr) {
+      remove(attached);
+    } else {
+      PMPI_Comm_delete_attr(attached->comm, keyval_);
+    }
+  }
   const auto deadline = std::chrono::steady_clock::now() + kGoodbye;
   while (!retired_.empty() && std::chrono::steady_clock::now() < deadline) {
     end_retired();
@@ -179,30 +217,75 @@ void Communicators::add_merged(MPI_Comm child) {
   made->context = mix(key, ++merged_[key]);
 }
 
+/// The host gives the number of a communicator that was freed to the next one, which may have the
+/// same ranks: so set-ups of the same number and ranks are counted. All these ranks make each of
+/// them, and in one order, as the number is in use until they have all freed the one before.
+bool Communicators::number(Attached& attached, std::span<const int> members) {
+  if (facts_ != nullptr && attached.context == 0) {
+    const std::uint64_t key = mix_all(mix(facts_->number_of(attached.comm), kNumbered), members);
+    const std::lock_guard lock(mutex_);
+    attached.context = mix(key, ++set_ups_[key]);
+  }
+  return attached.context != 0;
+}
+
 std::optional<Passed> Communicators::connect(Attached& attached, const SharedArguments& call) {
   using enum Attached::State;
-  if (!world_.is_wanted_at_once(call.collective) && !attached.take_over->is_due()) {
-    attached.take_over->count(call.collective, call.block_bytes);
+  if (!world_.is_wanted_at_once(call.collective) && !is_due(attached, call)) {
     return Passed::few_calls;
   }
   attached.state = passed_through;
   attached.take_over.reset();
+  const std::uint64_t begin = comm::Stopwatch::ticks();
   const std::vector<int> members = world_.members_of(attached.comm);
   if (std::ranges::find(members, MPI_UNDEFINED) != members.end()) {
     attached.why = Passed::foreign_ranks;
-  } else if (attached.context == 0) {
-    attached.why = Passed::unknown_origin;
-  } else {
+  } else if (number(attached, members)) {
     set_up(attached, members);
+  } else {
+    attached.why = Passed::unknown_origin;
   }
+  world_.tally().add_setup_ticks(comm::Stopwatch::ticks() - begin);
   if (!attached.weft) return attached.why;
+  attached.members = members;
   attached.state = connected;
   return std::nullopt;
 }
 
+/// Whether weft takes over at this call, which is counted.
+bool Communicators::is_due(Attached& attached, const SharedArguments& call) {
+  TakeOver& rule = *attached.take_over;
+  if (rule.is_due()) return true;
+  if (!call.sent_bytes) {
+    rule.count(call.collective, call.block_bytes);
+    return false;
+  }
+  if (!rule.count_irregular(*call.sent_bytes)) return false;
+  agree_on_bytes(attached);
+  return rule.is_due();
+}
+
+void Communicators::agree_on_bytes(Attached& attached) {
+  const std::vector<int> members = world_.members_of(attached.comm);
+  if (std::ranges::find(members, MPI_UNDEFINED) != members.end() || !number(attached, members)) {
+    return;
+  }
+  try {
+    GroupBootstrap bootstrap(world_.post(), members, attached.context);
+    const std::string most =
+        bootstrap.combine(std::to_string(attached.take_over->sent_bytes()),
+                          [](std::string_view left, std::string_view right) {
+                            return std::string(number_of(left) < number_of(right) ? right : left);
+                          });
+    attached.take_over->learn(number_of(most));
+  } catch (const std::exception& error) {
+    end_job(error.what());  // the host's messages fail
+  }
+}
+
 void Communicators::give_up(Attached& attached, std::string why) {
   world_.tally().add_note(std::move(why));
-  world_.tally().add(attached.weft->statistics());
+  tally(attached);
   attached.state = Attached::State::passed_through;
   attached.why = Passed::setup_failed;
   const std::lock_guard lock(mutex_);

@@ -10,10 +10,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "hierarchy/machine.hpp"
+#include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/take_over.hpp"
@@ -22,6 +24,7 @@
 namespace weft::mpi {
 
 class World;
+class PendingQueue;
 
 /// Buffer for packed data, kept between calls unless it is large.
 class Buffer {
@@ -58,42 +61,58 @@ struct Attached {
   } state = State::not_connected;
   Passed why = Passed::setup_failed;  // of passed_through
   std::optional<TakeOver> take_over;  // of not_connected
-  /// Tells the communicator apart from all others of its ranks, alike on each of them; 0: it was
-  /// made in a way that the add-on does not follow.
+  /// Tells the communicator apart from all others of its ranks, alike on each of them; 0: not known
+  /// yet, or it was made in a way that the add-on does not follow.
   std::uint64_t context = 0;
   /// Communicators that were made of it: by calls of all its ranks, and by calls of some
   /// (MPI_Comm_create_group) by their tag and group.
   std::uint64_t children = 0;
   std::map<std::uint64_t, std::uint64_t> children_of_group;
   std::optional<Communicator> weft;  // of connected
+  std::vector<int> members;          // likewise: its ranks, as ranks of the world
+  PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
   Buffer packed_input, packed_output;
   std::vector<Part> parts;          // of irregular calls
   std::vector<Part> receive_parts;  // of calls that have two lists
   std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
   Resolutions operations;
+  std::shared_ptr<PendingQueue> pending;  // calls that are not blocking; null before the first
 };
 
 /// What all ranks of a communicator know of a call.
 struct SharedArguments {
   plan::Collective collective;
   std::optional<std::uint64_t> block_bytes;  // see TakeOver::count()
+  /// Of an alltoallv; not shared: see TakeOver::count_irregular().
+  std::optional<std::uint64_t> sent_bytes;
 };
 
-/// Finds what belongs to a communicator, as an attribute on it, so that it is freed with it. Safe
-/// from many threads; no lock is held while ranks wait for one another.
+/// What belongs to communicators: an attribute on each, so that it is freed with it; or, in a
+/// component of the host, part of the host's communicator. Safe from many threads; no lock is held
+/// while ranks wait for one another.
 class Communicators {
  public:
-  explicit Communicators(World& world);
+  /// `facts`: see World::start(); without them communicators are followed as they are made.
+  Communicators(World& world, const HostFacts* facts);
   Communicators(const Communicators&) = delete;
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators();
 
-  /// Null when the handle is not a communicator.
+  /// The attribute. Null when the handle is not a communicator.
   Attached* of(MPI_Comm comm);
+  /// A component's own: made at its communicator's first call, removed when that ends. What is left
+  /// at the end of the world goes with it.
+  Attached* add(MPI_Comm comm);
+  /// `at_once`: not in the middle of a call, on another communicator, from which the host's
+  /// progress has come here: then the end of weft's part is left for later.
+  void remove(Attached* attached, bool at_once = true);
   /// Of a communicator that is not connected: counts the call, and connects where the take-over
   /// rule is due or the collective is wanted at once. Collective then, but by none of the host's
   /// collectives. Nothing: weft serves the call; else the reason why the host does.
   std::optional<Passed> connect(Attached& attached, const SharedArguments& call);
+
+  /// Where calls that are passed through are counted.
+  PassedCounts& passed_of(Attached& attached);
 
   /// Passes all further calls on a connected communicator through. On all of its ranks alike.
   void give_up(Attached& attached, std::string why);
@@ -108,22 +127,29 @@ class Communicators {
   /// Frees what belongs to communicators that still exist, and ends those that are ending: all
   /// ranks do. Waits for them, but not for long.
   void free_all();
+  /// Adds the statistics of those that still exist to the tally, when nothing more will.
+  void tally_live();
 
  private:
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
   std::unique_ptr<Attached> attach(MPI_Comm comm);
+  bool number(Attached& attached, std::span<const int> members);
+  bool is_due(Attached& attached, const SharedArguments& call);
+  void agree_on_bytes(Attached& attached);
   void set_up(Attached& attached, const std::vector<int>& members);
   void open(Attached& attached, const std::vector<int>& members);
-  void forget(Attached* attached);
-  void retire(Communicator weft);
+  void tally(const Attached& attached);
+  void retire(Communicator weft, bool at_once = true);
   void end_retired();
 
   World& world_;
+  const HostFacts* facts_;
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
   std::vector<Attached*> live_;
   std::list<Communicator> retired_;  // freed by the program; other ranks may not have freed theirs
-  std::map<std::uint64_t, std::uint64_t> merged_;  // communicators, by their group
+  std::map<std::uint64_t, std::uint64_t> merged_;   // communicators, by their group
+  std::map<std::uint64_t, std::uint64_t> set_ups_;  // by the host's number and the group
 };
 
 }  // namespace weft::mpi

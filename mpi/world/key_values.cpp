@@ -23,13 +23,17 @@ bool is_disabled_here() noexcept {
 }
 
 std::string_view text_of(AddOn addon) noexcept {
+  const bool preloaded = form == Form::preloaded;
   switch (addon) {
+    case AddOn::unknown:
     case AddOn::missing:
       return "missing";
     case AddOn::disabled:
       return "disabled";
+    case AddOn::other_form:
+      return preloaded ? "component" : "loaded";
     case AddOn::loaded:
-      return "loaded";
+      return preloaded ? "loaded" : "component";
   }
   return "missing";
 }
@@ -37,6 +41,7 @@ std::string_view text_of(AddOn addon) noexcept {
 AddOn addon_of_text(std::string_view text) noexcept {
   if (text == text_of(AddOn::loaded)) return AddOn::loaded;
   if (text == text_of(AddOn::disabled)) return AddOn::disabled;
+  if (text == text_of(AddOn::other_form)) return AddOn::other_form;
   return AddOn::missing;
 }
 

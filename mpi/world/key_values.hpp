@@ -1,20 +1,30 @@
 // Key-value space of the launcher: each rank publishes there, before or while the host's MPI_Init
 // runs, that it has the add-on. After it every rank can ask about any other without waiting for it.
 //
-// Under Open MPI that is PMIx: the add-on sees the host's own calls of it
-// (mpi/pmpi/pmix_hooks.cpp), puts its value before the host commits its values, and the host's
-// exchange makes it visible to all. Under MPICH's launcher it is PMI-1, lines of text over a socket
-// (mpi/world/pmi.cpp): values put before the host's MPI_Init are visible after the barrier in it.
+// Under Open MPI that is PMIx: the add-on puts its value before the host commits its values, and
+// the host's exchange makes it visible to all. Preloaded, it sees the host's own calls of it
+// (mpi/pmpi/pmix_hooks.cpp); a component is opened in time. Under MPICH's launcher it is PMI-1,
+// lines of text over a socket (mpi/world/pmi.cpp): values put before the host's MPI_Init are
+// visible after the barrier in it.
 #pragma once
 
 #include <string_view>
 
 namespace weft::mpi {
 
+/// How this process has the add-on: preloaded, or as a component of its MPI. Set before anything
+/// else. All ranks must have the same, as the two tell communicators apart in different ways.
+enum class Form { preloaded, component };
+inline constinit Form form = Form::preloaded;
+/// A symbol that the library to preload shows: where it is loaded, the component does nothing.
+inline constexpr const char* kPreloadedMark = "weft_preloaded";
+
 /// The add-on of a rank.
 enum class AddOn {
+  unknown,  // the key-value space has failed to say
   missing,
-  disabled,  // loaded, but inert: WEFT_DISABLE=1
+  disabled,    // loaded, but inert: WEFT_DISABLE=1
+  other_form,  // loaded in the other form than this rank's
   loaded,
 };
 

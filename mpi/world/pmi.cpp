@@ -3,9 +3,9 @@
 // inside MPI_Init; the add-on's come before and after these, so that the two do not mix.
 #include "mpi/world/key_values.hpp"
 
-#include <mpi.h>
+#include "mpi/host/host.hpp"
 
-#ifndef OPEN_MPI
+#if !WEFT_HOST_USES_PMIX
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -94,9 +94,10 @@ KeyValues key_values() noexcept {
 AddOn addon_of(int rank) noexcept {
   try {
     const auto line = fmt::format("cmd=get kvsname={} key={}\n", kvs_name, key_of(rank));
-    return addon_of_text(value_in(ask(launcher_socket().value_or(-1), line), "value"));
+    const std::string answer = ask(launcher_socket().value_or(-1), line);
+    return answer.empty() ? AddOn::unknown : addon_of_text(value_in(answer, "value"));
   } catch (const std::exception&) {
-    return AddOn::missing;
+    return AddOn::unknown;
   }
 }
 

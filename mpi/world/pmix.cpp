@@ -1,8 +1,6 @@
 #include "mpi/world/pmix.hpp"
 
-#include <mpi.h>
-
-#ifdef OPEN_MPI
+#if WEFT_HOST_USES_PMIX
 #include "mpi/world/key_values.hpp"
 
 #ifdef WEFT_HAS_PMIX
@@ -115,9 +113,9 @@ AddOn addon_of(int rank) noexcept {
   at_once.value.type = PMIX_BOOL;
   at_once.value.data.flag = true;
   pmix_value_t* value = nullptr;
-  if (get(&process, kKey, &at_once, 1, &value) != PMIX_SUCCESS || value == nullptr) {
-    return AddOn::missing;
-  }
+  const pmix_status_t status = get(&process, kKey, &at_once, 1, &value);
+  if (status == PMIX_ERR_NOT_FOUND) return AddOn::missing;
+  if (status != PMIX_SUCCESS || value == nullptr) return AddOn::unknown;
   AddOn addon = AddOn::missing;
   if (value->type == PMIX_STRING) {
     addon = addon_of_text(value->data.string);

@@ -2,9 +2,9 @@
 // the add-on's own.
 #pragma once
 
-#include <mpi.h>
+#include "mpi/host/host.hpp"
 
-#if defined(OPEN_MPI) && __has_include(<pmix.h>)
+#if WEFT_HOST_USES_PMIX && __has_include(<pmix.h>)
 #define WEFT_HAS_PMIX
 
 #include <pmix.h>

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/give_way.hpp"
 
 namespace weft::mpi {
 
@@ -13,6 +14,17 @@ namespace {
 
 // How often a waiting rank asks before it gives its core away.
 constexpr int kTurnsPerYield = 16;
+// Of a piece, without its header.
+constexpr std::size_t kPieceBytes = 2048;
+
+/// Waits for a request of the host. On a fiber: the host is asked only whether it is done, as the
+/// thread may be in a wait of the host already.
+void end(MPI_Request& request) noexcept {
+  int done = 0;
+  while (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    if (!give_way()) ::sched_yield();
+  }
+}
 
 void check_call(const char* call, int error) {
   if (error == MPI_SUCCESS) return;
@@ -25,11 +37,14 @@ void check_call(const char* call, int error) {
 
 }  // namespace
 
-Post::Sending::Sending(Sending&& other) noexcept
-    : bytes_(std::move(other.bytes_)), request_(std::exchange(other.request_, MPI_REQUEST_NULL)) {}
-
 Post::Sending::~Sending() {
-  if (request_ != MPI_REQUEST_NULL) PMPI_Wait(&request_, MPI_STATUS_IGNORE);
+  for (MPI_Request& request : requests_) {
+    if (gives_way()) {
+      end(request);
+    } else {
+      PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+  }
 }
 
 Post::Post() {
@@ -57,62 +72,91 @@ int Post::tag_of(std::uint64_t context) const noexcept {
 }
 
 Post::Sending Post::send(int to, std::uint64_t context, std::string_view text) {
+  const std::size_t pieces =
+      std::max<std::size_t>((text.size() + kPieceBytes - 1) / kPieceBytes, 1);
   Sending sending;
-  sending.bytes_.resize(sizeof context + text.size());
-  std::memcpy(sending.bytes_.data(), &context, sizeof context);
-  std::ranges::copy(text, sending.bytes_.begin() + sizeof context);
-  check_call("MPI_Isend", PMPI_Isend(sending.bytes_.data(), static_cast<int>(sending.bytes_.size()),
-                                     MPI_BYTE, to, tag_of(context), comm_, &sending.request_));
+  sending.bytes_.resize(pieces * sizeof(Header) + text.size());
+  sending.requests_.reserve(pieces);
+  char* next = sending.bytes_.data();
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::string_view piece = text.substr(0, kPieceBytes);
+    text.remove_prefix(piece.size());
+    const Header header{context, text.size()};
+    char* const first = next;
+    std::memcpy(first, &header, sizeof header);
+    next = std::ranges::copy(piece, first + sizeof header).out;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call("MPI_Isend", PMPI_Isend(first, static_cast<int>(next - first), MPI_BYTE, to,
+                                       tag_of(context), comm_, &request));
+    sending.requests_.push_back(request);
+  }
   return sending;
 }
 
-bool Post::take_kept(const Key& key, std::string& text) {
-  const std::lock_guard lock(mutex_);
-  const auto found = kept_.find(key);
-  if (found == kept_.end()) return false;
-  text = std::move(found->second.front());
-  found->second.pop_front();
-  if (found->second.empty()) kept_.erase(found);
+bool Post::take_arrived(const Key& key, std::string& text) {
+  const auto found = arrived_.find(key);
+  if (found == arrived_.end() || found->second.messages.empty()) return false;
+  Arrived& arrived = found->second;
+  text = std::move(arrived.messages.front());
+  arrived.messages.pop_front();
+  if (arrived.messages.empty() && arrived.begun.empty()) arrived_.erase(found);
   return true;
 }
 
-/// Takes one message with the key's tag, if there is one. Another context's is kept for it.
-bool Post::take_arrived(const Key& key, std::string& text) {
-  // A thread that takes a message of another context keeps it before that context's thread looks
-  // again, and none overtakes it.
-  const std::lock_guard lock(mutex_);
-  int arrived = 0;
+/// Receives one piece with the key's tag, if there is one. It may be of another context, too.
+bool Post::receive_piece(const Key& key) {
+  int is_there = 0;
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status;
   check_call("MPI_Improbe",
-             PMPI_Improbe(key.first, tag_of(key.second), comm_, &arrived, &message, &status));
-  if (arrived == 0) return false;
+             PMPI_Improbe(key.first, tag_of(key.second), comm_, &is_there, &message, &status));
+  if (is_there == 0) return false;
   int length = 0;
   PMPI_Get_count(&status, MPI_BYTE, &length);
-  std::string bytes(static_cast<std::size_t>(length), '\0');
-  check_call("MPI_Mrecv", PMPI_Mrecv(bytes.data(), length, MPI_BYTE, &message, MPI_STATUS_IGNORE));
-  std::uint64_t context = 0;
-  if (bytes.size() < sizeof context) throw Error("a message of a set-up without a context number");
-  std::memcpy(&context, bytes.data(), sizeof context);
-  bytes.erase(0, sizeof context);
-  if (context != key.second) {
-    kept_[{key.first, context}].push_back(std::move(bytes));
-    return false;
+  std::string piece(static_cast<std::size_t>(length), '\0');
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_call("MPI_Imrecv", PMPI_Imrecv(piece.data(), length, MPI_BYTE, &message, &request));
+  end(request);
+  Header header;
+  if (piece.size() < sizeof header) throw Error("a message of a set-up without a context number");
+  std::memcpy(&header, piece.data(), sizeof header);
+  Arrived& arrived = arrived_[{key.first, header.context}];
+  arrived.begun.append(piece, sizeof header);
+  if (header.rest != 0) return true;
+  arrived.messages.push_back(std::move(arrived.begun));
+  arrived.begun.clear();
+  return true;
+}
+
+/// Takes a message of the key if all of it is there.
+bool Post::take(const Key& key, std::string& text) {
+  // One at a time: pieces come in order. Others do not wait, as it may be a fiber of their own
+  // thread that has given way in the middle.
+  if (is_taking_.exchange(true, std::memory_order_acquire)) return false;
+  struct Taking {
+    std::atomic<bool>& flag;
+    ~Taking() { flag.store(false, std::memory_order_release); }
+  } taking{is_taking_};
+  while (!take_arrived(key, text)) {
+    if (!receive_piece(key)) return false;
   }
-  text = std::move(bytes);
   return true;
 }
 
 std::string Post::receive(int from, std::uint64_t context) {
   const Key key{from, context};
   std::string text;
-  for (int turn = 1; !take_kept(key, text) && !take_arrived(key, text); ++turn) {
+  for (int turn = 1; !take(key, text); ++turn) {
+    if (give_way()) continue;
+    move_others();
     if (turn % kTurnsPerYield == 0) ::sched_yield();
   }
   return text;
 }
 
 void Post::progress() {
+  if (gives_way()) return;  // whoever runs the fiber does it
+  move_others();
   int arrived = 0;
   check_call("MPI_Iprobe", PMPI_Iprobe(MPI_ANY_SOURCE, static_cast<int>(tags_), comm_, &arrived,
                                        MPI_STATUS_IGNORE));

@@ -5,10 +5,10 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,7 +18,11 @@ namespace weft::mpi {
 
 /// Messages carry a context number, and are received by it: those of one context between two ranks
 /// arrive in order, those of different contexts do not meet. Safe from many threads where the host
-/// is.
+/// is, and from fibers.
+///
+/// A message travels in pieces that no host sends by a protocol in which the receiver has a part:
+/// the end of such a one may need progress of ranks that are in MPI_Finalize already. (MPICH 4.0
+/// over UCX's TCP does not end after a last message of 8 KiB.)
 class Post {
  public:
   /// Collective over MPI_COMM_WORLD: makes the communicator that messages travel on.
@@ -34,14 +38,14 @@ class Post {
   class Sending {
    public:
     Sending() = default;
-    Sending(Sending&&) noexcept;
+    Sending(Sending&&) noexcept = default;
     Sending& operator=(Sending&&) = delete;
     ~Sending();
 
    private:
     friend class Post;
-    std::vector<char> bytes_;  // no string: a short one would move with this object
-    MPI_Request request_ = MPI_REQUEST_NULL;
+    std::vector<char> bytes_;  // of all pieces. No string: a short one would move with this object
+    std::vector<MPI_Request> requests_;
   };
   /// Error names the call of the host that failed.
   [[nodiscard]] Sending send(int to, std::uint64_t context, std::string_view text);
@@ -50,20 +54,40 @@ class Post {
 
   /// Lets the host move messages that the program began before.
   void progress();
+  /// What else is to be moved on, by progress() and while receive() waits.
+  void set_others(bool (*others)() noexcept) noexcept {
+    others_.store(others, std::memory_order_relaxed);
+  }
 
  private:
   using Key = std::pair<int, std::uint64_t>;  // sender, context
+  /// What precedes each piece.
+  struct Header {
+    std::uint64_t context = 0;
+    std::uint64_t rest = 0;  // bytes of the message in pieces that follow
+  };
+  /// Of one key: what has arrived and nobody has taken.
+  struct Arrived {
+    std::deque<std::string> messages;
+    std::string begun;  // pieces of the next one
+  };
 
   int tag_of(std::uint64_t context) const noexcept;
-  bool take_kept(const Key& key, std::string& text);
+  void move_others() noexcept {
+    const auto others = others_.load(std::memory_order_relaxed);
+    if (others != nullptr) others();
+  }
+  bool take(const Key& key, std::string& text);
   bool take_arrived(const Key& key, std::string& text);
+  bool receive_piece(const Key& key);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
   std::uint64_t tags_ = 1;  // that the host allows
-  std::mutex mutex_;
-  std::map<Key, std::deque<std::string>> kept_;  // of contexts that share a tag with another one
+  std::atomic<bool (*)() noexcept> others_{nullptr};
+  std::atomic<bool> is_taking_{false};
+  std::map<Key, Arrived> arrived_;
 };
 
 }  // namespace weft::mpi

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "mpi/host/host.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/key_values.hpp"
 
@@ -20,28 +21,26 @@ constexpr int kMostNamed = 1024;  // ranks that one rank asks about
 // program's is taken for one of these, whatever its tag.
 constexpr int kTag = 4711;
 
-#ifdef OPEN_MPI
-constexpr const char* kAdvice = "mpirun -x LD_PRELOAD=$(weft preload)";
-#else
-constexpr const char* kAdvice = "mpirun -env LD_PRELOAD $(weft preload --mpi mpich)";
-#endif
+constexpr const char* kAdviceOnComponent =
+    "weft install --openmpi on all hosts, and one setting of coll and of the component path for "
+    "all ranks";
 
-/// Ranks of MPICH spin in MPI_Recv, and where they outnumber the cores, they keep these from their
-/// launcher, which other ranks wait for: so they look now and then, and sleep between.
-void wait_for_verdict([[maybe_unused]] int from) {
-#ifndef OPEN_MPI
+bool has_arrived(int from) {
+  int arrived = 0;
+  PMPI_Iprobe(from, kTag, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
+  return arrived != 0;
+}
+
+/// Between two looks of a rank that waits. Ranks that wait in MPI_Recv and outnumber the cores keep
+/// these from their launcher, which other ranks wait for: so they sleep.
+void pause_after(int look) {
   constexpr auto kPause = std::chrono::microseconds(50);
   constexpr int kLooksBeforePause = 8;
-  int arrived = 0;
-  for (int look = 1; arrived == 0; ++look) {
-    PMPI_Iprobe(from, kTag, MPI_COMM_WORLD, &arrived, MPI_STATUS_IGNORE);
-    if (arrived == 0 && look > kLooksBeforePause) std::this_thread::sleep_for(kPause);
-  }
-#endif
+  if (look > kLooksBeforePause) std::this_thread::sleep_for(kPause);
 }
 
 bool receive_verdict(int from) {
-  wait_for_verdict(from);
+  for (int look = 1; kReceiveKeepsCore && !has_arrived(from); ++look) pause_after(look);
   char verdict = 0;
   PMPI_Recv(&verdict, 1, MPI_CHAR, from, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return verdict != 0;
@@ -64,6 +63,55 @@ struct Place {
   }
 };
 
+/// The parent or a child of this rank in the tree. Linked: it has the add-on, and takes part.
+struct Neighbour {
+  int rank = -1;
+  AddOn addon = AddOn::missing;
+  bool is_linked = false;
+
+  explicit Neighbour(int other) : rank(other), addon(addon_of(other)) {}
+  bool may_link() const {
+    return !is_linked && (addon == AddOn::loaded || addon == AddOn::unknown);
+  }
+};
+
+/// Greets those that have the add-on, and waits for their greetings. A rank of which the key-value
+/// space fails to say whether it has the add-on is sent nothing, as its program could receive that;
+/// if it has it, its greeting says so, or the key-value space does later.
+///
+/// Who does not come in time is cut off. One that has the add-on is told, as it may come yet: its
+/// part of the tree ends alike.
+void link(std::vector<Neighbour>& neighbours) {
+  constexpr auto kPatienceWithUnknown = std::chrono::seconds(5);
+  constexpr auto kPatience = std::chrono::seconds(60);
+  for (const Neighbour& one : neighbours) {
+    if (one.addon == AddOn::loaded) send_verdict(one.rank, true);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto advance = [&](Neighbour& one) {
+    const bool has_greeted = has_arrived(one.rank);
+    const bool was_unknown = one.addon == AddOn::unknown;
+    if (has_greeted) {
+      receive_verdict(one.rank);
+      one.addon = AddOn::loaded;
+      one.is_linked = true;
+    } else if (was_unknown) {
+      one.addon = addon_of(one.rank);
+    }
+    if (was_unknown && one.addon == AddOn::loaded) send_verdict(one.rank, true);
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (!one.may_link() || waited < (was_unknown ? kPatienceWithUnknown : kPatience)) return;
+    if (one.addon == AddOn::loaded) send_verdict(one.rank, false);
+    one.addon = AddOn::missing;
+  };
+  for (int look = 1; std::ranges::any_of(neighbours, &Neighbour::may_link); ++look) {
+    for (Neighbour& one : neighbours) {
+      if (one.may_link()) advance(one);
+    }
+    pause_after(look);
+  }
+}
+
 /// Ranks without the add-on cut the tree into parts, each of which finds that it lost a child or a
 /// parent. In each part the verdict goes up to its first rank and down again.
 struct Verdict {
@@ -72,20 +120,20 @@ struct Verdict {
 
   Verdict(int rank, int size) {
     const Place place(rank, size);
-    std::vector<int> children;
-    for (const int child : place.children) {
-      if (addon_of(child) == AddOn::loaded) children.push_back(child);
-    }
-    all = children.size() == place.children.size();
-    for (const int child : children) all = receive_verdict(child) && all;
-    first_of_part = place.parent < 0 || addon_of(place.parent) != AddOn::loaded;
+    std::vector<Neighbour> neighbours(place.children.begin(), place.children.end());
+    if (place.parent >= 0) neighbours.emplace_back(place.parent);
+    link(neighbours);
+    all = std::ranges::all_of(neighbours, &Neighbour::is_linked);
+    std::erase_if(neighbours, [](const Neighbour& one) { return !one.is_linked; });
+    const auto is_parent = [&](const Neighbour& one) { return one.rank == place.parent; };
+    first_of_part = std::ranges::none_of(neighbours, is_parent);
+    if (!first_of_part) neighbours.pop_back();
+    for (const Neighbour& child : neighbours) all = receive_verdict(child.rank) && all;
     if (!first_of_part) {
       send_verdict(place.parent, all);
       all = receive_verdict(place.parent);
-    } else if (place.parent >= 0) {
-      all = false;
     }
-    for (const int child : children) send_verdict(child, all);
+    for (const Neighbour& child : neighbours) send_verdict(child.rank, all);
   }
 };
 
@@ -93,18 +141,26 @@ struct Verdict {
 /// until it finds one with the add-on.
 void name_those_without(int rank, int size) {
   std::vector<int> without;
+  bool is_wanted = false;  // some rank is without on purpose
+  bool is_unclear = size <= kMostNamed;
   for (int other = 0; other < std::min(size, kMostNamed); ++other) {
     if (other == rank) continue;
     const AddOn addon = addon_of(other);
-    if (addon == AddOn::loaded && other < rank) return;
-    if (addon == AddOn::missing) without.push_back(other);
+    const bool has_some = addon == AddOn::loaded || addon == AddOn::other_form;
+    if ((has_some || addon == AddOn::unknown) && other < rank) return;
+    if (addon == AddOn::missing || addon == AddOn::other_form) without.push_back(other);
+    is_wanted = is_wanted || addon == AddOn::disabled;
+    is_unclear = is_unclear || addon == AddOn::unknown;
+  }
+  if (without.empty() && !is_wanted && is_unclear) {
+    print_line("the launcher failed to say which ranks have loaded the add-on: all run plain");
   }
   if (without.empty()) return;
   print_line(
-      fmt::format("not loaded by {} {}{}: all run plain; {} passes it on (or WEFT_DISABLE=1 "
-                  "for plain MPI)",
+      fmt::format("not loaded by {} {}{}: all run plain; {} (or WEFT_DISABLE=1 for plain MPI)",
                   without.size() == 1 ? "rank" : "ranks", list_of_ranks(without),
-                  size > kMostNamed ? " and perhaps more" : "", kAdvice));
+                  size > kMostNamed ? " and perhaps more" : "",
+                  form == Form::component ? kAdviceOnComponent : kPassAddOn));
 }
 
 }  // namespace
@@ -129,7 +185,9 @@ bool all_ranks_have_addon() {
   const KeyValues values = key_values();
   if (size == 1 || values == KeyValues::none) return true;
   // Not published, or not to be seen: the others take this rank for one without.
-  if (values == KeyValues::not_for_this_rank || addon_of(rank) != AddOn::loaded) return false;
+  if (values == KeyValues::not_for_this_rank) return false;
+  const AddOn own = addon_of(rank);
+  if (own != AddOn::loaded && own != AddOn::unknown) return false;
   const Verdict verdict(rank, size);
   if (!verdict.all && verdict.first_of_part) name_those_without(rank, size);
   return verdict.all;

@@ -28,8 +28,11 @@ constexpr std::int64_t kSharingPair_ns = 200;
 constexpr std::int64_t kBytesPer_ns = 4;
 // Weft takes about two thirds of the host's time: so much is earned.
 constexpr std::int64_t kEarnedPart = 3;
-// Blocks whose sizes differ are taken to be of this size.
+// Blocks whose sizes differ are taken to be of this size, until ranks agree on it for alltoallv.
+// They do at the second call and whenever there have been four times as many, so that few calls
+// wait.
 constexpr std::uint64_t kUnknownBytes = 16 << 10;
+constexpr std::int64_t kAgreementEvery = 4;
 
 }  // namespace
 
@@ -37,7 +40,8 @@ TakeOver::TakeOver(const Placement& placement) noexcept
     : ranks_(placement.ranks),
       rounds_(std::bit_width(static_cast<unsigned>(placement.ranks - 1))),
       message_ns_(placement.nodes > 1 ? kRemoteMessage_ns : kMessage_ns),
-      left_ns_(kSetup_ns + kSetupOfRank_ns * placement.ranks) {
+      left_ns_(kSetup_ns + kSetupOfRank_ns * placement.ranks),
+      irregular_block_bytes_(kUnknownBytes) {
   const std::int64_t sharing = std::min(placement.most_ranks_on_a_core, placement.ranks);
   if (sharing > 1) {
     message_ns_ += kSharingPair_ns * sharing * sharing;
@@ -48,8 +52,8 @@ TakeOver::TakeOver(const Placement& placement) noexcept
   }
 }
 
-void TakeOver::count(Collective collective, std::optional<std::uint64_t> block_bytes) noexcept {
-  const auto bytes = static_cast<std::int64_t>(block_bytes.value_or(kUnknownBytes));
+std::int64_t TakeOver::earned_by(Collective collective, std::uint64_t block_bytes) const noexcept {
+  const auto bytes = static_cast<std::int64_t>(block_bytes);
   // Messages of a rank, and bytes that it sends or receives.
   std::int64_t messages = rounds_;
   std::int64_t moved = bytes;
@@ -71,7 +75,26 @@ void TakeOver::count(Collective collective, std::optional<std::uint64_t> block_b
     default:
       break;
   }
-  left_ns_ -= (messages * message_ns_ + moved / kBytesPer_ns) / kEarnedPart;
+  return (messages * message_ns_ + moved / kBytesPer_ns) / kEarnedPart;
+}
+
+void TakeOver::count(Collective collective, std::optional<std::uint64_t> block_bytes) noexcept {
+  left_ns_ -= earned_by(collective, block_bytes.value_or(kUnknownBytes));
+}
+
+bool TakeOver::count_irregular(std::uint64_t sent_bytes) noexcept {
+  left_ns_ -= earned_by(Collective::alltoallv, irregular_block_bytes_);
+  sent_bytes_ += sent_bytes;
+  if (++irregular_calls_ < next_agreement_) return false;
+  next_agreement_ *= kAgreementEvery;
+  return true;
+}
+
+void TakeOver::learn(std::uint64_t most_sent_bytes) noexcept {
+  left_ns_ += irregular_calls_ * earned_by(Collective::alltoallv, irregular_block_bytes_);
+  irregular_block_bytes_ = most_sent_bytes / static_cast<std::uint64_t>(irregular_calls_) /
+                           static_cast<std::uint64_t>(ranks_);
+  left_ns_ -= irregular_calls_ * earned_by(Collective::alltoallv, irregular_block_bytes_);
 }
 
 }  // namespace weft::mpi

@@ -1,7 +1,12 @@
 #include "mpi/world/world.hpp"
 
+#include <errno.h>
+
 #include <atomic>
 #include <numeric>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "base/env.hpp"
 #include "mpi/datatypes/device_memory.hpp"
@@ -10,6 +15,7 @@
 #include "mpi/report/job_agreement.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/group_bootstrap.hpp"
+#include "mpi/world/key_values.hpp"
 #include "mpi/world/presence.hpp"
 
 namespace weft::mpi {
@@ -22,10 +28,10 @@ World* World::get() noexcept {
   return current.load(std::memory_order_acquire);
 }
 
-void World::start() {
+void World::start(const HostFacts* facts) {
   if (get() != nullptr || !all_ranks_have_addon()) return;
   try {
-    current.store(new World, std::memory_order_release);
+    current.store(new World(facts), std::memory_order_release);
   } catch (const std::exception& error) {
     end_job(error.what());
   }
@@ -54,7 +60,7 @@ verbs::Threads threads() {
 
 }  // namespace
 
-World::World() : post_(std::make_unique<Post>()) {
+World::World(const HostFacts* facts) : post_(std::make_unique<Post>()) {
   std::vector<int> all(static_cast<std::size_t>(post_->size()));
   std::iota(all.begin(), all.end(), 0);
   bootstrap_ = std::make_unique<GroupBootstrap>(*post_, std::move(all), 0);
@@ -68,13 +74,17 @@ World::World() : post_(std::make_unique<Post>()) {
   device_memory::watch(settings_.device_memory);
   hosts_ = std::make_unique<comm::Hosts>(std::move(agreement.hosts));
   if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));
+  if (form == Form::component && settings_.heap_bytes) {
+    settings_.heap_bytes.reset();
+    tally_.add_note("no shared heap: WEFT_SHARED_HEAP needs the add-on to preload");
+  }
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &group_);
   networks_ = std::make_unique<engine::Networks>(threads());
-  layouts_ = std::make_unique<Layouts>(self_);
+  layouts_ = std::make_unique<Layouts>(self_, facts);
   operations_ = std::make_unique<Operations>(self_, *layouts_);
-  communicators_ = std::make_unique<Communicators>(*this);
+  communicators_ = std::make_unique<Communicators>(*this, facts);
 }
 
 World::~World() {
@@ -100,17 +110,61 @@ std::vector<int> World::members_of(MPI_Comm comm) const {
   return members;
 }
 
+Shape World::shape_of(std::span<const int> members) const {
+  std::set<int> nodes;
+  for (const int member : members) {
+    if (member == MPI_UNDEFINED) return {};
+    nodes.insert(machine_->node_of(member));
+  }
+  return {static_cast<int>(members.size()), static_cast<int>(nodes.size())};
+}
+
 std::shared_ptr<const comm::Facts> World::facts_of(std::span<const int> members) const {
   return std::make_shared<const comm::Facts>(
       comm::Facts::of(settings_, machine_->view(members), *hosts_, members, bootstrap_->rank()));
 }
 
+Summary World::summary() const {
+  Summary summary = tally_.summary(bootstrap_->rank(), bootstrap_->size());
+  summary.program = program_invocation_short_name;
+  if (summary.program.empty()) summary.program = "?";
+  summary.host = host_name();
+  summary.machine = to_string(*machine_);
+  summary.nodes = machine_->nodes();
+  return summary;
+}
+
 void World::report() {
-  if (report_.form == ReportTarget::Form::none) return;
-  const std::vector<std::string> tallies = bootstrap_->allgather(tally_.serialize());
-  if (bootstrap_->rank() != 0) return;
-  deliver_report(report_, merge_report(tallies, report_.form, host_name(), to_string(*machine_),
-                                       machine_->nodes()));
+  if (!reports()) return;
+  std::vector<std::string> ranks = {to_json(summary())};
+  // Each sends when it is asked: all at once would fill the first rank's memory.
+  if (post_->rank() != 0) {
+    post_->receive(0, 0);
+    const Post::Sending sending = post_->send(0, 0, ranks.front());
+    return;
+  }
+  for (int rank = 1; rank < post_->size(); ++rank) {
+    const Post::Sending question = post_->send(rank, 0, {});
+    ranks.push_back(post_->receive(rank, 0));
+  }
+  deliver_report(report_, report_of(ranks, report_.form));
+}
+
+void World::tell_abort() {
+  World* world = get();
+  if (world == nullptr || !world->reports()) return;
+  try {
+    // Where other threads may be in calls, what these count is left alone.
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE) world->communicators_->tally_live();
+    Summary summary = world->summary();
+    summary.complete = false;
+    const std::string text = to_json(summary);
+    deliver_report(world->report_, report_of(std::span(&text, 1), world->report_.form));
+  } catch (const std::exception& error) {
+    print_line(fmt::format("no report: {}", error.what()));
+  }
 }
 
 }  // namespace weft::mpi

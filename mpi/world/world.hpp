@@ -13,6 +13,7 @@
 #include "engine/run/network.hpp"
 #include "hierarchy/machine.hpp"
 #include "mpi/datatypes/layouts.hpp"
+#include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/post.hpp"
@@ -29,11 +30,15 @@ class World {
  public:
   /// Collective over MPI_COMM_WORLD, right after the host's MPI_Init; but makes nothing, and waits
   /// for nobody, when some rank lacks the add-on (presence.hpp). Invalid settings on any rank end
-  /// the job, with the same line on every rank.
-  static void start();
+  /// the job, with the same line on every rank. `facts`, which live on: where this is a component
+  /// of the host.
+  static void start(const HostFacts* facts = nullptr);
   /// Collective over MPI_COMM_WORLD, right before the host's MPI_Finalize: frees everything, and
   /// prints the report where WEFT_REPORT asks for it.
   static void finish();
+  /// Right before this rank ends the job: writes the report of this rank alone, where WEFT_REPORT
+  /// asks for one. Waits for nobody.
+  static void tell_abort();
   /// The object that exists between start() and finish(); null before and after, and where some
   /// rank lacks the add-on.
   static World* get() noexcept;
@@ -53,6 +58,8 @@ class World {
   std::vector<int> members_of(MPI_Comm comm) const;
   const hierarchy::Machine& machine() const { return *machine_; }
   int most_ranks_on_a_core() const { return hosts_->most_ranks_on_a_core(); }
+  /// Of the communicator of these world ranks.
+  Shape shape_of(std::span<const int> members) const;
   /// What is known of the ranks `members` when they set up a communicator.
   std::shared_ptr<const comm::Facts> facts_of(std::span<const int> members) const;
   Post& post() { return *post_; }
@@ -62,10 +69,13 @@ class World {
   const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }
   Tally& tally() { return tally_; }
+  /// Whether there will be a report: else nobody asks how long the host takes.
+  bool reports() const { return report_.form != ReportTarget::Form::none; }
 
  private:
-  World();
+  explicit World(const HostFacts* facts);
   void report();
+  Summary summary() const;
 
   MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
   MPI_Group group_ = MPI_GROUP_NULL;

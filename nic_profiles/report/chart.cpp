@@ -1,23 +1,17 @@
 #include "nic_profiles/report/chart.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/html_page.hpp"
 #include "base/svg.hpp"
 
 namespace weft::nic_profiles {
 
 namespace {
-
-// Okabe and Ito's colours, which people with any colour vision tell apart; a page may set others,
-// as --c0 to --c7, where its ground is dark.
-constexpr std::array kColours = {"var(--c0,#0072B2)", "var(--c1,#D55E00)", "var(--c2,#009E73)",
-                                 "var(--c3,#CC79A7)", "var(--c4,#E69F00)", "var(--c5,#56B4E9)",
-                                 "var(--c6,#777777)", "var(--c7,#8C6BB1)"};
 
 constexpr double kWidth = 560, kHeight = 320;
 constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 48;
@@ -150,7 +144,7 @@ void draw_y_axis(Svg& svg, const Chart& chart, const Axis& axis) {
   svg.upward_text(14, (kTop + kHeight - kBottom) / 2, chart.y_label, kMiddle);
 }
 
-void draw_series(Svg& svg, const Chart& chart, const Series& series, const char* colour,
+void draw_series(Svg& svg, const Chart& chart, const Series& series, std::string_view colour,
                  const Axis& x, const Axis& y) {
   std::vector<std::pair<double, double>> points;
   for (const auto& [value_x, value_y] : series.points) {
@@ -180,8 +174,7 @@ void draw_legend(Svg& svg, const Chart& chart) {
     const double x =
         kLeft + static_cast<double>(i % columns) * (kWidth - kLeft) / static_cast<double>(columns);
     const double y = kHeight + 8 + static_cast<double>(i / columns) * kLegendRow;
-    svg.rectangle(x, y - 5, 12, 4,
-                  fmt::format(R"(style="fill:{}")", kColours[i % kColours.size()]));
+    svg.rectangle(x, y - 5, 12, 4, fmt::format(R"(style="fill:{}")", page_colour(i)));
     svg.text(x + 17, y, chart.series[i].name);
   }
 }
@@ -205,7 +198,7 @@ std::string to_svg(const Chart& chart) {
   draw_x_axis(svg, chart, x);
   draw_y_axis(svg, chart, y);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    draw_series(svg, chart, chart.series[i], kColours[i % kColours.size()], x, y);
+    draw_series(svg, chart, chart.series[i], page_colour(i), x, y);
   }
   draw_legend(svg, chart);
   return std::move(svg).finish();

@@ -7,10 +7,11 @@
 namespace weft::plan {
 
 SymbolicRun::SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
-                         Findings& findings)
+                         Findings& findings, std::vector<ExpressionId>* steps)
     : ops_(ops),
       matching_(matching),
       findings_(findings),
+      steps_(steps),
       element_bytes_(is_reduction(problem.collective) ? problem.element_bytes : 1),
       expressions_(ops.ranks(), is_reduction(problem.collective) && problem.commutative),
       memories_(index(Space::input, ops.ranks())),
@@ -49,7 +50,14 @@ SymbolicRun::Range SymbolicRun::read(OpId op, const Slice& slice) {
                               pieces_[i].bytes));
     break;
   }
+  note({begin, pieces_.size()});
   return {begin, pieces_.size()};
+}
+
+void SymbolicRun::note(Range range) {
+  if (steps_ == nullptr) return;
+  steps_->push_back(static_cast<ExpressionId>(range.end - range.begin));
+  for (std::size_t i = range.begin; i < range.end; ++i) steps_->push_back(pieces_[i].expression);
 }
 
 void SymbolicRun::write(const Slice& slice, Range range) {
@@ -100,6 +108,7 @@ void SymbolicRun::reduce(OpId op) {
     advance(left, a, bytes);
     advance(right, b, bytes);
   }
+  note({result, pieces_.size()});
   write(ops_[op].dst, {result, pieces_.size()});
   pieces_.resize(first);
 }

@@ -11,8 +11,9 @@ namespace weft::plan {
 /// Runs in one order; without races all orders give the same.
 class SymbolicRun {
  public:
+  /// `steps`, where it is not null, gets the expressions of the pieces of every read and reduction.
   SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
-              Findings& findings);
+              Findings& findings, std::vector<ExpressionId>* steps = nullptr);
 
   /// Finds reads of undefined bytes, and reductions of bytes that do not belong together.
   void run(const EventGraph& graph);
@@ -34,6 +35,7 @@ class SymbolicRun {
   }
   Range read(OpId op, const Slice& slice);
   void write(const Slice& slice, Range range);
+  void note(Range range);
   void check_elements(OpId op, const Slice& slice, Range range);
   void send(OpId op);
   void copy(OpId op);
@@ -44,6 +46,7 @@ class SymbolicRun {
   const OpTable& ops_;
   const Matching& matching_;
   Findings& findings_;
+  std::vector<ExpressionId>* const steps_;
   const std::uint64_t element_bytes_;
   Expressions expressions_;
   std::vector<SymbolicMemory> memories_;

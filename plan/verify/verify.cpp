@@ -27,6 +27,8 @@ std::string_view to_string(Flaw flaw) {
       return "element";
     case Flaw::unequal:
       return "unequal";
+    case Flaw::order:
+      return "order";
     case Flaw::synchronization:
       return "synchronization";
   }

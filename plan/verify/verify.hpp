@@ -22,6 +22,7 @@ enum class Flaw : std::uint8_t {
   element,    ///< A message or reduce op of a reduction that cuts an element in two.
   unequal,    ///< Results of an allreduce that are grouped differently on two ranks: when the
               ///< operation is not associative to the bit, their bits may differ.
+  order,      ///< Of a family: members whose bytes, or pieces of data, are in another order.
   synchronization,  ///< A rank that may leave a barrier before another has entered.
 };
 

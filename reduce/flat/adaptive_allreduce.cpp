@@ -32,6 +32,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/cast.hpp"
 #include "reduce/flat/accumulator.hpp"
 #include "reduce/flat/algorithms.hpp"
 #include "reduce/flat/fold.hpp"
@@ -82,7 +83,7 @@ class Adaptive {
  public:
   Adaptive(Ledger& ledger, const Reduction& reduction, const Parameters& parameters)
       : vector_(ledger, reduction.bytes, reduction.source, reduction.target),
-        element_bytes_(reduction.element_bytes),
+        grain_(reduction.grain),
         choice_(parameters.latency) {
     recurse(reduction.members, reduction.self, vector_.whole());
     vector_.settle(vector_.whole());
@@ -95,7 +96,7 @@ class Adaptive {
   void recurse(const Members& members, int self, const Block& block) {
     const auto count = static_cast<int>(members.size());
     if (count == 1 || block.bytes == 0) return;
-    const Level level = choice_.choose(count, block.bytes);
+    const Level level = choice_.choose(count, round_up(block.bytes, grain_));
     switch (level.principle) {
       case Principle::exchange:
         return exchange(members, self, block);
@@ -125,7 +126,7 @@ class Adaptive {
   }
 
   void scatter(const Members& members, int self, const Block& block, int count) {
-    const Cut cut(block.bytes, element_bytes_, count);
+    const Cut cut(block.bytes, grain_, count);
     const auto part = [&](int place) {
       const Block within = cut.part(place);
       return Block{block.offset + within.offset, within.bytes};
@@ -171,7 +172,7 @@ class Adaptive {
   }
 
   Accumulator vector_;
-  std::uint64_t element_bytes_;
+  std::uint64_t grain_;
   LevelChoice choice_;
 };
 

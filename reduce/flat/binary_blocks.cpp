@@ -95,9 +95,7 @@ class BinaryBlocks {
     int bits() const { return std::countr_zero(static_cast<unsigned>(size)); }
   };
 
-  Cut cut() const {
-    return {reduction_.bytes, reduction_.element_bytes, static_cast<int>(largest_)};
-  }
+  Cut cut() const { return {reduction_.bytes, reduction_.grain, static_cast<int>(largest_)}; }
   std::vector<int> members_of(const Run& run) const {
     const auto begin = reduction_.members.begin() + run.begin;
     return {begin, begin + run.size};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/cast.hpp"
+
 namespace weft::reduce {
 
 plan::Slice part_of(const plan::Slice& slice, const Block& block) {
@@ -9,25 +11,25 @@ plan::Slice part_of(const plan::Slice& slice, const Block& block) {
                                  block.bytes);
 }
 
-Cut::Cut(std::uint64_t bytes, std::uint64_t element_bytes, int parts)
-    : element_bytes_(element_bytes),
+Cut::Cut(std::uint64_t bytes, std::uint64_t grain, int parts)
+    : bytes_(bytes),
+      grain_(grain),
       parts_(parts),
-      each_(bytes / element_bytes / static_cast<std::uint64_t>(parts)),
-      larger_(bytes / element_bytes % static_cast<std::uint64_t>(parts)) {}
+      each_(ceil_div(bytes, grain) / static_cast<std::uint64_t>(parts)),
+      larger_(ceil_div(bytes, grain) % static_cast<std::uint64_t>(parts)) {}
 
 std::uint64_t Cut::begin(int part) const {
   const auto index = static_cast<std::uint64_t>(part);
-  return (index * each_ + std::min(index, larger_)) * element_bytes_;
+  return std::min(bytes_, (index * each_ + std::min(index, larger_)) * grain_);
 }
 
 Block Cut::parts_between(int first, int last) const {
   return {begin(first), begin(last) - begin(first)};
 }
 
-std::vector<Block> segments(const Block& block, std::uint64_t segment_bytes,
-                            std::uint64_t element_bytes) {
+std::vector<Block> segments(const Block& block, std::uint64_t segment_bytes, std::uint64_t grain) {
   if (segment_bytes == 0 || segment_bytes >= block.bytes) return {block};
-  const std::uint64_t size = std::max(segment_bytes - segment_bytes % element_bytes, element_bytes);
+  const std::uint64_t size = std::max(segment_bytes - segment_bytes % grain, grain);
   std::vector<Block> list;
   for (std::uint64_t at = 0; at < block.bytes; at += size) {
     list.push_back({block.offset + at, std::min(size, block.bytes - at)});

@@ -20,10 +20,12 @@ using plan::Operand;
 /// The bytes of `block` within a contiguous slice.
 plan::Slice part_of(const plan::Slice& slice, const Block& block);
 
-/// `bytes` bytes of elements in `parts` parts as even as can be, the larger first.
+/// `bytes` bytes in `parts` parts of whole grains, as even as can be, the larger first. What is
+/// left of the last grain, if the bytes are no multiple of it, is the end of the last part that has
+/// any.
 class Cut {
  public:
-  Cut(std::uint64_t bytes, std::uint64_t element_bytes, int parts);
+  Cut(std::uint64_t bytes, std::uint64_t grain, int parts);
 
   int parts() const { return parts_; }
   Block part(int index) const { return parts_between(index, index + 1); }
@@ -33,14 +35,14 @@ class Cut {
  private:
   std::uint64_t begin(int part) const;
 
-  std::uint64_t element_bytes_;
+  std::uint64_t bytes_;
+  std::uint64_t grain_;
   int parts_;
-  std::uint64_t each_;    // elements of every part
+  std::uint64_t each_;    // grains of every part
   std::uint64_t larger_;  // parts that have one more
 };
 
-/// `block` in segments of at most `segment_bytes`, but at least one element; 0: the block whole.
-std::vector<Block> segments(const Block& block, std::uint64_t segment_bytes,
-                            std::uint64_t element_bytes);
+/// `block` in segments of at most `segment_bytes`, but at least one grain; 0: the block whole.
+std::vector<Block> segments(const Block& block, std::uint64_t segment_bytes, std::uint64_t grain);
 
 }  // namespace weft::reduce

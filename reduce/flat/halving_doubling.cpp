@@ -41,7 +41,7 @@ void fold_in_halves(Accumulator& vector, const Reduction& reduction, const Fold&
   if (!fold.is_paired(self)) return;
   const int other = fold.partner(self);
   const int partner = reduction.member(other);
-  const Cut halves(reduction.bytes, reduction.element_bytes, 2);
+  const Cut halves(reduction.bytes, reduction.grain, 2);
   const Block own = halves.part(self % 2);
   vector.send(partner, halves.part(other % 2));
   vector.combine(partner, own, side_of(other, self));
@@ -57,7 +57,7 @@ Halves halves_of(Accumulator& vector, const Reduction& reduction, const Fold& fo
   for (int index = 0; index < fold.power(); ++index) {
     members.push_back(reduction.member(fold.member(index)));
   }
-  return {vector, Cut(reduction.bytes, reduction.element_bytes, fold.power()), std::move(members),
+  return {vector, Cut(reduction.bytes, reduction.grain, fold.power()), std::move(members),
           fold.index(reduction.self)};
 }
 

@@ -37,7 +37,7 @@ void travel(Ledger& ledger, const Reduction& reduction, const std::vector<Block>
   const int previous = reduction.member((reduction.self + p - 1) % p);
   const auto within = [&](int index) {  // segments of a block, from its own beginning
     return segments({0, blocks[static_cast<std::size_t>(index)].bytes}, segment_bytes,
-                    reduction.element_bytes);
+                    reduction.grain);
   };
   const auto source = [&](int index) {
     return part_of(reduction.source, blocks[static_cast<std::size_t>(index)]);

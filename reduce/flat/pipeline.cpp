@@ -6,7 +6,7 @@ void pipeline(Ledger& ledger, const Reduction& reduction, const TreePlace& place
               std::uint64_t segment_bytes, bool down) {
   Accumulator vector(ledger, reduction.bytes, reduction.source, reduction.target);
   const auto member = [&](int index) { return reduction.member(index); };
-  for (const Block& segment : segments(vector.whole(), segment_bytes, reduction.element_bytes)) {
+  for (const Block& segment : segments(vector.whole(), segment_bytes, reduction.grain)) {
     if (place.left >= 0) vector.combine(member(place.left), segment, Operand::left);
     if (place.right >= 0) vector.combine(member(place.right), segment, Operand::right);
     if (place.parent >= 0) {

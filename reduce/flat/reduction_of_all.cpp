@@ -35,7 +35,7 @@ Reduction reduction_of_all(Ledger& ledger, const plan::Problem& problem, bool an
   reduction.self = rank;
   reduction.root = problem.root;
   reduction.bytes = vector_bytes(problem);
-  reduction.element_bytes = problem.element_bytes;
+  reduction.grain = problem.grain();
   reduction.commutative = problem.commutative;
   reduction.source = Slice::contiguous(Space::input, rank, 0, problem.input_bytes(rank));
   reduction.target = Slice::contiguous(Space::output, rank, 0, problem.output_bytes(rank));

@@ -27,7 +27,7 @@ namespace weft::reduce {
 using plan::Slice;
 
 std::vector<Block> even_blocks(const Reduction& reduction) {
-  const Cut cut(reduction.bytes, reduction.element_bytes, reduction.size());
+  const Cut cut(reduction.bytes, reduction.grain, reduction.size());
   std::vector<Block> blocks;
   for (int index = 0; index < reduction.size(); ++index) blocks.push_back(cut.part(index));
   return blocks;
@@ -42,7 +42,7 @@ Slice pairwise_scatter(Ledger& ledger, const Reduction& reduction, const std::ve
   // Members behind self come in descending order, before anything of theirs may meet the rest.
   Accumulator right(ledger, own.bytes, {}, {});
   const auto cut = [&](const Block& block) {
-    return segments(block, segment_bytes, reduction.element_bytes);
+    return segments(block, segment_bytes, reduction.grain);
   };
   for (int step = 1; step < p; ++step) {
     ledger.next_step();
@@ -71,7 +71,7 @@ void ring_allgather(Ledger& ledger, const Reduction& reduction, const std::vecto
   const auto parts = [&](int index) {
     std::vector<Slice> slices;
     for (const Block& segment : segments(blocks[static_cast<std::size_t>((index + 2 * p) % p)],
-                                         segment_bytes, reduction.element_bytes)) {
+                                         segment_bytes, reduction.grain)) {
       slices.push_back(part_of(vector, segment));
     }
     return slices;

@@ -20,7 +20,7 @@ namespace weft::reduce {
 namespace {
 
 std::vector<Block> segments_of(const Reduction& reduction, const Parameters& parameters) {
-  return segments({0, reduction.bytes}, parameters.segment, reduction.element_bytes);
+  return segments({0, reduction.bytes}, parameters.segment, reduction.grain);
 }
 
 }  // namespace

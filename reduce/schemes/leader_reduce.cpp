@@ -56,7 +56,7 @@ class LeaderReduce : LeaderReduction {
                         problem.collective == Collective::allreduce ? -1 : problem.root),
         root_node_(nodes_.index_of_node_of(problem.root)),
         root_place_(machine.place_of(problem.root)),
-        cut_(problem.block_bytes, problem.element_bytes, most_leaders()) {
+        cut_(problem.block_bytes, problem.grain(), most_leaders()) {
     for (int part = 0; part < cut_.parts(); ++part) {
       if (cut_.part(part).bytes > 0) leaders_.insert(leader(nodes_.own(), part));
     }

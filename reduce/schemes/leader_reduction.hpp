@@ -43,7 +43,7 @@ class LeaderReduction {
     }
     reduction.self = nodes_.own();
     reduction.bytes = source.bytes();
-    reduction.element_bytes = problem_.element_bytes;
+    reduction.grain = problem_.grain();
     reduction.commutative = problem_.commutative;
     reduction.source = source;
     reduction.target = target;

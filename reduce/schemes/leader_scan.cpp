@@ -39,7 +39,7 @@ class LeaderScan : LeaderReduction {
   LeaderScan(Ledger& ledger, const plan::Problem& problem, const hierarchy::Machine& machine,
              const Parameters& parameters)
       : LeaderReduction(ledger, problem, machine, parameters, problem.block_bytes),
-        cut_(problem.block_bytes, problem.element_bytes, most_leaders()) {
+        cut_(problem.block_bytes, problem.grain(), most_leaders()) {
     for (int part = 0; part < cut_.parts(); ++part) {
       const Block block = cut_.part(part);
       if (block.bytes == 0) continue;

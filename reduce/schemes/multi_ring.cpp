@@ -49,7 +49,7 @@ class MultiRing {
         nodes_(machine, self_),
         root_(nodes_.own_ranks().front()),
         objects_(nodes_.narrowest()),
-        chunks_(problem.block_bytes, problem.element_bytes, nodes_.count()),
+        chunks_(problem.block_bytes, problem.grain(), nodes_.count()),
         vectors_(ledger, nodes_, problem.block_bytes, parameters.direct),
         all_(nodes_.own_ranks().begin(), nodes_.own_ranks().end()) {
     if (self_ != root_) return;
@@ -89,7 +89,7 @@ class MultiRing {
                    vectors_.of(self_));
     }
     vectors_.open(all_);
-    const Cut parts(problem_.block_bytes, problem_.element_bytes, static_cast<int>(all_.size()));
+    const Cut parts(problem_.block_bytes, problem_.grain(), static_cast<int>(all_.size()));
     const Block own_part = parts.part(nodes_.place());
     bool first = true;
     for (const int rank : nodes_.own_ranks()) {
@@ -141,7 +141,7 @@ class MultiRing {
   /// The part of a chunk that an object passes on.
   Block part(int chunk, int index) const {
     const Block whole = chunks_.part(chunk);
-    const Block within = Cut(whole.bytes, problem_.element_bytes, objects_).part(index);
+    const Block within = Cut(whole.bytes, problem_.grain(), objects_).part(index);
     return {whole.offset + within.offset, within.bytes};
   }
 

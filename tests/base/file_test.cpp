@@ -12,6 +12,26 @@
 namespace weft {
 namespace {
 
+TEST(Pipe, HoldsWhatItsReaderHasNotTaken) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const File reader(ends[0]), writer(ends[1]);
+  EXPECT_FALSE(holds_unread(writer.get()));
+  ASSERT_EQ(::write(writer.get(), "ab", 2), 2);
+  char taken = 0;
+  ASSERT_EQ(::read(reader.get(), &taken, 1), 1);
+  EXPECT_TRUE(holds_unread(writer.get()));
+  EXPECT_TRUE(holds_unread(reader.get()));
+  ASSERT_EQ(::read(reader.get(), &taken, 1), 1);
+  EXPECT_FALSE(holds_unread(writer.get()));
+  EXPECT_FALSE(holds_unread(-1));
+}
+
+TEST(Pipe, IsNoOtherFile) {
+  const File file = make_memory_file("weft-test", 4096);
+  EXPECT_FALSE(holds_unread(file.get()));
+}
+
 TEST(TextFile, IsReadWholeUpToItsLimitAndRefusedBeyond) {
   const std::string path = testing::TempDir() + fmt::format("weft-text-{}", ::getpid());
   const std::string text("no end\0 here\n", 13);

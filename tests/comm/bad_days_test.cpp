@@ -234,5 +234,46 @@ TEST(BadDays, TheApplicationMayMapOverItsBuffers) {
   EXPECT_EQ(said_by_all(ended), "right\n");
 }
 
+/// A word from and to each rank that is a partner.
+std::string alltoallv_with(Communicator& comm, const std::function<bool(int)>& is_partner) {
+  std::vector<Part> parts;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    parts.push_back({parts.size() * sizeof(int), is_partner(rank) ? sizeof(int) : 0});
+  }
+  const std::vector<int> in(parts.size(), comm.rank());
+  std::vector<int> out(parts.size(), -1);
+  comm.alltoallv(in.data(), parts, out.data(), parts);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    if (out[static_cast<std::size_t>(rank)] != (is_partner(rank) ? rank : -1)) return "wrong";
+  }
+  return "";
+}
+
+// Only the ranks at its ends know of a connection that a later alltoallv needs.
+TEST(ALaterAlltoallv, ThatCannotConnectIsOneErrorOnAllRanks) {
+  constexpr int kRanks = 8;  // the first call's barrier connects those at distances of 1, 2, 4
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    const auto is_near = [rank](int other) { return other / 2 == rank / 2; };
+    if (auto wrong = alltoallv_with(comm, is_near); !wrong.empty()) return wrong;
+    if (rank == 2) {
+      const int next = ::dup(0);
+      ::close(next);
+      // The bootstrap needs some.
+      const auto all = static_cast<rlim_t>(next) + 8;
+      const rlimit few{all, all};
+      if (::setrlimit(RLIMIT_NOFILE, &few) != 0) return "no limit";
+    }
+    return alltoallv_with(comm, [](int) { return true; });
+  };
+  const auto ended =
+      test::run_processes(kRanks, {{"WEFT_NODES", "8"}, {"WEFT_ALLTOALLV", "isend"}}, body);
+  for (const auto& end : ended) {
+    EXPECT_TRUE(end.in_time);
+    EXPECT_EQ(end.said.substr(0, 8), "rank 2: ") << end.said;
+    EXPECT_EQ(end.said, ended[0].said);
+  }
+}
+
 }  // namespace
 }  // namespace weft

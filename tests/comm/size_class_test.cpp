@@ -114,6 +114,40 @@ TEST_P(SizeClasses, NeedNoMoreForLess) {
   }
 }
 
+// Calls whose blocks differ are of the class of their largest.
+TEST_P(SizeClasses, NeedNoMoreForBlocksThatDiffer) {
+  const Collective collective = GetParam();
+  if (collective != Collective::allgather && collective != Collective::reduce_scatter) return;
+  std::mt19937 random(static_cast<unsigned>(collective) + 50);
+  for (const char* text :
+       {"1x2", "1x3", "1x5", "1x8", "3x1", "8x1", "2x2", "2x3", "1+3+2", "0,1,1,0,2", "2x4/2"}) {
+    const Machine machine = Machine::parse(text);
+    for (int draw = 0; draw < kDraws; ++draw) {
+      const std::uint64_t element = std::array{1, 2, 8, 12, 24}[random() % 5];
+      const std::uint64_t about = (std::uint64_t{1} << random() % 14) + element;
+      Problem problem = problem_of(collective, machine, element, 0);
+      problem.commutative = random() % 4 != 0;
+      std::uint64_t end = 0;
+      for (int rank = 0; rank < machine.ranks(); ++rank) {
+        const bool is_there = rank == 0 || random() % 3 != 0;
+        const std::uint64_t bytes = is_there ? (1 + random() % (about / element)) * element : 0;
+        problem.layout.push_back({end, bytes});
+        end += bytes + (random() % 4 == 0 ? element : 0);
+      }
+      const Problem largest = largest_of_bucket(problem);
+      ASSERT_TRUE(largest.layout.empty());
+      ASSERT_EQ(bucket_of(largest).most_bytes, bucket_of(problem).most_bytes);
+      for (const Algorithm& algorithm : registry::variants(collective, machine.ranks())) {
+        if (!serves_smaller(algorithm) || algorithm.refusal(largest, machine)) continue;
+        ASSERT_FALSE(algorithm.refusal(problem, machine)) << algorithm.name();
+        const auto agreed = needs_of_all(algorithm, largest, machine);
+        EXPECT_EQ(flaw(agreed, needs_of_all(algorithm, problem, machine)), "")
+            << algorithm.name() << " on " << text << ", blocks of up to " << largest.block_bytes;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Collectives, SizeClasses,
                          testing::Values(Collective::alltoall, Collective::broadcast,
                                          Collective::scatter, Collective::gather,

@@ -114,6 +114,8 @@ struct Board {
 
 // The words of a slab, and freed blocks whose memory is kept for the next ones.
 constexpr std::uint64_t kMostLeft = (64 + 160) << 10;
+constexpr int kUses = 2;
+constexpr std::uint64_t kFirstForDevice = 256 << 10;
 
 /// A thread that does all of it in a random order.
 class Actor {
@@ -153,7 +155,9 @@ class Actor {
 
   void offer_block(Board::Offer& offer) {
     const std::size_t most = random_() % 20 == 0 ? 700 : 30;
-    Known made{SharedMemory::create("weft-test", 1 + random_() % (most * kPage)), random_() | 1};
+    const auto use = random_() % 3 == 0 ? MemoryUse::device : MemoryUse::node;
+    Known made{SharedMemory::create("weft-test", 1 + random_() % (most * kPage), use),
+               random_() | 1};
     ASSERT_TRUE(is_full_of(made.block, 0));
     std::fill_n(words_of(made.block), made.block.size() / 8, made.value);
     const std::lock_guard lock(offer);
@@ -222,14 +226,46 @@ TEST(Slab, KeepsBlocksApartWhateverTheOrder) {
     // What others had when this process freed it is taken back now.
     SharedMemory::create("weft-test", 1);
     const Taken after = since.taken();
-    EXPECT_EQ(after.descriptors, 1);
-    // One of each process stays mapped.
-    EXPECT_LE(after.mappings, kProcesses);
-    EXPECT_LE(after.bytes, kMostLeft);
+    EXPECT_EQ(after.descriptors, kUses);
+    // One for each use of each process stays mapped.
+    EXPECT_LE(after.mappings, kUses * kProcesses);
+    EXPECT_LE(after.bytes, kMostLeft + kFirstForDevice);
   };
   std::vector<pid_t> children;
   for (int i = 0; i < kProcesses; ++i) children.push_back(begin_child([&] { take_part(i); }));
   for (const pid_t child : children) EXPECT_EQ(code_of(child), 0);
+}
+
+// So its pages are the same as long as it lives, and an adapter may have them registered.
+TEST(Slab, ForTheDeviceHasItsMemoryFromItsBeginningOn) {
+  EXPECT_EQ(in_child([] {
+              const Since since;
+              const auto make = [] {
+                return SharedMemory::create("weft-test", 20 * kPage, MemoryUse::device);
+              };
+              SharedMemory block = make();
+              const auto whole = block.slab();
+              EXPECT_EQ(whole.memory.size(), kFirstForDevice - kPage);
+              EXPECT_EQ(since.taken().bytes, kFirstForDevice);
+              std::fill_n(words_of(block), block.size() / 8, 4711);
+              const auto* data = block.data();
+              const SharedMemory other = make();
+              EXPECT_EQ(other.slab().memory.data(), whole.memory.data());
+              block = SharedMemory();
+              EXPECT_EQ(since.taken().bytes, kFirstForDevice);
+              block = make();
+              EXPECT_EQ(block.data(), data) << "it is used again";
+              EXPECT_TRUE(is_full_of(block, 0));
+              // More than fits: slabs grow.
+              std::vector<SharedMemory> more;
+              for (int i = 0; i < 100; ++i) more.push_back(make());
+              EXPECT_LE(since.taken().descriptors, 6);
+              EXPECT_LE(since.taken().bytes, 2 * (102 * 20 + 1) * kPage + kFirstForDevice);
+              more.clear();
+              SharedMemory::create("weft-test", 1, MemoryUse::device);
+              EXPECT_EQ(since.taken().bytes, kFirstForDevice);
+            }),
+            0);
 }
 
 TEST(Slab, ManyBlocksTakeFewDescriptorsAndMappings) {

@@ -81,6 +81,21 @@ class Installed(unittest.TestCase):
             self.assertEqual(os.path.realpath(printed.strip()),
                              os.path.realpath(self.path("lib/weft", f"libweft-{mpi}.so")))
 
+    def test_the_component_is_linked_to_where_it_is_installed(self):
+        if not os.path.exists(os.path.join(BUILD, "mca_coll_weft.so")):
+            self.skipTest("the component was not built")
+        folder = os.path.join(self.scratch, "components")
+        run(self.path("bin/weft"), "install", "--openmpi", "--prefix", folder,
+            env=clean_environment())
+        self.assertEqual(os.path.realpath(os.path.join(folder, "mca_coll_weft.so")),
+                         os.path.realpath(self.path("lib/weft/mca_coll_weft.so")))
+
+    def test_the_tool_finds_them_when_it_is_found_on_path(self):
+        env = clean_environment() | {"PATH": self.path("bin") + ":" + os.environ["PATH"]}
+        printed = run("sh", "-c", "cd / && weft preload --soft-device", env=env)
+        self.assertEqual(os.path.realpath(printed.strip()),
+                         os.path.realpath(self.path("lib/weft/libweft-verbs-soft.so")))
+
     def test_the_library_shows_its_api_alone(self):
         symbols = run("nm", "--dynamic", "--demangle", "--defined-only",
                       self.path("lib/libweft.so"))

@@ -15,7 +15,7 @@ ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{name}" for name in (
     "README.md", "run-an-mpi-program.md", "read-the-report.md", "probe-an-adapter.md",
     "choose-and-tune.md", "software-device.md", "write-a-program.md", "add-an-algorithm.md",
-    "when-it-hangs.md", "status.md"))]
+    "when-it-hangs.md", "when-something-holds-it-back.md", "install.md", "status.md"))]
 # `weft run -n 4 program --option`: what follows the program is the program's.
 PROGRAM = re.compile(r"(run .*?-n \d+ )\S+.*")
 TOOL = ""

@@ -2,9 +2,10 @@
  * counts them. The calls of the program, of its MPI and of the C library are left alone.
  *
  *   FAIL_CALL=mmap:3    the third call of mmap fails; mmap:3+: that and all later ones; mmap:0:
- * none FAIL_RANK=1         on this rank of Open MPI (OMPI_COMM_WORLD_RANK) FAIL_COUNT=FILE     the
- * rank writes there at its end how many calls there were FAIL_ERROR=4        with this error, not
- * the call's own
+ *                       none
+ *   FAIL_RANK=1         on this rank of Open MPI (OMPI_COMM_WORLD_RANK); all: on each
+ *   FAIL_COUNT=FILE     the rank writes there at its end how many calls there were
+ *   FAIL_ERROR=4        with this error, not the call's own
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,7 +40,8 @@ __attribute__((constructor)) static void start(void) {
   const char* call = getenv("FAIL_CALL");
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
   const char* wanted = getenv("FAIL_RANK");
-  if (call == NULL || rank == NULL || wanted == NULL || strcmp(rank, wanted) != 0) return;
+  if (call == NULL || rank == NULL || wanted == NULL) return;
+  if (strcmp(wanted, "all") != 0 && strcmp(rank, wanted) != 0) return;
   char after = 0;
   if (sscanf(call, "%39[^:]:%ld%c", failing, &fails_at, &after) < 2) abort();
   fails_after = after == '+';
@@ -142,6 +144,12 @@ static long fail_verb(long a, long b, long c, long d, long e, long f) {
   return returns_status ? ENOMEM : 0;
 }
 
+/* Fails as if the launcher could not be reached. */
+static long fail_get(long a, long b, long c, long d, long e, long f) {
+  enum { kUnreachable = -25 };
+  return fails(failing, __builtin_return_address(0)) ? kUnreachable : real_verb(a, b, c, d, e, f);
+}
+
 /* The real one goes by its caller's place in the order of libraries, so it is jumped to. */
 EXPORTED void* fail_dlsym(void*, const char*) __asm__("dlsym");
 __attribute__((optimize("O2"))) void* fail_dlsym(void* handle, const char* name) {
@@ -151,9 +159,14 @@ __attribute__((optimize("O2"))) void* fail_dlsym(void* handle, const char* name)
       !is_of_weft(__builtin_return_address(0))) {
     return real_dlsym(handle, name);
   }
-  if (of_pmix) return NULL; /* at every count */
+  const int is_get = strcmp(name, "PMIx_Get") == 0;
+  if (of_pmix && !is_get) return NULL; /* at every count */
   void* found = real_dlsym(handle, name);
   Dl_info info;
+  if (found != NULL && is_get) {
+    real_verb = (long (*)(long, long, long, long, long, long))found;
+    return (void*)fail_get;
+  }
   if (found == NULL || dladdr(found, &info) == 0 || strstr(info.dli_fname, "libweft-") == NULL) {
     return found; /* of the system's libibverbs */
   }

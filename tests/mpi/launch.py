@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one MPI program, plain or with the add-on preloaded, and judges how it went."""
+"""Runs one MPI program, plain or with the add-on, and judges how it went."""
 
 import argparse
 import itertools
@@ -11,8 +11,11 @@ import sys
 import tempfile
 import time
 
+import jsonschema
+
 
 SKIPPED = 77  # SKIP_RETURN_CODE
+COMPONENT_PATH = "OMPI_MCA_mca_base_component_path"
 
 
 def parse_arguments():
@@ -21,11 +24,15 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--addon", help="preload this; without it the program runs plain")
+    parser.add_argument("--component", metavar="FILE",
+                        help="Open MPI loads this component; with --addon it has both")
     parser.add_argument("--before", metavar="FILE", help="preload this in front of the add-on")
     parser.add_argument("--linked", action="store_true",
                         help="the program has the add-on in it: nothing is preloaded")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--addon-of", metavar="RANKS", help="preload it into these alone: 0-1,3")
+    parser.add_argument("--addon-of", metavar="RANKS",
+                        help="preload it into these alone: 0-1,3; without --addon, these alone "
+                        "have the component")
     parser.add_argument("--disabled-on", metavar="RANKS", help="WEFT_DISABLE=1 there alone")
     parser.add_argument("--apart", metavar="RANKS",
                         help="these run in namespaces of their own; launcher: all in one")
@@ -80,7 +87,7 @@ def ranks_of(text):
 def settings_of(arguments, settings, rank):
     own = dict(settings)
     if arguments.addon_of is not None and rank not in ranks_of(arguments.addon_of):
-        own.pop("LD_PRELOAD", None)
+        own.pop("LD_PRELOAD" if arguments.addon else COMPONENT_PATH, None)
     if rank in ranks_of(arguments.disabled_on):
         own["WEFT_DISABLE"] = "1"
     return own
@@ -203,6 +210,13 @@ def judge_algorithms(settings, report):
             yield f"{collective} ran by {sorted(ran)}, not by {asked} alone"
 
 
+def check_schema(report):
+    """jsonschema.ValidationError where a report is not as docs/report.schema.json says."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/report.schema.json")
+    with open(page, encoding="utf-8") as file:
+        jsonschema.validate(report, json.load(file))
+
+
 def judge_report(arguments, settings, path):
     if not os.path.exists(path):
         yield "no report was written"
@@ -210,6 +224,7 @@ def judge_report(arguments, settings, path):
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     print(json.dumps(report, indent=1))
+    check_schema(report)
     calls = sum(entry["calls"] for entry in report["collectives"])
     crossed = sum(entry["messages"] for entry in report["collectives"])
     if arguments.all_passed and calls != 0:
@@ -242,9 +257,12 @@ def judge(arguments):
     settings = dict(item.split("=", 1) for item in arguments.env)
     with tempfile.TemporaryDirectory(prefix="weft-test-") as folder:
         report = os.path.join(folder, "report.json")
-        served = arguments.addon or arguments.linked
+        served = arguments.addon or arguments.linked or arguments.component
         if arguments.addon:
             settings["LD_PRELOAD"] = " ".join(filter(None, [arguments.before, arguments.addon]))
+        if arguments.component:
+            folder_of_component = os.path.dirname(os.path.abspath(arguments.component))
+            settings[COMPONENT_PATH] = f"SYSTEM_DEFAULT:{folder_of_component}"
         if served:
             settings.setdefault("WEFT_REPORT", report)
             # Programs here are short, and weft is to be tested: from the first call on.
@@ -272,7 +290,8 @@ def judge(arguments):
             yield from judge_report(arguments, settings, report)
     if arguments.like_plain:
         code, plain, _ = run(arguments, {name: value for name, value in settings.items()
-                                         if name != "LD_PRELOAD" and not name.startswith("WEFT_")})
+                                         if name not in ("LD_PRELOAD", COMPONENT_PATH)
+                                         and not name.startswith("WEFT_")})
         if code != 0:
             yield f"exit code {code} of the plain run"
         elif plain != output:

@@ -14,7 +14,7 @@ function(weft_sanitized_test name program)
   if(NOT TARGET ${target})
     add_executable(${target} ${program}.c keep_modules.c $<TARGET_OBJECTS:weft_mpi_pmpi_openmpi>)
     set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS ON LINKER_LANGUAGE CXX)
-    target_link_libraries(${target} PRIVATE weft_flags weft_mpi_calls_openmpi weft_comm
+    target_link_libraries(${target} PRIVATE weft_flags weft_mpi_requests_openmpi weft_comm
       ${CMAKE_DL_LIBS})
     add_dependencies(${target} weft_verbs_soft)
   endif()
@@ -39,3 +39,7 @@ weft_sanitized_test(collectives.nodes random_collectives LEAKS --ranks 4 --all-t
 weft_sanitized_test(alltoallv.nodes random_alltoallv --ranks 4 ${nodes} CALLS 30 4)
 weft_sanitized_test(semantics semantics --ranks 3)
 weft_sanitized_test(threads.nodes threads --ranks 4 ${nodes} CALLS 10)
+weft_sanitized_test(nonblocking nonblocking --ranks 3 CALLS 10 1 mismatch)
+weft_sanitized_test(nonblocking.nodes nonblocking --ranks 4 ${nodes} CALLS 10 2)
+weft_sanitized_test(persistent.nodes persistent --ranks 3 ${nodes} CALLS 10 3)
+weft_sanitized_test(nonblocking_threads nonblocking_threads --ranks 3 ${nodes} CALLS 10)

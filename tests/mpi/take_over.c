@@ -1,17 +1,52 @@
-/* take_over CALLS INTS: so many calls with vectors of INTS on each of communicators that are made
-   in every way, whose ranks are those of the world, the even and the odd ones, or the lower half.
-   Whoever serves them, at the beginning and later, the answers are the same. */
+/* take_over CALLS INTS [alltoallv]: so many calls with vectors of INTS on each of communicators
+   that are made in every way, whose ranks are those of the world, the even and the odd ones, or the
+   lower half. Whoever serves them, at the beginning and later, the answers are the same. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 
 static int ints;
+static int is_irregular;
 static int *mine, *sums;
+
+/* Rank 0 alone sends INTS to each, the others one. */
+static void call_irregular(MPI_Comm comm, int calls) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int block = rank == 0 ? ints : 1;
+  int* counts = calloc((size_t)size * 4, sizeof *counts);
+  int *places = counts + size, *from = counts + 2 * size, *at = counts + 3 * size;
+  int* sent = calloc((size_t)size * (size_t)block, sizeof *sent);
+  int* got = calloc((size_t)ints + (size_t)size, sizeof *got);
+  for (int i = 0; i < size; ++i) {
+    counts[i] = block;
+    places[i] = i * block;
+    from[i] = i == 0 ? ints : 1;
+    at[i] = i == 0 ? 0 : ints + i - 1;
+  }
+  for (int i = 0; i < calls; ++i) {
+    for (int j = 0; j < size * block; ++j) sent[j] = rank + i;
+    MPI_Alltoallv(sent, counts, places, MPI_INT, got, from, at, MPI_INT, comm);
+    for (int j = 0; j < size; ++j) {
+      const int last = got[at[j] + from[j] - 1];
+      expect(last == j + i, "call %d: %d from rank %d of %d", i, last, j, size);
+    }
+  }
+  free(got);
+  free(sent);
+  free(counts);
+}
 
 static void call(MPI_Comm comm, int calls) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
+  if (is_irregular) {
+    call_irregular(comm, calls);
+    return;
+  }
   for (int i = 0; i < calls; ++i) {
     mine[0] = rank + i;
     mine[ints - 1] = rank + i;
@@ -51,6 +86,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int calls = argc > 1 ? atoi(argv[1]) : 5;
   ints = argc > 2 ? atoi(argv[2]) : 1;
+  is_irregular = argc > 3 && strcmp(argv[3], "alltoallv") == 0;
   mine = calloc((size_t)ints, sizeof *mine);
   sums = calloc((size_t)ints, sizeof *sums);
   int rank, size;

@@ -29,6 +29,8 @@ Status Channel::send_straight(Transfer& transfer) noexcept {
 Status Channel::fill_window(Transfer& transfer) noexcept {
   const ClearToSend& clear = wire_.mailbox().clear_to_send;
   if (load_acquire(clear.window) != windows_filled_ + 1) return Status::again;
+  // The memory behind the window may be somebody else's by now.
+  if (peer_abort() != nullptr) return Status::again;
   const std::uint64_t total = transfer.layout.bytes();
   const std::uint64_t bytes = clear.block_bytes * clear.count;
   if (clear.message != tag(transfer) || clear.total != total) {

@@ -5,9 +5,11 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "weft/weft.hpp"
@@ -44,8 +46,10 @@ class MpiBootstrap final : public Bootstrap {
   std::vector<std::string> allgather(std::string_view mine) override {
     const Parcel parcel(mine);
     std::vector<Parcel> parcels(static_cast<std::size_t>(size_));
-    check_call("MPI_Allgather", PMPI_Allgather(&parcel, sizeof parcel, MPI_BYTE, parcels.data(),
-                                               sizeof parcel, MPI_BYTE, comm_));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call("MPI_Iallgather", PMPI_Iallgather(&parcel, sizeof parcel, MPI_BYTE, parcels.data(),
+                                                 sizeof parcel, MPI_BYTE, comm_, &request));
+    wait_for(request);
     if (!std::ranges::all_of(parcels, &Parcel::is_whole)) return allgather_long(mine, parcels);
     std::vector<std::string> result;
     for (const Parcel& one : parcels) result.push_back(one.whole());
@@ -63,15 +67,16 @@ class MpiBootstrap final : public Bootstrap {
     std::vector<std::string> result(count);
     for (std::size_t i = 0; i < count; ++i) {
       MPI_Status status;
-      check_call("MPI_Probe", PMPI_Probe(peers[i], kTag, comm_, &status));
+      wait_until([&](int* done) {
+        check_call("MPI_Iprobe", PMPI_Iprobe(peers[i], kTag, comm_, done, &status));
+      });
       int length = 0;
       PMPI_Get_count(&status, MPI_BYTE, &length);
       result[i].resize(static_cast<std::size_t>(length));
       check_call("MPI_Recv", PMPI_Recv(result[i].data(), length, MPI_BYTE, peers[i], kTag, comm_,
                                        MPI_STATUS_IGNORE));
     }
-    check_call("MPI_Waitall",
-               PMPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE));
+    for (MPI_Request& request : requests) wait_for(request);
     return result;
   }
 
@@ -111,15 +116,37 @@ class MpiBootstrap final : public Bootstrap {
       total += parcel.length;
     }
     std::string all(static_cast<std::size_t>(total), '\0');
-    check_call("MPI_Allgatherv",
-               PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
-                               lengths.data(), begin.data(), MPI_BYTE, comm_));
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_call("MPI_Iallgatherv",
+               PMPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, all.data(),
+                                lengths.data(), begin.data(), MPI_BYTE, comm_, &request));
+    wait_for(request);
     std::vector<std::string> result;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       result.push_back(
           all.substr(static_cast<std::size_t>(begin[i]), static_cast<std::size_t>(lengths[i])));
     }
     return result;
+  }
+
+  // By tests, as hosts that wait in calls of their own may keep the core to themselves (MPICH).
+  // Ranks may wait long, for others that measure.
+  template <class Test>
+  static void wait_until(Test test) {
+    constexpr int kTestsPerYield = 16;
+    constexpr int kTestsBeforeSleep = 20'000;
+    int done = 0;
+    for (int turn = 1; test(&done), done == 0; ++turn) {
+      if (turn > kTestsBeforeSleep) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      } else if (turn % kTestsPerYield == 0) {
+        std::this_thread::yield();
+      }
+    }
+  }
+  static void wait_for(MPI_Request& request) {
+    wait_until(
+        [&](int* done) { check_call("MPI_Test", PMPI_Test(&request, done, MPI_STATUS_IGNORE)); });
   }
 
   static void check_call(std::string_view call, int error) {

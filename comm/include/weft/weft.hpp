@@ -143,11 +143,19 @@ struct Statistics {
   struct Entry {
     std::string collective;  // "alltoall", as `weft plan` names it
     std::string algorithm;   // "sa:between=bruck"
+    /// Calls whose blocks, or vectors, are of this size or smaller, down to above half of it: 0, or
+    /// a power of two. Where blocks differ it is their mean on this rank.
+    std::uint64_t block_bytes_at_most = 0;
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;       // of this rank's inputs
     std::uint64_t messages = 0;    // sent to other nodes over the device
     std::uint64_t wire_bytes = 0;  // their payload
-    double seconds = 0;
+    double seconds = 0;            // in the calls; of those that are started, in start and wait
+    /// Of these: from this rank's call until the last of the node's ranks that came before it was
+    /// over had made theirs. Ranks of other nodes are not looked at, and not calls that are
+    /// started. Calls of a tenth of a millisecond or more are looked at one by one; of shorter ones
+    /// each 64th stands for all.
+    double waiting_seconds = 0;
   };
   struct Rail {
     std::string name;               // "mlx5_0:1": a device's port
@@ -155,6 +163,9 @@ struct Statistics {
     std::uint64_t sent_bytes = 0;   // that they were given, what was sent again included
   };
   std::vector<Entry> entries;
+  double setup_seconds = 0;  // in preparing first calls: not in the entries
+  /// What this rank had for each rank, in alltoall, alltoallv, allgather, broadcast and scatter.
+  std::vector<std::uint64_t> sent_bytes;
   std::vector<Rail> rails;              // none: none was needed
   std::uint64_t connections = 0;        // queue pairs that exist, on all rails
   std::uint64_t reconnections = 0;      // of queue pairs after errors

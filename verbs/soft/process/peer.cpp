@@ -113,6 +113,9 @@ void Peer::mark_dead() noexcept {
 }
 
 bool Peer::hung_up() const noexcept {
+  // While another thread asks it something it is there, or that one finds that it is not.
+  const std::unique_lock lock(exchange_mutex_, std::try_to_lock);
+  if (!lock) return false;
   pollfd end = {.fd = connection_.get(), .events = POLLRDHUP, .revents = 0};
   return !is_self_ && ::poll(&end, 1, 0) == 1;
 }

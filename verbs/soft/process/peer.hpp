@@ -93,7 +93,7 @@ class Peer {
   bool is_self_ = false;
   std::atomic<std::int64_t> died_at_ns_{0};
 
-  std::mutex exchange_mutex_;  // one exchange at a time on the connection
+  mutable std::mutex exchange_mutex_;  // one exchange at a time on the connection
   File connection_;
 
   std::mutex region_mutex_;

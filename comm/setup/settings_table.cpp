@@ -1,20 +1,37 @@
-#include "cli/info/settings_table.hpp"
+#include "comm/setup/settings_table.hpp"
 
-#include <functional>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "base/env.hpp"
-#include "base/error.hpp"
-#include "base/log.hpp"
 #include "comm/setup/settings.hpp"
-#include "engine/views/view.hpp"
-#include "plan/collective_set.hpp"
-#include "tune/decision_table.hpp"
-#include "tune/profile_lookup.hpp"
 
-namespace weft::cli {
+namespace weft::comm {
+
+namespace {
+
+/// Letters to insert, drop or change, to make one text of the other.
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t change = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
 
 std::vector<Setting> settings() {
-  const comm::Settings defaults;
+  const Settings defaults;
   std::vector<Setting> list = {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
       {"WEFT_SOCKETS", "the real sockets", "virtual sockets of a node: 2, 2:cyclic or 0,0,1,1", {}},
@@ -78,7 +95,10 @@ std::vector<Setting> settings() {
       {"WEFT_WAIT", "auto", "spin or sleep; auto sleeps where ranks outnumber cores", {}},
       {"WEFT_PROGRESS_THREAD", "0", "1: a thread moves on what was started", {}},
       {"WEFT_TIMEOUT", "none", "seconds after which a collective gives up", {}},
-      {"WEFT_REPORT", "0", "at the end: 1 (table), json, or a file that ends in .json", {}},
+      {"WEFT_REPORT",
+       "0",
+       "at the end: 1 (table), json, or a file that ends in .json or .html",
+       {}},
       {"WEFT_DISABLE", "0", "collectives that the add-on passes through; 1: all", {}},
       {"WEFT_AFTER",
        "auto",
@@ -102,7 +122,7 @@ std::vector<Setting> settings() {
       {"WEFT_SOFT_FAULTS", "none", "faults that it makes on request, such as error:at=100", {}},
   };
   for (const plan::Collective collective : plan::all_collectives()) {
-    list.push_back({comm::algorithm_variable(collective),
+    list.push_back({algorithm_variable(collective),
                     "chosen by size",
                     fmt::format("algorithm of {}", to_string(collective)),
                     {}});
@@ -111,29 +131,17 @@ std::vector<Setting> settings() {
   return list;
 }
 
-std::vector<std::string> setting_problems() {
-  std::vector<std::string> problems;
-  const std::vector<std::function<void()>> readers = {
-      [] { comm::Settings::from_environment(); },
-      [] { engine::best_allowed_view(); },
-      [] {
-        const auto no_device = [] { return std::optional<nic_profiles::DeviceName>(); };
-        tune::find_profile(env::text("WEFT_PROFILE").value_or(""), no_device);
-      },
-      [] {
-        if (const auto path = env::text("WEFT_TABLE")) tune::load_table(*path);
-      },
-      [] { log::level(); },
-      [] { plan::CollectiveSet::parse("WEFT_DISABLE", env::text("WEFT_DISABLE").value_or("0")); },
-  };
-  for (const auto& read : readers) {
-    try {
-      read();
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
-    }
+std::string nearest_setting(std::string_view name) {
+  constexpr std::size_t kFar = 4;
+  std::size_t least = kFar;
+  std::string nearest;
+  for (const Setting& setting : settings()) {
+    const std::size_t letters = distance(name, setting.name);
+    if (letters >= least) continue;
+    least = letters;
+    nearest = setting.name;
   }
-  return problems;
+  return nearest;
 }
 
-}  // namespace weft::cli
+}  // namespace weft::comm

@@ -1,0 +1,54 @@
+// Arguments of calls that outlive the function which was called: copies of arrays, and the handles
+// that must not be freed meanwhile.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace weft::mpi {
+
+/// Copies of arrays. MPI lets a program change them only when the call is over, but the Fortran
+/// bindings of some hosts give arrays of their own, which are gone before.
+class Arrays {
+ public:
+  /// The copy; one for each array. Null stays null.
+  const void* keep(const void* array, std::size_t bytes);
+  /// Null where there is no copy.
+  const void* find(const void* array) const noexcept;
+
+  /// An argument of MPI's function: the copy where it is an array that was kept.
+  template <class Argument>
+  Argument replace(Argument argument) const noexcept {
+    using Element = std::remove_pointer_t<Argument>;
+    if constexpr (std::is_pointer_v<Argument> && std::is_const_v<Element> &&
+                  !std::is_void_v<Element>) {
+      const void* copy = find(argument);
+      return copy == nullptr ? argument : static_cast<Argument>(copy);
+    } else {
+      return argument;
+    }
+  }
+
+ private:
+  struct Kept {
+    const void* array;
+    std::unique_ptr<std::byte[]> copy;
+  };
+  std::vector<Kept> kept_;
+};
+
+/// What a call uses until its end.
+struct Handles {
+  std::vector<MPI_Datatype> types;
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+
+  void add(MPI_Datatype type);
+  bool contains(MPI_Datatype type) const noexcept;
+};
+
+}  // namespace weft::mpi

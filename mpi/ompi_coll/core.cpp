@@ -1,0 +1,141 @@
+#include "mpi/ompi_coll/core.h"
+
+#include <dlfcn.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "comm/setup/settings_table.hpp"
+#include "mpi/calls/alltoall.hpp"
+#include "mpi/calls/data_movement.hpp"
+#include "mpi/calls/reductions.hpp"
+#include "mpi/world/communicators.hpp"
+#include "mpi/world/key_values.hpp"
+#include "mpi/world/pmix.hpp"
+#include "mpi/world/world.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// Decided by weft_core_start(), false from then on where weft has not started.
+std::atomic<bool> may_serve = true;
+
+// Of weft's own bootstrap, and of malloc, which only a preloaded library can serve.
+constexpr std::array<std::string_view, 5> kOfOthers = {"WEFT_RANK", "WEFT_SIZE", "WEFT_ROOT",
+                                                       "WEFT_CONNECT_TIMEOUT", "WEFT_SHARED_HEAP"};
+
+struct Parameters {
+  std::vector<std::string> texts;
+  std::vector<weft_setting> list;
+};
+
+Parameters make_parameters() {
+  constexpr std::string_view kPrefix = "WEFT_";
+  Parameters parameters;
+  const std::vector<comm::Setting> settings = comm::settings();
+  parameters.texts.reserve(3 * settings.size());  // pointers into them stay
+  for (const comm::Setting& setting : settings) {
+    if (std::ranges::find(kOfOthers, setting.name) != kOfOthers.end()) continue;
+    std::string name = setting.name.substr(kPrefix.size());
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    const auto keep = [&parameters](std::string text) {
+      return parameters.texts.emplace_back(std::move(text)).c_str();
+    };
+    parameters.list.push_back(
+        {keep(setting.name), keep(name),
+         keep(fmt::format("{} [{}]; as {}", setting.meaning, setting.fallback, setting.name))});
+  }
+  return parameters;
+}
+
+bool is_preloaded_too() {
+  return dlsym(RTLD_DEFAULT, kPreloadedMark) != nullptr;
+}
+
+/// What belongs to the communicator; null: all calls are the host's.
+Attached* attached_to(MPI_Comm comm, void** attached) {
+  World* world = World::get();
+  if (world == nullptr) return nullptr;
+  if (*attached == nullptr) *attached = world->communicators().add(comm);
+  return static_cast<Attached*>(*attached);
+}
+
+bool serve(Call& call, void** attached, int* code) {
+  Attached* const known = attached_to(call.comm(), attached);
+  if (known == nullptr) return false;
+  const std::optional<int> done = try_run(call, *known);
+  if (done) *code = *done;
+  return done.has_value();
+}
+
+}  // namespace
+
+}  // namespace weft::mpi
+
+using weft::mpi::Blocks;
+using weft::mpi::TypedBlocks;
+using weft::mpi::World;
+using weft::plan::Collective;
+
+const weft_setting* weft_core_settings(size_t* count) {
+  try {
+    static const weft::mpi::Parameters parameters = weft::mpi::make_parameters();
+    *count = parameters.list.size();
+    return parameters.list.data();
+  } catch (const std::exception&) {
+    *count = 0;
+    return nullptr;
+  }
+}
+
+bool weft_core_open() {
+  if (weft::mpi::is_preloaded_too()) return weft::mpi::may_serve = false;
+  weft::mpi::form = weft::mpi::Form::component;
+  weft::mpi::keep_settings();
+  weft::mpi::pmix::put();
+  return weft::mpi::may_serve = !weft::mpi::is_disabled_here();
+}
+
+void weft_core_start(bool exchanged, std::uint64_t (*number_of)(MPI_Comm),
+                     bool (*has_envelope)(MPI_Datatype)) {
+  static const weft::mpi::HostFacts facts{number_of, has_envelope};
+  // Where the host's library of PMIx is not to be found, ranks cannot be asked about.
+  if (exchanged && weft::mpi::pmix::symbol("PMIx_Get") != nullptr) {
+    weft::mpi::pmix::end_fence(PMIX_SUCCESS);
+  }
+  World::start(&facts);
+  weft::mpi::may_serve = World::get() != nullptr;
+}
+
+void weft_core_finish() {
+  World::finish();
+}
+
+bool weft_core_may_serve() {
+  return weft::mpi::may_serve.load(std::memory_order_relaxed);
+}
+
+void weft_core_free(void* attached) {
+  World* world = World::get();
+  if (world == nullptr || attached == nullptr) return;
+  world->communicators().remove(static_cast<weft::mpi::Attached*>(attached),
+                                !weft::mpi::Inside::here());
+}
+
+#define WEFT_DEFINE(Name, name, parameters, arguments, call)                  \
+  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) { \
+    auto weft_call = call;                                                    \
+    return weft::mpi::serve(weft_call, attached, code);                       \
+  }
+
+WEFT_DEFINE(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))
+#define WEFT_COLLECTIVE WEFT_DEFINE
+#include "mpi/calls/collectives.inc"

@@ -1,0 +1,72 @@
+#include <ompi_config.h>
+
+#include "mpi/ompi_coll/module.h"
+
+#include <ompi/communicator/communicator.h>
+#include <ompi/constants.h>
+#include <string.h>
+
+// A collective is weft's, or else that of the function that served it before.
+#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call)                      \
+  static int serve_##name(WEFT_UNPACK parameters, mca_coll_base_module_t* module) {   \
+    struct weft_module* self = (struct weft_module*)module;                           \
+    int code = MPI_SUCCESS;                                                           \
+    if (weft_core_##name(WEFT_UNPACK arguments, &self->attached, &code)) return code; \
+    return self->previous.name(WEFT_UNPACK arguments, self->previous.name##_module);  \
+  }
+WEFT_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), (comm), )
+#include "mpi/calls/collectives.inc"
+#undef WEFT_COLLECTIVE
+
+/// Called when all modules of less priority have been enabled: theirs are the functions now. A
+/// collective that none of them serves is not weft's either.
+static int enable(mca_coll_base_module_t* module, struct ompi_communicator_t* comm) {
+  struct weft_module* self = (struct weft_module*)module;
+#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call)             \
+  self->previous.name = comm->c_coll->coll_##name;                           \
+  self->previous.name##_module = comm->c_coll->coll_##name##_module;         \
+  if (self->previous.name != NULL && self->previous.name##_module != NULL) { \
+    OBJ_RETAIN(self->previous.name##_module);                                \
+  } else {                                                                   \
+    self->previous.name##_module = NULL;                                     \
+    self->super.coll_##name = NULL;                                          \
+  }
+  WEFT_COLLECTIVE(Barrier, barrier, , , )
+#include "mpi/calls/collectives.inc"
+#undef WEFT_COLLECTIVE
+  return OMPI_SUCCESS;
+}
+
+/// Called before the communicator goes: modules that keep one another would stay for ever.
+static int disable(mca_coll_base_module_t* module, struct ompi_communicator_t* comm) {
+  struct weft_module* self = (struct weft_module*)module;
+  (void)comm;
+#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call) \
+  if (self->previous.name##_module != NULL) {                    \
+    OBJ_RELEASE(self->previous.name##_module);                   \
+    self->previous.name##_module = NULL;                         \
+  }
+  WEFT_COLLECTIVE(Barrier, barrier, , , )
+#include "mpi/calls/collectives.inc"
+#undef WEFT_COLLECTIVE
+  return OMPI_SUCCESS;
+}
+
+static void construct(struct weft_module* self) {
+  self->attached = NULL;
+  memset(&self->previous, 0, sizeof self->previous);
+  self->super.coll_module_enable = enable;
+  self->super.coll_module_disable = disable;
+#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call) \
+  self->super.coll_##name = serve_##name;
+  WEFT_COLLECTIVE(Barrier, barrier, , , )
+#include "mpi/calls/collectives.inc"
+#undef WEFT_COLLECTIVE
+}
+
+static void destruct(struct weft_module* self) {
+  disable(&self->super, NULL);
+  weft_core_free(self->attached);
+}
+
+OBJ_CLASS_INSTANCE(weft_module, mca_coll_base_module_t, construct, destruct);

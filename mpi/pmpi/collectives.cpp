@@ -1,0 +1,98 @@
+// Entry points of collectives: blocking, nonblocking and persistent.
+#include <mpi.h>
+
+#include "mpi/calls/alltoall.hpp"
+#include "mpi/calls/data_movement.hpp"
+#include "mpi/calls/passed.hpp"
+#include "mpi/calls/reductions.hpp"
+#include "mpi/pmpi/define.hpp"
+#include "mpi/pmpi/waits.hpp"
+#include "mpi/requests/persistent.hpp"
+#include "mpi/requests/requests.hpp"
+
+using weft::mpi::Blocks;
+using weft::mpi::host_function;
+using weft::mpi::TypedBlocks;
+using weft::plan::Collective;
+
+// Open MPI 4 has persistent collectives, under the names of extensions; MPI 4 has them under its
+// own.
+#if MPI_VERSION >= 4
+#define WEFT_INIT(name) PMPI_##name##_init
+#define WEFT_INIT_ALIAS(name) MPI_##name##_init
+#define WEFT_INIT_NAME(name) "PMPI_" #name "_init"
+#else
+#define WEFT_INIT(name) PMPIX_##name##_init
+#define WEFT_INIT_ALIAS(name) MPIX_##name##_init
+#define WEFT_INIT_NAME(name) "PMPIX_" #name "_init"
+#endif
+
+// The Call of a collective's arguments.
+#define WEFT_MAKE(name, parameters, call) \
+  static auto make_##name parameters {    \
+    return call;                          \
+  }
+
+#define WEFT_BLOCKING(name, lower, parameters, arguments)                              \
+  WEFT_DEFINE(name, parameters, {                                                      \
+    weft::mpi::drain(comm);                                                            \
+    auto weft_call = make_##name arguments;                                            \
+    if (const auto done = weft::mpi::try_run(weft_call)) return *done;                 \
+    const weft::mpi::InHost timed(weft_call);                                          \
+    if (!weft::mpi::waits_by_tests()) return host arguments;                           \
+    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower); \
+    MPI_Request request = MPI_REQUEST_NULL;                                            \
+    const int error = start(WEFT_UNWRAP arguments, &request);                          \
+    return error != MPI_SUCCESS ? error : weft::mpi::wait_by_tests(&request);          \
+  })
+
+#define WEFT_NONBLOCKING(name, lower, parameters, arguments)                               \
+  WEFT_DEFINE(I##lower, (WEFT_UNWRAP parameters, MPI_Request * request), {                 \
+    return weft::mpi::start_collective(request, host, make_##name, WEFT_UNWRAP arguments); \
+  })
+
+#define WEFT_PERSISTENT(name, of_persistent, lower, parameters, arguments)             \
+  WEFT_ENTRY int WEFT_INIT(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info,       \
+                                          MPI_Request * request) {                     \
+    using Init = int(WEFT_UNWRAP parameters, MPI_Info, MPI_Request*);                  \
+    static const auto host = host_function<Init>(WEFT_INIT_NAME(of_persistent));       \
+    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower); \
+    return weft::mpi::init_collective(comm, info, request, host, start, make_##name,   \
+                                      WEFT_UNWRAP arguments);                          \
+  }                                                                                    \
+  WEFT_ENTRY int WEFT_INIT_ALIAS(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info, \
+                                                MPI_Request * request)                 \
+      WEFT_ALIAS(WEFT_INIT_NAME(of_persistent));
+
+#define WEFT_ALL_FORMS(name, lower, parameters, arguments, call) \
+  WEFT_MAKE(name, parameters, call)                              \
+  WEFT_BLOCKING(name, lower, parameters, arguments)              \
+  WEFT_NONBLOCKING(name, lower, parameters, arguments)           \
+  WEFT_PERSISTENT(name, name, lower, parameters, arguments)
+
+WEFT_ALL_FORMS(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))
+
+#define WEFT_COLLECTIVE WEFT_ALL_FORMS
+#define WEFT_COUNT int
+#define WEFT_DISPLACEMENT int
+#include "mpi/calls/collectives.inc"
+#undef WEFT_COLLECTIVE
+#undef WEFT_COUNT
+#undef WEFT_DISPLACEMENT
+
+#if MPI_VERSION >= 4
+#undef WEFT_INIT
+#undef WEFT_INIT_ALIAS
+#undef WEFT_INIT_NAME
+#define WEFT_INIT(name) PMPI_##name##_init_c
+#define WEFT_INIT_ALIAS(name) MPI_##name##_init_c
+#define WEFT_INIT_NAME(name) "PMPI_" #name "_init_c"
+#define WEFT_COLLECTIVE(name, lower, parameters, arguments, call) \
+  WEFT_MAKE(name##_c, parameters, call)                           \
+  WEFT_BLOCKING(name##_c, lower##_c, parameters, arguments)       \
+  WEFT_NONBLOCKING(name##_c, lower##_c, parameters, arguments)    \
+  WEFT_PERSISTENT(name##_c, name, lower##_c, parameters, arguments)
+#define WEFT_COUNT MPI_Count
+#define WEFT_DISPLACEMENT MPI_Aint
+#include "mpi/calls/collectives.inc"
+#endif

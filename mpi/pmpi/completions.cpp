@@ -1,0 +1,123 @@
+// Entry points that start and complete requests.
+#include <mpi.h>
+
+#include "mpi/pmpi/define.hpp"
+#include "mpi/pmpi/waits.hpp"
+#include "mpi/requests/persistent.hpp"
+
+using weft::mpi::Unfolded;
+using weft::mpi::wait_by_tests;
+using weft::mpi::waits_by_tests;
+
+namespace {
+
+/// The host's test that corresponds to a wait.
+#define WEFT_HOST(name) \
+  static const auto name = weft::mpi::host_function<decltype(PMPI_##name)>("PMPI_" #name)
+
+/// Whether the host's function does it alone, as it mostly does.
+bool is_of_host() {
+  return !weft::mpi::has_persistent() && !waits_by_tests();
+}
+
+/// Where the host does not.
+void move_weft() {
+  if (waits_by_tests()) weft::mpi::progress();
+}
+
+int start_one(int /*count*/, MPI_Request requests[]) {
+  WEFT_HOST(Start);
+  return Start(requests);
+}
+
+}  // namespace
+
+WEFT_DEFINE(Wait, (MPI_Request * request, MPI_Status* status), {
+  if (is_of_host()) return host(request, status);
+  Unfolded requests(1, request);
+  WEFT_HOST(Test);
+  return wait_by_tests([&](int* done) { return Test(requests.get(), done, status); },
+                       [&] { return host(requests.get(), status); });
+})
+
+WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
+  if (is_of_host()) return host(count, array, statuses);
+  Unfolded requests(count, array);
+  WEFT_HOST(Testall);
+  return wait_by_tests([&](int* done) { return Testall(count, requests.get(), done, statuses); },
+                       [&] { return host(count, requests.get(), statuses); });
+})
+
+WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* status), {
+  if (is_of_host()) return host(count, array, index, status);
+  Unfolded requests(count, array);
+  WEFT_HOST(Testany);
+  return wait_by_tests(
+      [&](int* done) { return Testany(count, requests.get(), index, done, status); },
+      [&] { return host(count, requests.get(), index, status); });
+})
+
+WEFT_DEFINE(Waitsome,
+            (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
+              if (is_of_host()) return host(count, array, ended, indices, statuses);
+              Unfolded requests(count, array);
+              WEFT_HOST(Testsome);
+              const auto test = [&](int* done) {
+                const int code = Testsome(count, requests.get(), ended, indices, statuses);
+                *done = code != MPI_SUCCESS || *ended != 0;
+                return code;
+              };
+              return wait_by_tests(
+                  test, [&] { return host(count, requests.get(), ended, indices, statuses); });
+            })
+
+WEFT_DEFINE(Test, (MPI_Request * request, int* done, MPI_Status* status), {
+  if (is_of_host()) return host(request, done, status);
+  move_weft();
+  Unfolded requests(1, request);
+  return host(requests.get(), done, status);
+})
+
+WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status statuses[]), {
+  if (is_of_host()) return host(count, array, done, statuses);
+  move_weft();
+  Unfolded requests(count, array);
+  return host(count, requests.get(), done, statuses);
+})
+
+WEFT_DEFINE(Testany, (int count, MPI_Request array[], int* index, int* done, MPI_Status* status), {
+  if (is_of_host()) return host(count, array, index, done, status);
+  move_weft();
+  Unfolded requests(count, array);
+  return host(count, requests.get(), index, done, status);
+})
+
+WEFT_DEFINE(Testsome,
+            (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
+              if (is_of_host()) return host(count, array, ended, indices, statuses);
+              move_weft();
+              Unfolded requests(count, array);
+              return host(count, requests.get(), ended, indices, statuses);
+            })
+
+WEFT_DEFINE(Request_get_status, (MPI_Request request, int* done, MPI_Status* status), {
+  move_weft();
+  Unfolded requests(1, &request);
+  return host(*requests.get(), done, status);
+})
+
+WEFT_DEFINE(Request_free, (MPI_Request * request), {
+  int code = MPI_SUCCESS;
+  if (weft::mpi::has_persistent() && weft::mpi::free_persistent(request, code)) return code;
+  return host(request);
+})
+
+WEFT_DEFINE(Start, (MPI_Request * request), {
+  if (!weft::mpi::has_persistent()) return host(request);
+  return weft::mpi::start_persistent(1, request, &start_one);
+})
+
+WEFT_DEFINE(Startall, (int count, MPI_Request requests[]), {
+  if (!weft::mpi::has_persistent()) return host(count, requests);
+  return weft::mpi::start_persistent(count, requests, &start_one);
+})

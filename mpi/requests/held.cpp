@@ -1,0 +1,103 @@
+#include "mpi/requests/held.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "mpi/calls/call.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// Where datatypes, operations and communicators are of one C type, `kind` tells them apart.
+struct Waiting {
+  enum Kind { type, op, comm } kind;
+  MPI_Datatype type_handle = MPI_DATATYPE_NULL;
+  MPI_Op op_handle = MPI_OP_NULL;
+  MPI_Comm comm_handle = MPI_COMM_NULL;
+  int (*free_type)(MPI_Datatype*) = nullptr;
+  int (*free_op)(MPI_Op*) = nullptr;
+  int (*free_comm)(MPI_Comm*) = nullptr;
+
+  bool is_in(const Handles& handles) const {
+    if (kind == type) return handles.contains(type_handle);
+    return kind == op ? handles.op == op_handle : handles.comm == comm_handle;
+  }
+  void free() {
+    if (kind == type) {
+      free_type(&type_handle);
+    } else if (kind == op) {
+      free_op(&op_handle);
+    } else {
+      const Freeing freeing(&comm_handle);
+      free_comm(&comm_handle);
+    }
+  }
+};
+
+struct Table {
+  std::mutex mutex;
+  std::list<Handles> held;
+  std::vector<Waiting> waiting;
+
+  bool is_used(const Waiting& one) const {
+    return std::ranges::any_of(held, [&](const Handles& handles) { return one.is_in(handles); });
+  }
+};
+
+Table& table() {
+  static auto* one = new Table;  // requests may be freed late
+  return *one;
+}
+
+std::atomic<std::size_t> held_count = 0;
+
+bool wait(const Waiting& one) {
+  if (held_count.load(std::memory_order_acquire) == 0) return false;
+  const std::lock_guard lock(table().mutex);
+  const bool used = table().is_used(one);
+  if (used) table().waiting.push_back(one);
+  return used;
+}
+
+}  // namespace
+
+void Held::hold(Handles handles) {
+  const std::lock_guard lock(table().mutex);
+  held_count.fetch_add(1, std::memory_order_acq_rel);
+  place_ = table().held.insert(table().held.end(), std::move(handles));
+}
+
+Held::~Held() {
+  if (!place_) return;
+  std::vector<Waiting> unused;
+  {
+    const std::lock_guard lock(table().mutex);
+    table().held.erase(*place_);
+    held_count.fetch_sub(1, std::memory_order_acq_rel);
+    std::erase_if(table().waiting, [&](const Waiting& one) {
+      if (table().is_used(one)) return false;
+      unused.push_back(one);
+      return true;
+    });
+  }
+  // Without the lock: callbacks of attributes may do anything.
+  for (Waiting& one : unused) one.free();
+}
+
+bool free_type_later(MPI_Datatype type, int (*host)(MPI_Datatype*)) {
+  return wait({.kind = Waiting::type, .type_handle = type, .free_type = host});
+}
+
+bool free_op_later(MPI_Op op, int (*host)(MPI_Op*)) {
+  return wait({.kind = Waiting::op, .op_handle = op, .free_op = host});
+}
+
+bool free_comm_later(MPI_Comm comm, int (*host)(MPI_Comm*)) {
+  return wait({.kind = Waiting::comm, .comm_handle = comm, .free_comm = host});
+}
+
+}  // namespace weft::mpi

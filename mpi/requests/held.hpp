@@ -1,0 +1,36 @@
+// Held handles: datatypes, operations and communicators that calls under way or persistent requests
+// use. A program may free them meanwhile; the host's are freed when nobody uses them any more.
+#pragma once
+
+#include <mpi.h>
+
+#include <list>
+#include <optional>
+
+#include "mpi/calls/arguments.hpp"
+
+namespace weft::mpi {
+
+/// Holds handles as long as it lives. Safe from many threads.
+class Held {
+ public:
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  /// Frees what the program has freed and nobody else holds.
+  ~Held();
+
+  /// Once.
+  void hold(Handles handles);
+
+ private:
+  std::optional<std::list<Handles>::iterator> place_;
+};
+
+/// Whether the handle is held. Then the host's function that frees it is called with it later, and
+/// the program's is to become null now.
+bool free_type_later(MPI_Datatype type, int (*host)(MPI_Datatype*));
+bool free_op_later(MPI_Op op, int (*host)(MPI_Op*));
+bool free_comm_later(MPI_Comm comm, int (*host)(MPI_Comm*));
+
+}  // namespace weft::mpi

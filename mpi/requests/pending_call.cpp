@@ -1,0 +1,213 @@
+#include "mpi/requests/pending_call.hpp"
+
+#include <sched.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/give_way.hpp"
+#include "mpi/calls/passed.hpp"
+#include "mpi/host/errors.hpp"
+#include "mpi/requests/pending_queue.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+// How often a thread that drains asks before it moves the host on, too, and gives its core away.
+constexpr int kTurnsPerYield = 16;
+
+/// The queues that are not empty.
+class ActiveQueues {
+ public:
+  void add(std::shared_ptr<PendingQueue> queue) {
+    const std::lock_guard lock(mutex_);
+    queues_.push_back(std::move(queue));
+  }
+  void remove(const PendingQueue* queue) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(queues_, [queue](const auto& one) { return one.get() == queue; });
+  }
+  std::shared_ptr<PendingQueue> at(std::size_t place) {
+    const std::lock_guard lock(mutex_);
+    return place < queues_.size() ? queues_[place] : nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<PendingQueue>> queues_;
+};
+
+ActiveQueues& active_queues() {
+  static auto* one = new ActiveQueues;  // threads may look to the end
+  return *one;
+}
+
+// Whether this thread is in progress(): it runs one fiber at a time.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool in_progress = false;
+
+template <class IsOver>
+void wait_until(IsOver is_over) {
+  World* world = World::get();
+  for (int turn = 1; !is_over(); ++turn) {
+    if (progress() || turn % kTurnsPerYield != 0) continue;
+    const Inside guard;
+    world->post().progress();
+    ::sched_yield();
+  }
+}
+
+}  // namespace
+
+void PendingCall::then(std::function<void()> call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_done()) {
+      then_ = std::move(call);
+      return;
+    }
+  }
+  call();
+}
+
+void PendingCall::end() {
+  work_.reset();
+  fiber_.reset();
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex_);
+    is_done_.store(true, std::memory_order_release);
+    call = std::move(then_);
+  }
+  if (call) call();
+}
+
+/// True when it is over.
+bool PendingCall::resume(bool is_starting) {
+  is_starting_ = is_starting;
+  if (fiber_ == nullptr) {
+    try {
+      fiber_ = std::make_unique<Fiber>([this] { run(); });
+    } catch (const std::exception&) {
+      return false;  // no memory now; all ranks wait for this one
+    }
+  }
+  fiber_->resume();
+  is_starting_ = false;
+  return fiber_->is_done();
+}
+
+void PendingCall::run() noexcept {
+  World& world = *World::get();
+  if (Call* call = work_->make_call()) {
+    const Outcome outcome = attempt(*call, world);
+    if (!outcome.passed) {
+      code_ = outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
+      return;
+    }
+    count_passed(*call, world, *outcome.passed);
+  }
+  is_for_host_ = is_starting_;
+  if (!is_for_host_) wait_for_host();
+}
+
+void PendingCall::wait_for_host() noexcept {
+  MPI_Request request = MPI_REQUEST_NULL;
+  code_ = work_->start_at_host(&request);
+  int done = 0;
+  while (code_ == MPI_SUCCESS) {
+    code_ = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    give_way();
+  }
+}
+
+std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work) {
+  auto call = std::make_shared<PendingCall>(std::move(work));
+  const std::lock_guard lock(mutex_);
+  if (calls_.empty()) {
+    const bool over = call->resume(true);
+    if (call->is_for_host_) return nullptr;
+    if (over) {
+      call->end();
+      return call;
+    }
+    active_queues().add(shared_from_this());
+  }
+  calls_.push_back(call);
+  pending_calls.fetch_add(1, std::memory_order_relaxed);
+  return call;
+}
+
+bool PendingQueue::go_on() {
+  bool moved = false;
+  while (true) {
+    std::shared_ptr<PendingCall> ended;
+    {
+      const std::unique_lock lock(mutex_, std::try_to_lock);
+      if (!lock || calls_.empty() || !calls_.front()->resume(false)) return moved;
+      ended = std::move(calls_.front());
+      calls_.pop_front();
+      if (calls_.empty()) active_queues().remove(this);
+    }
+    moved = true;
+    // Without the lock: what the program has freed is freed now, perhaps the communicator.
+    ended->end();
+    pending_calls.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+bool PendingQueue::is_empty() {
+  const std::lock_guard lock(mutex_);
+  return calls_.empty();
+}
+
+std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work) {
+  World* world = World::get();
+  if (world == nullptr || Inside::here()) return nullptr;
+  const Inside guard;
+  Attached* attached = world->communicators().of(work->comm());
+  if (attached == nullptr) return nullptr;
+  if (attached->pending == nullptr) {
+    attached->pending = std::make_shared<PendingQueue>();
+    world->post().set_others(&progress);
+  }
+  return attached->pending->start(std::move(work));
+}
+
+bool progress() noexcept {
+  if (!is_any_pending() || in_progress || gives_way()) return false;
+  in_progress = true;
+  bool moved = false;
+  {
+    const Inside guard;
+    for (std::size_t place = 0;; ++place) {
+      const auto queue = active_queues().at(place);
+      if (queue == nullptr) break;
+      moved |= queue->go_on();
+    }
+  }
+  in_progress = false;
+  return moved;
+}
+
+void drain_pending(MPI_Comm comm) {
+  World* world = World::get();
+  if (world == nullptr || Inside::here() || comm == MPI_COMM_NULL) return;
+  std::shared_ptr<PendingQueue> queue;
+  {
+    const Inside guard;
+    const Attached* attached = world->communicators().of(comm);
+    if (attached != nullptr) queue = attached->pending;
+  }
+  if (queue != nullptr) {
+    wait_until([&] { return queue->is_empty(); });
+  }
+}
+
+void drain_all() {
+  if (World::get() == nullptr) return;
+  wait_until([] { return !is_any_pending(); });
+}
+
+}  // namespace weft::mpi

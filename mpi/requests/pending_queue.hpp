@@ -1,0 +1,26 @@
+// Pending queue: the calls of a communicator that are pending, in the order of their start.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "mpi/requests/pending_call.hpp"
+
+namespace weft::mpi {
+
+/// Safe from many threads.
+class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
+ public:
+  /// Null: the host must run it now.
+  std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work);
+  /// Goes on with the first calls, unless another thread does. True when one has ended.
+  bool go_on();
+  bool is_empty();
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<PendingCall>> calls_;  // the first one is under way
+};
+
+}  // namespace weft::mpi

@@ -1,0 +1,114 @@
+#include "mpi/requests/persistent.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace weft::mpi {
+
+namespace {
+
+struct Persistent {
+  std::shared_ptr<Work> work;
+  MPI_Request active = MPI_REQUEST_NULL;  // of the collective that was started
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<MPI_Request, Persistent> requests;
+
+  Persistent* find(MPI_Request request) {
+    const auto found = requests.find(request);
+    return found == requests.end() ? nullptr : &found->second;
+  }
+};
+
+Table& table() {
+  static auto* one = new Table;  // programs may leave requests behind
+  return *one;
+}
+
+std::shared_ptr<Work> work_of(MPI_Request request) {
+  const std::lock_guard lock(table().mutex);
+  const Persistent* persistent = table().find(request);
+  return persistent == nullptr ? nullptr : persistent->work;
+}
+
+}  // namespace
+
+int make_persistent(std::shared_ptr<Work> work, MPI_Request* request) {
+  const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
+  if (code != MPI_SUCCESS) return code;
+  const std::lock_guard lock(table().mutex);
+  table().requests[*request] = {std::move(work)};
+  persistent_requests.fetch_add(1, std::memory_order_relaxed);
+  return MPI_SUCCESS;
+}
+
+int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Request[])) {
+  for (int i = 0; i < count; ++i) {
+    const std::shared_ptr<Work> work = work_of(requests[i]);
+    MPI_Request active = MPI_REQUEST_NULL;
+    int code = MPI_SUCCESS;
+    if (work == nullptr) {
+      code = host(1, &requests[i]);
+    } else if (auto call = start(work)) {
+      code = give_request(std::move(call), &active);
+    } else {
+      code = work->start_at_host(&active);
+    }
+    if (code != MPI_SUCCESS) return code;
+    if (work == nullptr) continue;
+    const std::lock_guard lock(table().mutex);
+    if (Persistent* persistent = table().find(requests[i])) persistent->active = active;
+  }
+  return MPI_SUCCESS;
+}
+
+bool free_persistent(MPI_Request* request, int& code) {
+  if (request == nullptr) return false;
+  Persistent ended;
+  {
+    const std::lock_guard lock(table().mutex);
+    const auto found = table().requests.find(*request);
+    if (found == table().requests.end()) return false;
+    ended = std::move(found->second);
+    table().requests.erase(found);
+  }
+  persistent_requests.fetch_sub(1, std::memory_order_relaxed);
+  // What is under way ends later.
+  if (ended.active != MPI_REQUEST_NULL) PMPI_Request_free(&ended.active);
+  code = PMPI_Request_free(request);
+  return true;
+}
+
+Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests) {
+  if (!has_persistent() || count <= 0 || requests == nullptr) return;
+  const std::lock_guard lock(table().mutex);
+  for (int i = 0; i < count; ++i) {
+    const Persistent* persistent = table().find(requests[i]);
+    if (persistent == nullptr) continue;
+    if (!is_any_) {
+      is_any_ = true;
+      copy_.assign(requests, requests + count);
+      is_persistent_.resize(static_cast<std::size_t>(count));
+    }
+    copy_[static_cast<std::size_t>(i)] = persistent->active;
+    is_persistent_[static_cast<std::size_t>(i)] = true;
+  }
+}
+
+Unfolded::~Unfolded() {
+  if (!is_any_) return;
+  const std::lock_guard lock(table().mutex);
+  for (std::size_t i = 0; i < copy_.size(); ++i) {
+    if (!is_persistent_[i]) {
+      given_[i] = copy_[i];
+    } else if (Persistent* persistent = table().find(given_[i])) {
+      persistent->active = copy_[i];
+    }
+  }
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,65 @@
+// Persistent requests of collectives (MPI_Alltoall_init): what programs hold, start and complete.
+//
+// The program holds a persistent request of the host that does nothing, a receive from
+// MPI_PROC_NULL, so that its handle means something in C and in Fortran. Each start begins the
+// collective anew, as a nonblocking one, which has a request of its own. Functions that complete
+// requests put that in the place of the program's: see Unfolded.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "mpi/requests/requests.hpp"
+
+namespace weft::mpi {
+
+/// How many persistent requests there are: functions that complete requests are the host's alone
+/// where there is none.
+inline std::atomic<int> persistent_requests = 0;
+inline bool has_persistent() noexcept {
+  return persistent_requests.load(std::memory_order_relaxed) != 0;
+}
+
+/// Gives the program an inactive request for `work`. MPI's error code.
+int make_persistent(std::shared_ptr<Work> work, MPI_Request* request);
+
+/// MPI_Start, MPI_Startall: `host` starts requests that are not weft's.
+int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Request[]));
+/// MPI_Request_free: whether the request is weft's, and `code`.
+bool free_persistent(MPI_Request* request, int& code);
+
+/// Makes a persistent request of a collective. `host_init`: the host's function, for communicators
+/// whose calls weft does not even hold. `host`: the host's nonblocking one.
+template <class HostInit, class Host, class Make, class... Arguments>
+int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit host_init,
+                    Host host, Make make, Arguments... arguments) {
+  Attached* attached = served_in_background(comm);
+  if (attached == nullptr) return host_init(arguments..., info, request);
+  return make_persistent(std::make_shared<CollectiveWork<Host, Make, Arguments...>>(
+                             *attached, host, make, arguments...),
+                         request);
+}
+
+/// An array of requests of the program, in which those of the collectives that were started stand
+/// for persistent ones, or null for inactive ones. Written back when this goes: what the host has
+/// completed is inactive.
+class Unfolded {
+ public:
+  Unfolded(int count, MPI_Request requests[]);
+  Unfolded(const Unfolded&) = delete;
+  Unfolded& operator=(const Unfolded&) = delete;
+  ~Unfolded();
+
+  MPI_Request* get() noexcept { return is_any_ ? copy_.data() : given_; }
+
+ private:
+  MPI_Request* given_;
+  std::vector<MPI_Request> copy_;  // where any is persistent
+  std::vector<bool> is_persistent_;
+  bool is_any_ = false;
+};
+
+}  // namespace weft::mpi

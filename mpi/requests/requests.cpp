@@ -1,0 +1,98 @@
+#include "mpi/requests/requests.hpp"
+
+#include <dlfcn.h>
+
+#include "mpi/calls/passed.hpp"
+#include "mpi/host/host.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+#if WEFT_HOST_CALLS_IN_WAITS
+/// By Open MPI, in all of its waits, and in fibers' own calls of it.
+int on_progress() {
+  return !Inside::here() && progress() ? 1 : 0;
+}
+
+/// Once: Open MPI moves weft on from then on. False where it is not known how to tell it so.
+bool host_moves_weft() {
+  static const bool registered = [] {
+    using Register = int(int (*)());
+    auto* const add = reinterpret_cast<Register*>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+    return add != nullptr && add(&on_progress) == 0;
+  }();
+  return registered;
+}
+#else
+bool host_moves_weft() {
+  return true;
+}
+#endif
+
+/// The state of a generalized request.
+struct Given {
+  std::shared_ptr<PendingCall> call;
+  MPI_Request request = MPI_REQUEST_NULL;
+
+  static int query(void* self, MPI_Status* status) {
+    PMPI_Status_set_elements(status, MPI_BYTE, 0);
+    PMPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    const auto* given = static_cast<const Given*>(self);
+    return given->call->is_done() ? given->call->code() : MPI_SUCCESS;
+  }
+  static int free(void* self) {
+    delete static_cast<Given*>(self);
+    return MPI_SUCCESS;
+  }
+  /// MPI does not allow it for collectives.
+  static int cancel(void* /*self*/, int /*is_complete*/) { return MPI_SUCCESS; }
+};
+
+}  // namespace
+
+Attached* served_in_background(MPI_Comm comm) {
+  World* world = World::get();
+  if (world == nullptr || Inside::here() || comm == MPI_COMM_NULL) return nullptr;
+  const Inside guard;
+  Attached* attached = world->communicators().of(comm);
+  if (attached == nullptr || !host_moves_weft()) return nullptr;
+  // Arrays of arguments are as long as the other group is large, which nobody here looks at.
+  const bool is_inter = attached->state == Attached::State::passed_through &&
+                        attached->why == Passed::intercommunicator;
+  return is_inter ? nullptr : attached;
+}
+
+Attached* background_of(const Call& call) {
+  World* world = World::get();
+  if (world == nullptr || Inside::here() || call.comm() == MPI_COMM_NULL) return nullptr;
+  Passed why = Passed::arguments;
+  if (Attached* attached = served_in_background(call.comm())) {
+    const auto passed = passes_at_once(call, *world, *attached);
+    // Behind what is pending there all calls wait for their turn.
+    if (!passed || (is_any_pending() && attached->pending != nullptr)) return attached;
+    why = *passed;
+  } else {
+    const Inside guard;
+    const Attached* known = world->communicators().of(call.comm());
+    if (known != nullptr) why = host_moves_weft() ? known->why : Passed::no_progress;
+  }
+  count_passed(call, *world, why);
+  return nullptr;
+}
+
+int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request) {
+  auto* given = new Given{std::move(call)};
+  const int code =
+      PMPI_Grequest_start(&Given::query, &Given::free, &Given::cancel, given, &given->request);
+  if (code != MPI_SUCCESS) return code;
+  *request = given->request;
+  const std::shared_ptr<PendingCall> kept = given->call;
+  // Not through `given`, which may be gone with the program's request.
+  kept->then([done = given->request] { PMPI_Grequest_complete(done); });
+  return MPI_SUCCESS;
+}
+
+}  // namespace weft::mpi
