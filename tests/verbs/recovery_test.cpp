@@ -187,7 +187,21 @@ TEST(Recovery, FailsAtBothEndsWhenOneFails) {
   pair.b.recovery.lane_failed(pair.b.lanes[0], "protection error", false);
   EXPECT_STREQ(pair.b.recovery.failure(), "protection error");
   EXPECT_TRUE(pair.until([](const End& end) { return end.recovery.has_failed(); }));
-  EXPECT_STREQ(pair.a.recovery.failure(), "broken; the peer has given the connection up");
+  EXPECT_STREQ(pair.a.recovery.failure(),
+               "broken; the peer has given the connection up: protection error");
+}
+
+/// The end that runs learns it first, and has its own lane fail later for want of the peer's.
+TEST(Recovery, FailsForThePeersReasonAfterThePeerHasFailed) {
+  Pair pair(2, 1);
+  const std::string why = "protection error, of which this is a long tale";
+  pair.b.recovery.lane_failed(pair.b.lanes[0], why.c_str(), false);
+  ASSERT_FALSE(pair.b.lanes[0].sent.empty());
+  pair.a.recovery.receive(pair.a.lanes[0], pair.b.lanes[0].sent.back());
+  EXPECT_FALSE(pair.a.recovery.has_failed());
+  pair.a.recovery.lane_failed(pair.a.lanes[0], "no answer", true);
+  EXPECT_EQ(pair.a.recovery.failure(), "no answer; the peer has given the connection up: " +
+                                           why.substr(0, Notice::kReasonBytes - 1));
 }
 
 TEST(Recovery, FailsWhenAConnectionBreaksAgainAndAgain) {

@@ -2,6 +2,7 @@
 // but each may be lost, duplicated or late.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +14,9 @@ namespace weft::verbs {
 /// Notice: a datagram from one end of a broken connection to the other, or to the other's liveness
 /// responder.
 struct Notice {
-  static constexpr std::uint32_t kMagic = 0x77667431;
+  static constexpr std::uint32_t kMagic = 0x77667432;
+  /// Of a reason, with the 0 at its end.
+  static constexpr std::size_t kReasonBytes = 40;
   enum Flag : std::uint32_t {
     kConnected = 1,  ///< The sender's queue pair accepts what the receiver's sends.
     kReady = 2,      ///< The sender knows that the receiver's queue pair is connected, too.
@@ -28,6 +31,7 @@ struct Notice {
   std::uint32_t flags = 0;
   std::uint32_t slots = 0;  // received by the sender before this epoch: verbs::Received
   std::uint64_t windows = 0;
+  std::array<char, kReasonBytes> reason{};  // with kFailed: why; cut where it is long
 };
 
 /// An unreliable datagram (UD) queue pair and the memory of its datagrams. Its completions, with

@@ -28,6 +28,13 @@ std::int64_t now_ns() noexcept {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
+/// Prints as much as has room, with a 0 at its end.
+template <std::size_t kRoom, class... Values>
+void print(std::array<char, kRoom>& to, fmt::format_string<Values...> form,
+           Values&&... values) noexcept {
+  *fmt::format_to_n(to.data(), kRoom - 1, form, std::forward<Values>(values)...).out = '\0';
+}
+
 }  // namespace
 
 bool is_recoverable(ibv_wc_status status) noexcept {
@@ -99,8 +106,9 @@ void Recovery::lane_failed(RecoverableLane& lane, const char* why, bool recovera
   if (!recoverable || !std::ranges::any_of(lanes_, &RecoverableLane::has_control)) {
     return fail(why);
   }
-  if (peer_failed_ || connection_.is_closed_by_peer()) return fail(why);
+  if (connection_.is_closed_by_peer()) return fail(why);
   cause_ = why;
+  if (peer_failed_) return fail_like_peer();
   if (lane.carried_nothing() && ++lane.failures_ >= kMostLaneFailures && has_other_than(lane)) {
     log::warn("{}: not used any more by this connection: {}", lane.name(), why);
     lane.state_ = State::excluded;
@@ -181,6 +189,7 @@ void Recovery::send_notice(RecoverableLane& lane, std::uint32_t flags) noexcept 
   if (lane.state_ == State::ready) notice.flags |= Notice::kReady;
   notice.slots = received_.slots;
   notice.windows = received_.windows;
+  if ((flags & Notice::kFailed) != 0) notice.reason = reason_;
   lane.send_notice(notice);
 }
 
@@ -214,7 +223,9 @@ void Recovery::receive(RecoverableLane& lane, const Notice& notice) noexcept {
   if (peer_failed) {
     // An end that is running may have all that it needs.
     peer_failed_ = true;
-    if (is_recovering()) fail("the peer has given the connection up");
+    reason_ = notice.reason;
+    reason_.back() = '\0';
+    if (is_recovering()) fail_like_peer();
     return;
   }
   const auto ahead = static_cast<std::int32_t>(notice.epoch - epoch_);
@@ -263,13 +274,18 @@ void Recovery::advance() noexcept {
   }
 }
 
+/// The peer's reason is in this end's error, too: all ranks report one cause.
+void Recovery::fail_like_peer() noexcept {
+  std::array<char, kMostFailure> text;
+  print(text, "{}{}the peer has given the connection up{}{}", is_recovering() ? "" : cause_,
+        is_recovering() ? "" : "; ", reason_[0] == '\0' ? "" : ": ", reason_.data());
+  fail(text.data());
+}
+
 void Recovery::fail(const char* why) noexcept {
   if (has_failed()) return;
-  const std::size_t most = failure_text_.size() - 1;
-  const auto end = is_recovering()
-                       ? fmt::format_to_n(failure_text_.data(), most, "{}; {}", cause_, why)
-                       : fmt::format_to_n(failure_text_.data(), most, "{}", why);
-  *end.out = '\0';
+  if (!peer_failed_) print(reason_, "{}", why);
+  print(failure_text_, "{}{}{}", is_recovering() ? cause_ : "", is_recovering() ? "; " : "", why);
   failure_ = failure_text_.data();
   set_phase(Phase::running);
   send_notices(Notice::kFailed);

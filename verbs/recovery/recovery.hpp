@@ -165,12 +165,13 @@ class Recovery {
   void advance() noexcept;
   /// The number of the connection between the two ends: each recovery begins the next one.
   std::uint32_t epoch() const noexcept { return epoch_; }
-  /// Ends the connection for good and tells the peer.
+  /// Ends the connection for good and tells the peer why.
   void fail(const char* why) noexcept;
 
  private:
   enum class Phase : std::uint8_t { running, reconnecting };
   using State = RecoverableLane::State;
+  static constexpr std::size_t kMostFailure = 256;  // bytes of its text
 
   void set_phase(Phase phase) noexcept;
   void count_degraded() noexcept;
@@ -184,6 +185,7 @@ class Recovery {
   void end_exclusions() noexcept;
   void send_notice(RecoverableLane& lane, std::uint32_t flags) noexcept;
   void send_notices(std::uint32_t flags) noexcept;
+  void fail_like_peer() noexcept;
 
   RecoveryGroup& group_;
   RecoverableConnection& connection_;
@@ -191,6 +193,7 @@ class Recovery {
   Phase phase_ = Phase::running;
   bool degraded_ = false;
   bool peer_failed_ = false;       // the peer has given the connection up
+  std::array<char, Notice::kReasonBytes> reason_{};  // why an end has: of the first that did
   std::uint32_t epoch_ = 0;        // number of the connection between the two ends
   Received received_;              // when the last epoch ended
   Received peer_received_;         // the same, by the peer
@@ -202,7 +205,7 @@ class Recovery {
   std::int64_t next_question_ns_ = 0;
   std::int64_t next_notice_ns_ = 0;
   std::int64_t exclusion_ends_ns_ = 0;
-  std::array<char, 256> failure_text_{};
+  std::array<char, kMostFailure> failure_text_{};
   const char* failure_ = "";
 };
 
