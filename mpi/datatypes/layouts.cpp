@@ -1,50 +1,23 @@
 #include "mpi/datatypes/layouts.hpp"
 
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 namespace weft::mpi {
 
 namespace {
 
+// Values of the attribute: one of these, or the type's map.
 constexpr std::intptr_t kContiguous = 1;
 constexpr std::intptr_t kScattered = 2;
 
-bool fills_its_extent(MPI_Datatype type) {
-  MPI_Count size = 0, low = 0, extent = 0;
-  PMPI_Type_size_x(type, &size);
+bool is_contiguous(const TypeMap& map, MPI_Datatype type) {
+  MPI_Count low = 0, extent = 0;
   PMPI_Type_get_extent_x(type, &low, &extent);
-  return low == 0 && size == extent;
-}
-
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-void free_unless_predefined(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (!is_predefined(combiner)) PMPI_Type_free(&type);
-}
-
-// Size and extent do not suffice: the blocks of an indexed type may lie in another order. So only
-// predefined types without gaps, and MPI_Type_contiguous and MPI_Type_dup of such types, count.
-bool is_contiguous(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  if (is_predefined(combiner)) return fills_its_extent(type);
-  if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
-  std::vector<int> integer(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> address(static_cast<std::size_t>(addresses) + 1);
-  MPI_Datatype inner = MPI_DATATYPE_NULL;
-  if (types != 1 || PMPI_Type_get_contents(type, integers, addresses, types, integer.data(),
-                                           address.data(), &inner) != MPI_SUCCESS) {
-    return false;
-  }
-  const bool result = is_contiguous(inner);
-  free_unless_predefined(inner);
-  return result;
+  if (low != 0 || extent != static_cast<MPI_Count>(map.bytes())) return false;
+  if (map.nests().empty()) return true;
+  const TypeMap::Nest& only = map.nests().front();
+  return map.nests().size() == 1 && only.at == 0 && only.loops.empty();
 }
 
 }  // namespace
@@ -78,14 +51,24 @@ Layout Layouts::ask_host(MPI_Datatype type) const {
   if (PMPI_Type_get_attr(type, keyval_, &known, &found) != MPI_SUCCESS) return layout;
   if (found == 0) {
     if (!committed(type)) return layout;
+    known = reinterpret_cast<void*>(kScattered);
     const bool known_inside = facts_ == nullptr || facts_->has_envelope(type);
-    known = reinterpret_cast<void*>(known_inside && is_contiguous(type) ? kContiguous : kScattered);
+    if (auto map = known_inside ? TypeMap::of(type) : std::nullopt) {
+      if (is_contiguous(*map, type)) {
+        known = reinterpret_cast<void*>(kContiguous);
+      } else if (const TypeMap* kept = keep(std::move(*map))) {
+        known = const_cast<TypeMap*>(kept);
+      }
+    }
     PMPI_Type_set_attr(type, keyval_, known);
   }
   MPI_Aint low = 0;
   PMPI_Type_size_x(type, &layout.size_bytes);
   PMPI_Type_get_extent(type, &low, &layout.extent_bytes);
-  layout.contiguous = reinterpret_cast<std::intptr_t>(known) == kContiguous;
+  const auto value = reinterpret_cast<std::intptr_t>(known);
+  layout.contiguous = value == kContiguous;
+  const bool has_map = value != kContiguous && value != kScattered;
+  if (has_map) layout.map = static_cast<const TypeMap*>(known);
   layout.valid = true;
   Known::keep(type, layout, asked_at);
   return layout;

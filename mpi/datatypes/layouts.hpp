@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "mpi/datatypes/type_map.hpp"
 #include "mpi/host/handle_cache.hpp"
 #include "mpi/host/host.hpp"
 
@@ -19,9 +20,15 @@ struct Layout {
   bool valid = false;
   /// Consecutive elements are their bytes in order, without gaps, from the buffer's start.
   bool contiguous = false;
+  /// Where its bytes are; null where it is contiguous, or the host has to pack it. Lives on.
+  const TypeMap* map = nullptr;
   MPI_Count size_bytes = 0;
   MPI_Aint extent_bytes = 0;
 };
+
+/// Whether elements at `buffer` are packed by their map: there is one, and this processor reaches
+/// them.
+bool copies_by_map(const void* buffer, const Layout& layout) noexcept;
 
 /// Finds layouts, and caches them as attributes of the datatypes: MPI deletes an attribute when the
 /// datatype is freed, before its handle can be used again. Safe from many threads.
@@ -45,14 +52,16 @@ class Layouts {
     layout = known != nullptr ? *known : ask_host(type);
   }
 
+  // Elements that have a map are packed by it, others by the host.
+
   /// Packs `count` elements at `buffer` into count * size_bytes bytes. HostError when the host
   /// refuses.
   void pack(const void* buffer, MPI_Count count, const Layout& layout, std::byte* packed) const;
   /// Unpacks what pack() has packed. HostError when the host refuses.
   void unpack(const std::byte* packed, void* buffer, MPI_Count count, const Layout& layout) const;
 
-  /// Packs bytes `from` to `to` of what pack() would write, or unpacks them: elements that lie
-  /// across an end are packed whole into `element`, of at least layout.size_bytes.
+  /// Packs bytes `from` to `to` of what pack() would write, or unpacks them. The host packs
+  /// elements that lie across an end whole into `element`, of at least layout.size_bytes.
   void pack_part(const void* buffer, const Layout& layout, MPI_Count from, MPI_Count to,
                  std::byte* packed, std::byte* element) const;
   void unpack_part(const std::byte* packed, void* buffer, const Layout& layout, MPI_Count from,

@@ -1,4 +1,5 @@
-// Packing of elements of derived datatypes into plain bytes, and unpacking: done by the host MPI.
+// Packing of elements of derived datatypes into plain bytes, and unpacking: by their maps, else by
+// the host MPI.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -45,7 +46,18 @@ bool copies_device_memory(void* to, const void* from, MPI_Count bytes) {
          device_memory::copy(to, from, static_cast<std::size_t>(bytes));
 }
 
+std::uint64_t unsigned_of(MPI_Count bytes) {
+  return static_cast<std::uint64_t>(bytes);
+}
+
 }  // namespace
+
+bool copies_by_map(const void* buffer, const Layout& layout) noexcept {
+  if (layout.map == nullptr || layout.map->nests().empty()) return false;
+  const auto first = reinterpret_cast<std::uintptr_t>(buffer) +
+                     static_cast<std::uintptr_t>(layout.map->nests().front().at);
+  return !device_memory::contains(reinterpret_cast<const void*>(first));
+}
 
 void Layouts::exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type,
                                  void* to, MPI_Count to_count, MPI_Datatype to_type) const {
@@ -64,6 +76,10 @@ void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
                    std::byte* packed) const {
   if (count * layout.size_bytes == 0) return;
   if (layout.contiguous && copies_device_memory(packed, buffer, count * layout.size_bytes)) return;
+  if (copies_by_map(buffer, layout)) {
+    return layout.map->pack(buffer, layout.extent_bytes, 0, unsigned_of(count * layout.size_bytes),
+                            packed);
+  }
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
     const auto* from = static_cast<const std::byte*>(buffer) + at * layout.extent_bytes;
@@ -84,6 +100,10 @@ void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
                      const Layout& layout) const {
   if (count * layout.size_bytes == 0) return;
   if (layout.contiguous && copies_device_memory(buffer, packed, count * layout.size_bytes)) return;
+  if (copies_by_map(buffer, layout)) {
+    return layout.map->unpack(buffer, layout.extent_bytes, 0,
+                              unsigned_of(count * layout.size_bytes), packed);
+  }
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
     const std::byte* from = packed + at * layout.size_bytes;
@@ -124,6 +144,10 @@ void for_each_piece(MPI_Count size, MPI_Count from, MPI_Count to, Whole whole, P
 
 void Layouts::pack_part(const void* buffer, const Layout& layout, MPI_Count from, MPI_Count to,
                         std::byte* packed, std::byte* element) const {
+  if (copies_by_map(buffer, layout)) {
+    return layout.map->pack(buffer, layout.extent_bytes, unsigned_of(from), unsigned_of(to),
+                            packed);
+  }
   const auto at = [&](MPI_Count index) {
     return static_cast<const std::byte*>(buffer) + index * layout.extent_bytes;
   };
@@ -140,6 +164,10 @@ void Layouts::pack_part(const void* buffer, const Layout& layout, MPI_Count from
 
 void Layouts::unpack_part(const std::byte* packed, void* buffer, const Layout& layout,
                           MPI_Count from, MPI_Count to, std::byte* element) const {
+  if (copies_by_map(buffer, layout)) {
+    return layout.map->unpack(buffer, layout.extent_bytes, unsigned_of(from), unsigned_of(to),
+                              packed);
+  }
   const auto at = [&](MPI_Count index) {
     return static_cast<std::byte*>(buffer) + index * layout.extent_bytes;
   };

@@ -192,7 +192,7 @@ class Recovery {
   std::vector<RecoverableLane*> lanes_;
   Phase phase_ = Phase::running;
   bool degraded_ = false;
-  bool peer_failed_ = false;       // the peer has given the connection up
+  bool peer_failed_ = false;                         // the peer has given the connection up
   std::array<char, Notice::kReasonBytes> reason_{};  // why an end has: of the first that did
   std::uint32_t epoch_ = 0;        // number of the connection between the two ends
   Received received_;              // when the last epoch ended
