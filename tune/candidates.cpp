@@ -17,9 +17,10 @@ namespace {
 
 // From here on long data is cut into segments that follow one another.
 constexpr std::uint64_t kPipelined = 64 << 10;
-// From here on neighbours' buffers are read in place, by loads and by system calls.
+// From here on neighbours' buffers are read in place, where all ranks have to wait for one another
+// anyway, and elsewhere where ranks share cores.
 constexpr std::uint64_t kLoadedBytes = 2 << 10;
-constexpr std::uint64_t kCalledBytes = 16 << 10;
+constexpr std::uint64_t kLoadedWhereCrowded = 16 << 10;
 
 /// A candidate with parameters, and the machines on which it is tried.
 struct Extra {
@@ -141,13 +142,13 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 }
 
 bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
-  if (facts.direct == Direct::none) return false;
+  if (facts.direct != Direct::loads) return false;
   // In these collectives some rank needs the data of all ranks, so all must have run first.
   const bool waits_anyway = is_alltoall(problem.collective) ||
                             problem.collective == Collective::reduce ||
                             problem.collective == Collective::allreduce;
-  const bool early = facts.direct == Direct::loads && (waits_anyway || !facts.crowded);
-  return block_bytes(problem) >= (early ? kLoadedBytes : kCalledBytes);
+  const bool early = waits_anyway || !facts.crowded;
+  return block_bytes(problem) >= (early ? kLoadedBytes : kLoadedWhereCrowded);
 }
 
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {

@@ -19,6 +19,7 @@ constexpr std::uint64_t kBruckBytes = 512;       // most bytes to one node for B
 constexpr std::uint64_t kFlatBytes = 64 << 10;   // from here on aggregation costs too many copies
 constexpr std::uint64_t kShortVector = 512;      // startups cost more than bytes up to here
 constexpr std::uint64_t kEveryone = 16 << 10;    // bytes of all vectors that every rank still reads
+constexpr std::uint64_t kFewRead = 256 << 10;    // the same of one vector, for up to four ranks
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
 constexpr int kFewRanks = 8;                     // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
@@ -100,7 +101,7 @@ class Rules {
   }
 
   Algorithm reduce() const {
-    if (bytes() <= kShortVector || !is_shared_out()) {
+    if (!is_pair() && (bytes() <= kShortVector || !is_shared_out())) {
       return first_of({direct() ? "leader:direct=1" : "leader", "binomial"});
     }
     return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",
@@ -109,9 +110,7 @@ class Rules {
 
   Algorithm allreduce() const {
     const bool is_short = bytes() <= kShortVector;
-    if (is_short && bytes() * static_cast<std::uint64_t>(facts_.machine.ranks()) <= kEveryone) {
-      return first_of({"everyone", "leader", "recursive-doubling"});
-    }
+    if (everyone_reads(is_short)) return first_of({"everyone", "leader", "recursive-doubling"});
     if (is_short || (facts_.crowded && bytes() < kLongVector)) {
       return first_of({direct() ? "leader:direct=1" : "leader", "recursive-doubling"});
     }
@@ -122,6 +121,21 @@ class Rules {
     return first_of({direct() ? "leader:leaders=all,direct=1,between=halving-doubling"
                               : "leader:leaders=all,between=halving-doubling",
                      "halving-doubling"});
+  }
+
+  /// Whether every rank reduces the vectors of all: one wait for the others, in place of two or
+  /// more, for reading more.
+  bool everyone_reads(bool is_short) const {
+    const int ranks = facts_.machine.ranks();
+    if (facts_.machine.nodes() == 1 && ranks <= 4 && !direct()) {
+      return is_pair() || bytes() <= kFewRead;
+    }
+    return is_short && bytes() * static_cast<std::uint64_t>(ranks) <= kEveryone;
+  }
+
+  /// Two ranks of one node with a core each.
+  bool is_pair() const {
+    return facts_.machine.nodes() == 1 && facts_.machine.ranks() == 2 && !facts_.crowded;
   }
 
   Algorithm reduce_scatter() const {

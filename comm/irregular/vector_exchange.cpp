@@ -20,8 +20,8 @@ namespace {
 // Larger blocks go straight to their ranks where stages allow as much: beyond, another copy costs
 // more than a message of its own.
 constexpr std::uint64_t kMostAggregated = 8 << 10;
-// On one node a message is a copy between the buffers themselves, which may take a system call: the
-// size from which alltoall reads in place by system calls (tune::reads_in_place).
+// On one node a larger block is a message of its own: a copy between the buffers themselves, which
+// may take a system call.
 constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
 // Of the exchange of rows before a call.

@@ -37,7 +37,7 @@ TEST(Explain, ReadsInPlaceFromWhereThatPays) {
   };
   EXPECT_FALSE(in_place("", "64K"));
   EXPECT_FALSE(in_place(" --direct", "4K"));
-  EXPECT_TRUE(in_place(" --direct", "16K"));
+  EXPECT_FALSE(in_place(" --direct", "1M"));
   EXPECT_FALSE(in_place(" --loads", "1K"));
   EXPECT_TRUE(in_place(" --loads", "4K"));
 }

@@ -84,7 +84,7 @@ TEST(Candidates, ReadLargeBlocksInPlace) {
     const bool waits_anyway = collective != Collective::broadcast;
     for (const bool crowded : {false, true}) {
       EXPECT_EQ(least(collective, Direct::none, crowded), 1u << 30);
-      EXPECT_EQ(least(collective, Direct::calls, crowded), 16u << 10);
+      EXPECT_EQ(least(collective, Direct::calls, crowded), 1u << 30);
       EXPECT_EQ(least(collective, Direct::loads, crowded),
                 crowded && !waits_anyway ? 16u << 10 : 2u << 10);
     }
