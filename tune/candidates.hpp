@@ -8,10 +8,10 @@
 namespace weft::tune {
 
 /// True if schemes are to read neighbours' buffers in place for a problem: by loads alone, and no
-/// small blocks. By system calls a copy takes two to five times as long as two copies through stages
-/// that stay in the caches; and where ranks share cores a rank that has staged its block goes on,
-/// while a rank whose buffer is read waits for its readers. Measured (bench/README.md), not
-/// simulated.
+/// small blocks. By system calls a copy takes two to five times as long as two copies through
+/// stages that stay in the caches; and where ranks share cores a rank that has staged its block
+/// goes on, while a rank whose buffer is read waits for its readers. Measured (bench/README.md),
+/// not simulated.
 bool reads_in_place(const plan::Problem& problem, const Facts& facts);
 
 /// The algorithms to compare for a problem, all of which may run for it: each of the registry with

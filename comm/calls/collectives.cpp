@@ -1,6 +1,8 @@
 // The collectives of a communicator: each says which task it is, and either runs it or keeps it.
 #include <algorithm>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "comm/calls/impl.hpp"
@@ -88,6 +90,17 @@ Task alltoallv_task(const Communicator& comm, const void* input, std::span<const
   return task;
 }
 
+/// Parts of a buffer in which blocks lie one after another, and its size.
+std::pair<std::vector<Part>, std::size_t> in_a_row(std::span<const std::size_t> bytes) {
+  std::vector<Part> parts;
+  std::size_t all = 0;
+  for (const std::size_t one : bytes) {
+    parts.push_back({all, one});
+    all += one;
+  }
+  return {std::move(parts), all};
+}
+
 Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
   Task task{.input = bytes_of(buffer), .output = bytes_of(buffer)};
   describe(task.problem, Collective::broadcast, comm.size(), bytes, root);
@@ -171,6 +184,34 @@ void Communicator::alltoallv(const void* input, std::span<const Part> sends, voi
 Request Communicator::alltoallv_init(const void* input, std::span<const Part> sends, void* output,
                                      std::span<const Part> receives) {
   return Request(impl_->request(alltoallv_task(*this, input, sends, output, receives)));
+}
+
+bool Communicator::packs_in_parts() const {
+  return impl_->packs_in_parts();
+}
+
+void Communicator::alltoallw(std::span<const std::size_t> sends,
+                             std::span<const std::size_t> receives, const Packer& packer) {
+  const auto ranks = static_cast<std::size_t>(size());
+  if (sends.size() != ranks || receives.size() != ranks) {
+    throw_usage(
+        "alltoallw of {} ranks with {} blocks to send and {} to receive: they must be equal", ranks,
+        sends.size(), receives.size());
+  }
+  if (packs_in_parts()) return impl_->run_packed(sends, receives, packer);
+  const auto [sent, sent_bytes] = in_a_row(sends);
+  const auto [received, received_bytes] = in_a_row(receives);
+  const auto input = std::make_unique_for_overwrite<std::byte[]>(sent_bytes);
+  const auto output = std::make_unique_for_overwrite<std::byte[]>(received_bytes);
+  for (int i = 0; i < size(); ++i) {
+    const Part& part = sent[static_cast<std::size_t>(i)];
+    if (part.bytes != 0) packer.pack(i, 0, part.bytes, input.get() + part.offset);
+  }
+  alltoallv(input.get(), sent, output.get(), received);
+  for (int i = 0; i < size(); ++i) {
+    const Part& part = received[static_cast<std::size_t>(i)];
+    if (part.bytes != 0) packer.unpack(i, 0, part.bytes, output.get() + part.offset);
+  }
 }
 
 void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {

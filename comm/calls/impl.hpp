@@ -12,6 +12,7 @@
 #include "comm/calls/calls.hpp"
 #include "comm/calls/heap_copies.hpp"
 #include "comm/calls/usage.hpp"
+#include "comm/irregular/packed_exchange.hpp"
 #include "comm/setup/call.hpp"
 #include "comm/setup/resources.hpp"
 #include "weft/weft.hpp"
@@ -33,6 +34,10 @@ class Communicator::Impl {
 
   /// Runs a collective that all ranks describe alike.
   void run(const comm::Task& task);
+  bool packs_in_parts() const { return comm::PackedExchange::serves(resources_); }
+  /// An alltoallw, where it is packed in parts.
+  void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
+                  const Packer& packer);
   [[noreturn]] void fail(std::string_view why);
   bool close() noexcept;
 
@@ -53,7 +58,10 @@ class Communicator::Impl {
   using Call = comm::Call;
 
   void run_now(const comm::Task& task);
-  void run_exclusively(const comm::Task& task);
+  void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
+  void end_counted(comm::Counts& counts);
+  template <class Body>
+  void run_exclusively(Body body);
   void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
   void start_thread();
   /// The executions of a request are over.
@@ -65,6 +73,7 @@ class Communicator::Impl {
   comm::Calls calls_{resources_, choice_, usage_};
   std::vector<std::byte> aside_;
   comm::HeapCopies copies_;
+  std::unique_ptr<comm::PackedExchange> packed_;  // null: no alltoallw has come
   bool wants_thread_ = resources_.settings().progress_thread;
 };
 

@@ -1,4 +1,6 @@
 // Runs: calls that end before they return.
+#include <numeric>
+
 #include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
 #include "comm/calls/slices.hpp"
@@ -22,7 +24,9 @@ void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
 void Communicator::Impl::run(const comm::Task& task) {
   if (comm::moves_nothing(task)) return;
   const bool is_shared = resources_.requests().thread_may_run() || (wants_thread_ && gives_way());
-  if (resources_.members().is_poisoned() || is_shared) return run_exclusively(task);
+  if (resources_.members().is_poisoned() || is_shared) {
+    return run_exclusively([&] { run_now(task); });
+  }
   run_now(task);
 }
 
@@ -38,7 +42,8 @@ bool Communicator::Impl::close() noexcept {
 }
 
 /// Apart, so that calls without a progress thread are not longer for it.
-void Communicator::Impl::run_exclusively(const comm::Task& task) {
+template <class Body>
+void Communicator::Impl::run_exclusively(Body body) {
   resources_.members().require_no_poison();
   if (wants_thread_ && gives_way()) start_thread();
   const auto exclusive = resources_.requests().exclusive();
@@ -46,40 +51,66 @@ void Communicator::Impl::run_exclusively(const comm::Task& task) {
     comm::RequestProgress& requests;
     ~End() { requests.end_call(); }
   } end{resources_.requests()};
-  run_now(task);
+  body();
 }
 
 void Communicator::Impl::run_now(const comm::Task& asked) {
   resources_.executor().arrive(usage_.begin());
   const Call& call = *calls_.call_for(asked);
   comm::Counts& counts = usage_.at(call.entry);
+  carry_out(asked, call, counts);
+  ++counts.calls;
+  counts.bytes += call.input_bytes;
+  end_counted(counts);
+}
+
+inline void Communicator::Impl::carry_out(const comm::Task& asked, const Call& call,
+                                          comm::Counts& counts) {
   resources_.executor().begin_call(call.key);
   if (call.is_plain && !asked.in_place) {
     run_prepared(*call.slice, {asked.input, asked.output, &asked.operation});
     counts.messages += call.slice->messages;
     counts.wire_bytes += call.slice->wire_bytes;
-  } else {
-    const comm::Task& task = comm::publish(resources_, call, asked, copies_);
-    const bool by_slices = task.in_place && is_elementwise(task.problem);
-    const bool at_once = task.in_place && !by_slices;
-    const std::byte* input =
-        at_once ? comm::set_aside(task.input, call.input_bytes, aside_) : task.input;
-    comm::for_each_slice(
-        call, task, input, counts, [&](const auto& prepared, engine::Buffers buffers) {
-          if (by_slices) {
-            buffers.input = comm::set_aside(buffers.input, prepared.program.input_bytes(), aside_);
-          }
-          run_prepared(prepared, buffers);
-        });
-    copies_.copy_out();
+    return;
   }
-  ++counts.calls;
-  counts.bytes += call.input_bytes;
+  const comm::Task& task = comm::publish(resources_, call, asked, copies_);
+  const bool by_slices = task.in_place && is_elementwise(task.problem);
+  const bool at_once = task.in_place && !by_slices;
+  const std::byte* input =
+      at_once ? comm::set_aside(task.input, call.input_bytes, aside_) : task.input;
+  comm::for_each_slice(
+      call, task, input, counts, [&](const auto& prepared, engine::Buffers buffers) {
+        if (by_slices) {
+          buffers.input = comm::set_aside(buffers.input, prepared.program.input_bytes(), aside_);
+        }
+        run_prepared(prepared, buffers);
+      });
+  copies_.copy_out();
+}
+
+inline void Communicator::Impl::end_counted(comm::Counts& counts) {
   // On a fiber the program was elsewhere meanwhile.
   if (gives_way()) return resources_.host_progress().after_call(comm::Stopwatch::ticks());
   const std::uint64_t end = usage_.end(
       counts, [this](std::uint64_t ticks) noexcept { return resources_.executor().waited(ticks); });
   resources_.host_progress().after_call(end);
+}
+
+void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
+                                    std::span<const std::size_t> receives, const Packer& packer) {
+  run_exclusively([&] {
+    resources_.executor().arrive(usage_.begin());
+    if (packed_ == nullptr) packed_ = std::make_unique<comm::PackedExchange>(resources_);
+    comm::Counts parts;
+    packed_->run(sends, receives, packer,
+                 [&](const comm::Task& task) { carry_out(task, *calls_.call_for(task), parts); });
+    const auto bytes = std::accumulate(sends.begin(), sends.end(), std::uint64_t{0});
+    comm::Counts& counts = usage_.at(usage_.entry_for(
+        plan::Collective::alltoallv, comm::PackedExchange::kAlgorithm, bytes / sends.size()));
+    ++counts.calls;
+    counts.bytes += bytes;
+    end_counted(counts);
+  });
 }
 
 Statistics Communicator::Impl::statistics() const {
@@ -91,6 +122,7 @@ Statistics Communicator::Impl::statistics() const {
   result.setup_seconds = usage_.setup_seconds();
   result.sent_bytes.resize(static_cast<std::size_t>(size()));
   calls_.add_sent(result.sent_bytes);
+  if (packed_ != nullptr) packed_->add_sent(result.sent_bytes);
   result.aside_bytes = aside_.capacity();
   return result;
 }

@@ -128,8 +128,25 @@ std::optional<std::uint64_t> Alltoallw::sent_bytes() const {
   return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
 }
 
+void Alltoallw::run_in_parts(const Context& context) {
+  const Layouts& layouts = context.layouts();
+  send_.pack_whole(layouts, context.attached.packed_input);
+  receive_.reserve_whole(layouts, context.attached.packed_output);
+  const auto sends = send_.bytes(), receives = receive_.bytes();
+  context.weft().alltoallw(
+      sends, receives,
+      {[&](int rank, std::size_t from, std::size_t to, std::byte* packed) {
+         send_.pack_part(layouts, rank, from, to, packed);
+       },
+       [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
+         receive_.unpack_part(layouts, rank, from, to, packed);
+       }});
+  receive_.unpack_whole(layouts);
+}
+
 void Alltoallw::run(const Context& context) {
   Attached& attached = context.attached;
+  if (!send_.is_in_place() && context.weft().packs_in_parts()) return run_in_parts(context);
   std::byte* output = receive_.output(attached.packed_output);
   if (send_.is_in_place()) {
     receive_.pack(context.layouts(), output);

@@ -51,6 +51,8 @@ class Alltoallw final : public Call {
   void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
+  void run_in_parts(const Context& context);
+
   TypedBlocks send_, receive_;
 };
 

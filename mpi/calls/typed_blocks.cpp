@@ -1,5 +1,8 @@
 #include "mpi/calls/typed_blocks.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
@@ -60,6 +63,71 @@ void TypedBlocks::deliver(const Layouts& layouts, const std::byte* output) const
     const Part& part = (*parts_)[static_cast<std::size_t>(block)];
     if (part.bytes == 0) continue;
     layouts.unpack(output + part.offset, memory(block), counts_[block], layouts.of(types_[block]));
+  }
+}
+
+std::vector<std::size_t> TypedBlocks::bytes() const {
+  std::vector<std::size_t> all;
+  for (const Part& part : *parts_) all.push_back(part.bytes);
+  return all;
+}
+
+void TypedBlocks::reserve_whole(const Layouts& layouts, Buffer& packed) {
+  std::vector<std::size_t> offsets(parts_->size(), SIZE_MAX);
+  std::size_t all = 0;
+  for (int block = 0; block < blocks_; ++block) {
+    const auto number = static_cast<std::size_t>(block);
+    if ((*parts_)[number].bytes == 0) continue;
+    const Layout layout = layouts.of(types_[block]);
+    const bool is_plain = layout.contiguous && !device_memory::contains(memory(block));
+    if (is_plain || copies_by_map(memory(block), layout)) continue;
+    offsets[number] = all;
+    all += (*parts_)[number].bytes;
+  }
+  whole_.assign(offsets.size(), nullptr);
+  if (all == 0) return;
+  std::byte* const begin = packed.reserve(all);
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] != SIZE_MAX) whole_[i] = begin + offsets[i];
+  }
+}
+
+void TypedBlocks::pack_whole(const Layouts& layouts, Buffer& packed) {
+  reserve_whole(layouts, packed);
+  for (int block = 0; block < blocks_; ++block) {
+    std::byte* const whole = whole_[static_cast<std::size_t>(block)];
+    if (whole == nullptr) continue;
+    layouts.pack(memory(block), counts_[block], layouts.of(types_[block]), whole);
+  }
+}
+
+void TypedBlocks::unpack_whole(const Layouts& layouts) const {
+  for (int block = 0; block < blocks_; ++block) {
+    const std::byte* const whole = whole_[static_cast<std::size_t>(block)];
+    if (whole == nullptr) continue;
+    layouts.unpack(whole, memory(block), counts_[block], layouts.of(types_[block]));
+  }
+}
+
+void TypedBlocks::pack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                            std::byte* into) const {
+  const std::byte* const whole = whole_[static_cast<std::size_t>(block)];
+  const Layout layout = layouts.of(types_[block]);
+  if (whole != nullptr || layout.contiguous) {
+    std::memcpy(into, (whole != nullptr ? whole : memory(block)) + from, to - from);
+  } else {
+    layout.map->pack(memory(block), layout.extent_bytes, from, to, into);
+  }
+}
+
+void TypedBlocks::unpack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                              const std::byte* part) const {
+  std::byte* const whole = whole_[static_cast<std::size_t>(block)];
+  const Layout layout = layouts.of(types_[block]);
+  if (whole != nullptr || layout.contiguous) {
+    std::memcpy((whole != nullptr ? whole : memory(block)) + from, part, to - from);
+  } else {
+    layout.map->unpack(memory(block), layout.extent_bytes, from, to, part);
   }
 }
 

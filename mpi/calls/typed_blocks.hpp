@@ -39,6 +39,19 @@ class TypedBlocks {
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
 
   std::size_t total_bytes() const { return total_bytes_; }
+
+  // Blocks in parts. What neither is contiguous nor has a map is packed whole before and unpacked
+  // after, in `packed`.
+
+  std::vector<std::size_t> bytes() const;
+  void pack_whole(const Layouts& layouts, Buffer& packed);
+  void reserve_whole(const Layouts& layouts, Buffer& packed);
+  void unpack_whole(const Layouts& layouts) const;
+  void pack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                 std::byte* into) const;
+  void unpack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
+                   const std::byte* part) const;
+
   /// The bytes that weft works on: the program's buffer, or `packed`.
   std::byte* output(Buffer& packed) const;
   /// Packs all blocks into `packed`, unless the program's buffer is used.
@@ -59,6 +72,7 @@ class TypedBlocks {
   std::byte* lowest_ = nullptr;
   std::size_t total_bytes_ = 0;
   const std::vector<Part>* parts_ = nullptr;
+  std::vector<std::byte*> whole_;  // by block; null where it goes in parts
 };
 
 }  // namespace weft::mpi

@@ -130,6 +130,14 @@ struct Part {
   std::size_t bytes = 0;
 };
 
+/// Functions of a caller that copy bytes `from` to `to` of a block, as if the block were packed
+/// from its beginning to its end: to rank `rank`, out of the caller's memory, or from that rank,
+/// into it.
+struct Packer {
+  std::function<void(int rank, std::size_t from, std::size_t to, std::byte* packed)> pack;
+  std::function<void(int rank, std::size_t from, std::size_t to, const std::byte* packed)> unpack;
+};
+
 /// Memory in the shared heap, which the ranks of the node map: peers copy it where it lies, without
 /// a system call. At a multiple of 64. Seen by communicators that are made after the first call, or
 /// under WEFT_SHARED_HEAP. Where there is no such heap, or it is full, other memory.
@@ -253,6 +261,14 @@ class WEFT_API Communicator {
   /// the first call on a communicator is collective beyond what it moves.
   void alltoallv(const void* input, std::span<const Part> sends, void* output,
                  std::span<const Part> receives);
+
+  /// The same with blocks that are not in one piece, of sends[j] and receives[j] bytes, which the
+  /// caller packs and unpacks: inside a node in small parts, in any order of the ranks, which stay
+  /// in caches; elsewhere whole.
+  void alltoallw(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
+                 const Packer& packer);
+  /// Whether alltoallw() packs in parts on this communicator: the same on all ranks.
+  bool packs_in_parts() const;
 
   // The other collectives mean what MPI's mean. All ranks give the same sizes, roots, parts and
   // operations. A *block* is block_bytes bytes; "blocks of all" are size() of them, one after

@@ -1,0 +1,69 @@
+// Packed exchange: an alltoallv inside a node of blocks that callers pack and unpack in parts. Each
+// rank packs a part of each block into shared memory of its own, from where the receivers unpack
+// it: as much at a time as stays in a core's cache, so no block is ever packed whole. A small block
+// goes with the news of its size.
+//
+// The shared memory has two halves. In each round ranks pack into one, meet at a barrier, and
+// unpack from the others'; so when a rank packs into a half again, all have unpacked what was
+// there: they have come to the barrier between. How many rounds there are follows from the largest
+// block, which all know from the news.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "comm/setup/call.hpp"
+#include "comm/setup/resources.hpp"
+#include "engine/node/stages.hpp"
+
+namespace weft::comm {
+
+/// For one communicator.
+class PackedExchange {
+ public:
+  static constexpr const char* kAlgorithm = "packed";
+
+  /// Whether it can serve this communicator: the same on all ranks.
+  static bool serves(const Resources& resources) {
+    return resources.machine().nodes() == 1 && resources.size() > 1;
+  }
+
+  explicit PackedExchange(Resources& resources);
+
+  /// Bytes to each rank and from each. `run` carries out a collective of the communicator.
+  /// PeerError on all ranks where one sends other sizes than are received, or cannot pack.
+  void run(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
+           const Packer& packer, const std::function<void(const Task&)>& run);
+  /// Adds what the calls so far had for each rank.
+  void add_sent(std::span<std::uint64_t> bytes) const;
+
+ private:
+  /// Of one block.
+  struct News {
+    static constexpr std::size_t kInside = 240;
+    std::uint64_t bytes = 0;
+    std::uint64_t most = 0;  // of the sender's blocks, its own to itself aside
+    std::byte inside[kInside] = {};
+  };
+
+  void tell(std::span<const std::size_t> sends, const Packer& packer);
+  void hear(std::span<const std::size_t> receives, const Packer& packer);
+  void make_memory();
+  void move_own(std::size_t bytes, const Packer& packer);
+  std::byte* slot(int from, int to, std::uint64_t round) const;
+  int other(int distance) const { return (resources_.rank() + distance) % resources_.size(); }
+
+  Resources& resources_;
+  std::vector<News> told_;
+  std::vector<News> heard_;
+  std::vector<std::uint64_t> sent_;       // by rank
+  std::optional<engine::Stages> memory_;  // nothing: no call has come
+  std::size_t slot_bytes_ = 0;            // of a half, for each other rank
+  std::vector<std::byte> own_;            // a part of the block to itself
+};
+
+}  // namespace weft::comm
