@@ -267,7 +267,8 @@ void add_explain(CommandLine& line) {
       "explain", "Say which algorithm is chosen, what the others would cost, and why");
   options->scenario.add_to(command);
   command.add_flag("--direct", options->calls,
-                   "Neighbours' buffers can be read in place, as by CMA");
+                   "Neighbours' buffers can be read by system calls, as by CMA\n"
+                   "(large blocks of alltoallv are)");
   command.add_flag("--loads", options->loads,
                    "Neighbours' buffers can be read by loads, as in a shared heap");
   command.add_flag("--deterministic", options->deterministic,

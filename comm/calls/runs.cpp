@@ -122,7 +122,10 @@ Statistics Communicator::Impl::statistics() const {
   result.setup_seconds = usage_.setup_seconds();
   result.sent_bytes.resize(static_cast<std::size_t>(size()));
   calls_.add_sent(result.sent_bytes);
-  if (packed_ != nullptr) packed_->add_sent(result.sent_bytes);
+  if (packed_ != nullptr) {
+    packed_->add_sent(result.sent_bytes);
+    result.stage_bytes += packed_->memory_bytes();
+  }
   result.aside_bytes = aside_.capacity();
   return result;
 }

@@ -38,6 +38,8 @@ class PackedExchange {
   /// PeerError on all ranks where one sends other sizes than are received, or cannot pack.
   void run(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
            const Packer& packer, const std::function<void(const Task&)>& run);
+  /// Shared memory of this rank.
+  std::uint64_t memory_bytes() const { return memory_ ? 2 * memory_->half_bytes() : 0; }
   /// Adds what the calls so far had for each rank.
   void add_sent(std::span<std::uint64_t> bytes) const;
 
