@@ -161,29 +161,55 @@ Range range_of(MPI_Datatype type) {
   return range;
 }
 
+/// How many arguments a datatype was made with.
+struct Envelope {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  bool is_known = false;  // and all numbers are int
+};
+
+Envelope envelope_of(MPI_Datatype type) {
+  Envelope envelope;
+#if MPI_VERSION >= 4
+  // The other function is an error for types that were made with large counts.
+  MPI_Count integers = 0, addresses = 0, large = 0, types = 0;
+  envelope.is_known = PMPI_Type_get_envelope_c(type, &integers, &addresses, &large, &types,
+                                               &envelope.combiner) == MPI_SUCCESS &&
+                      large == 0;
+  envelope.integers = static_cast<int>(integers);
+  envelope.addresses = static_cast<int>(addresses);
+  envelope.types = static_cast<int>(types);
+#else
+  envelope.is_known = PMPI_Type_get_envelope(type, &envelope.integers, &envelope.addresses,
+                                             &envelope.types, &envelope.combiner) == MPI_SUCCESS;
+#endif
+  return envelope;
+}
+
 /// The arguments with which a datatype was made.
 class Contents {
  public:
   explicit Contents(MPI_Datatype type) {
-    int integers = 0, addresses = 0, types = 0;
-    is_known_ =
-        PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner_) == MPI_SUCCESS;
+    const Envelope made = envelope_of(type);
+    combiner_ = made.combiner;
+    is_known_ = made.is_known;
     if (!is_known_ || is_predefined(combiner_)) return;
-    integers_.resize(static_cast<std::size_t>(integers) + 1);
-    addresses_.resize(static_cast<std::size_t>(addresses) + 1);
-    types_.resize(static_cast<std::size_t>(types), MPI_DATATYPE_NULL);
-    is_known_ = !types_.empty() &&
-                PMPI_Type_get_contents(type, integers, addresses, types, integers_.data(),
-                                       addresses_.data(), types_.data()) == MPI_SUCCESS;
+    integers_.resize(static_cast<std::size_t>(made.integers) + 1);
+    addresses_.resize(static_cast<std::size_t>(made.addresses) + 1);
+    types_.resize(static_cast<std::size_t>(made.types), MPI_DATATYPE_NULL);
+    is_known_ =
+        !types_.empty() &&
+        PMPI_Type_get_contents(type, made.integers, made.addresses, made.types, integers_.data(),
+                               addresses_.data(), types_.data()) == MPI_SUCCESS;
     if (!is_known_) types_.clear();
   }
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
   ~Contents() {
     for (MPI_Datatype& type : types_) {
-      int integers = 0, addresses = 0, types = 0, combiner = 0;
-      PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-      if (!is_predefined(combiner)) PMPI_Type_free(&type);
+      if (!is_predefined(envelope_of(type).combiner)) PMPI_Type_free(&type);
     }
   }
 
@@ -321,8 +347,8 @@ std::uint64_t Nest::bytes() const noexcept {
 
 Made TypeMap::of(MPI_Datatype type) {
   const Contents contents(type);
-  if (is_predefined(contents.combiner())) return predefined(type);
-  return contents.is_known() ? derived(contents) : std::nullopt;
+  if (!contents.is_known()) return std::nullopt;
+  return is_predefined(contents.combiner()) ? predefined(type) : derived(contents);
 }
 
 TypeMap TypeMap::run(std::uint64_t bytes) {

@@ -272,6 +272,19 @@ TEST(TypeMap, IsRefusedWhereItWouldBeLarge) {
   MPI_Type_free(&type);
 }
 
+#if MPI_VERSION >= 4
+/// Of such types MPICH takes questions in another form only, and ends the program that asks else.
+TEST(TypeMap, IsRefusedOfTypesWithLargeCounts) {
+  MPI_Datatype large = MPI_DATATYPE_NULL, outer = MPI_DATATYPE_NULL;
+  MPI_Type_vector_c(4, 1, 2, MPI_INT, &large);
+  MPI_Type_contiguous(3, large, &outer);
+  EXPECT_FALSE(TypeMap::of(large));
+  EXPECT_FALSE(TypeMap::of(outer));
+  MPI_Type_free(&outer);
+  MPI_Type_free(&large);
+}
+#endif
+
 TEST(TypeMap, IsKeptOnce) {
   TypeMap map = TypeMap::run(12);
   ASSERT_TRUE(map.repeat(5, 40));
