@@ -293,7 +293,10 @@ class Itself(OnRig):
                 rig.send_signal(number)
                 self.assertEqual(rig.wait(timeout=30), status)
             self.until(lambda: not any(is_running(child) for child in children))
-        # What a killed rig could not remove, the next one does.
+        # What a killed rig could not remove, the next one does, and what a guest wrote too late.
+        late = os.path.join(WORK, "jobs", "late")
+        os.makedirs(late, exist_ok=True)
+        open(os.path.join(late, "guest2.log"), "w", encoding="utf-8").close()
         self.rig("--timeout", "0.01", "--", "true")
         self.assertEqual(os.listdir(os.path.join(WORK, "jobs")), [])
 

@@ -83,10 +83,14 @@ def run(job, parts, output=None, errors=None, keep=None):
     """
     jobs = os.path.join(parts.folder, "jobs")
     os.makedirs(jobs, exist_ok=True)
-    sweep(jobs)
-    folder = tempfile.mkdtemp(dir=jobs)
-    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+    # Held until the folder has its lock: to others a folder without one is left over.
+    with open(os.path.join(parts.folder, "jobs.lock"), "w", encoding="utf-8") as entry:
+        fcntl.flock(entry, fcntl.LOCK_EX)
+        sweep(jobs)
+        folder = tempfile.mkdtemp(dir=jobs)
+        lock = open(os.path.join(folder, "lock"), "w", encoding="utf-8")
         fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock:
         try:
             return run_in(job, parts, folder, output, errors)
         finally:
@@ -96,15 +100,18 @@ def run(job, parts, output=None, errors=None, keep=None):
 
 
 def sweep(jobs):
-    """Removes the folders of rigs that were killed: nobody holds their lock any more."""
+    """Removes the folders of rigs that were killed: nobody holds their lock any more, or it is
+    gone, as a guest that was ending wrote its log after the rest had been removed."""
     for name in os.listdir(jobs):
         path = os.path.join(jobs, name)
         try:
             with open(os.path.join(path, "lock"), encoding="utf-8") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
+        except FileNotFoundError:
+            pass
         except OSError:
             continue
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def fill(job, parts, folder):
