@@ -241,6 +241,35 @@ TEST(Death, LeavesNoNameAndNoFile) {
   EXPECT_FALSE(std::filesystem::exists("/proc/" + std::to_string(dead)));
 }
 
+/// A program that ended well may leave messages to it behind. They fail when an adapter would give
+/// them up, not in the same poll as the last completions that both sides waited for.
+TEST(Death, AMessageToAnEndedPeerIsTriedForTheTimeOfItsQp) {
+  constexpr auto least = std::chrono::microseconds(4 * (1 << 14) * 2);  // two tries: 131 ms
+  Role leaver([](Line& line) {
+    Endpoint end(Options{.timeout = 14});
+    end.connect(line.exchange(end.address()));
+    line.receive<char>();
+  });
+  Role stayer([least](Line& line) {
+    Endpoint end(Options{.timeout = 14});
+    end.connect(line.exchange(end.address()));
+    ASSERT_EQ(end.post_send(IBV_WR_RDMA_WRITE, 1, {end.sge(0, 8)}, 8), 0);
+    ASSERT_EQ(end.sent().status, IBV_WC_SUCCESS);
+    line.send('w');
+    line.receive<char>();
+    const auto posted = Clock::now();
+    ASSERT_EQ(end.post_send(IBV_WR_SEND, 2, {end.sge(0, 8)}), 0);
+    EXPECT_EQ(end.sent().status, IBV_WC_RETRY_EXC_ERR);
+    EXPECT_GE(Clock::now() - posted, least);
+  });
+  introduce<Address>(leaver, stayer);
+  stayer.line().receive<char>();
+  leaver.line().send('g');
+  leaver.expect_success();
+  stayer.line().send('g');
+  stayer.expect_success();
+}
+
 TEST(Death, IsNoticedThoughAForkedChildLivesOn) {
   Role victim([](Line& line) {
     Endpoint end(Options{.shared_memory = true, .timeout = 18});

@@ -66,7 +66,7 @@ Outcome move_failed(const Target& target, int error) noexcept {
   constexpr std::array kGone = {ESRCH, ECONNRESET, EPIPE, ENOTCONN, ECONNREFUSED, EAGAIN};
   if (std::ranges::find(kGone, error) != kGone.end()) {
     target.peer.mark_dead();
-    return done(IBV_WC_RETRY_EXC_ERR);
+    return {Verdict::no_answer};
   }
   return refuse(target, kAccessEvent, IBV_WC_REM_OP_ERR);
 }
@@ -181,7 +181,9 @@ Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
   if (fetches && qp.attributes.max_rd_atomic == 0) return done(IBV_WC_LOC_QP_OP_ERR);
 
   if (!qp.peer) qp.peer = of(qp.qp_base.context).process->peer(slot_of(qp.attributes.dest_qp_num));
-  if (!qp.peer || qp.peer->dead()) return done(IBV_WC_RETRY_EXC_ERR);
+  // As by an adapter: the request is tried again until the time of its QP has passed. A program that
+  // polls a batch must not find this error among the last completions of a peer that has ended well.
+  if (!qp.peer || qp.peer->dead()) return {Verdict::no_answer};
   const Target target = {*qp.peer, qp.peer->segment().qp(index_of(qp.attributes.dest_qp_num))};
   // An entry never used has no lock yet; its number is written after the lock is made.
   if (std::atomic_ref(target.qp.number).load(std::memory_order_acquire) == 0) {

@@ -17,9 +17,10 @@ namespace {
 /// first to the last.
 constexpr long kFirstRetry_ns = 100'000;
 constexpr long kLastRetry_ns = 6'400'000;
-/// An idle QP fails this long after the death of its peer: programs that exit without destroying
-/// their QPs must not spoil the last completions of the other side.
-constexpr std::int64_t kIdleGrace_ns = 1'000'000'000;
+/// A QP fails this long after the death of its peer, if its own timeout has not failed it before:
+/// programs that exit without destroying their QPs must not spoil the last completions of the other
+/// side.
+constexpr std::int64_t kGrace_ns = 1'000'000'000;
 
 bool lost_peer(const Qp& qp) noexcept {
   const std::uint32_t state = qp.block->state.load();
@@ -30,12 +31,9 @@ bool lost_peer(const Qp& qp) noexcept {
 /// True when the QP needs another look soon.
 bool serve_qp(Qp& qp) noexcept {
   if (qp.block->attention.load() != 0) handle_attention(qp);
-  if (lost_peer(qp)) {
-    if (qp.queue.empty() && now_ns() - qp.peer->died_at_ns() < kIdleGrace_ns) return true;
-    fail_for_dead_peer(qp);
-  }
+  if (lost_peer(qp) && now_ns() - qp.peer->died_at_ns() >= kGrace_ns) fail_for_dead_peer(qp);
   retry_queue(qp);
-  return !qp.queue.empty();
+  return !qp.queue.empty() || lost_peer(qp);
 }
 
 }  // namespace
