@@ -41,6 +41,7 @@ TEST(Channel, AnEventComesOnceForEachRequest) {
   ASSERT_EQ(pair.a.post_send(IBV_WR_SEND, 1, {pair.a.sge(0, 8)}), 0);  // nothing was asked for
   EXPECT_EQ(ibv_get_cq_event(b.channel, &cq, &cq_context), -1);
   EXPECT_EQ(errno, EAGAIN);
+  b.received();
 
   ASSERT_EQ(ibv_req_notify_cq(b.recv_cq, 0), 0);
   EXPECT_FALSE(readable(b.channel->fd, 0));
@@ -52,6 +53,37 @@ TEST(Channel, AnEventComesOnceForEachRequest) {
   EXPECT_EQ(cq_context, &b);
   EXPECT_FALSE(readable(b.channel->fd, 0));
   ibv_ack_cq_events(cq, 1);
+}
+
+TEST(Channel, ARequestSeesWhatCameSinceTheLastPoll) {
+  Pair pair(Options{.with_channel = true});
+  Endpoint& b = pair.b;
+  for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(b.post_recv(i, {b.sge(0, 8)}), 0);
+  const auto send = [&pair](unsigned flags = 0) {
+    ASSERT_EQ(pair.a.post_send(IBV_WR_SEND, 1, {pair.a.sge(0, 8)}, 0, IBV_SEND_SIGNALED | flags), 0);
+  };
+  const auto take_event = [&b] {
+    ASSERT_TRUE(readable(b.channel->fd, 1000));
+    ibv_cq* cq = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(b.channel, &cq, &cq_context), 0);
+    ibv_ack_cq_events(cq, 1);
+  };
+  send();
+  ASSERT_EQ(ibv_req_notify_cq(b.recv_cq, 0), 0);
+  take_event();
+  // The event stands for it: another request waits for the next one.
+  ASSERT_EQ(ibv_req_notify_cq(b.recv_cq, 0), 0);
+  EXPECT_FALSE(readable(b.channel->fd, 0));
+  b.received();
+  send();
+  take_event();
+  b.received();
+  send();
+  ASSERT_EQ(ibv_req_notify_cq(b.recv_cq, 1), 0);  // of solicited ones, and it was not
+  EXPECT_FALSE(readable(b.channel->fd, 0));
+  send(IBV_SEND_SOLICITED);
+  take_event();
 }
 
 TEST(Channel, SolicitedOnlyIgnoresOtherCompletions) {

@@ -37,6 +37,8 @@ void set_up_block(Process& process, Cq& cq, const ibv_cq_init_attr_ex& attribute
   block.head = 0;
   block.tail = 0;
   block.events = 0;
+  block.notified = 0;
+  block.last_solicited = 0;
   cq.block = &block;
 }
 

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+
 #include "verbs/soft/queues/runtime.hpp"
 #include "verbs/soft/segment/clock.hpp"
 
@@ -26,6 +28,20 @@ void fill(ibv_wc& wc, const Cqe& entry, const ControlSegment& segment) noexcept 
   wc.sl = entry.sl;
 }
 
+/// Disarms a CQ that has what it is armed for: a completion, neither polled nor covered by an
+/// earlier event. Gives the channel to raise an event on, or 0. The caller holds the CQ's lock.
+std::uint32_t take_notification(CqBlock& cq) noexcept {
+  const std::uint64_t seen = std::max(cq.head.load(std::memory_order_acquire), cq.notified);
+  const std::uint64_t tail = cq.tail.load(std::memory_order_relaxed);
+  const bool due = (cq.armed == kArmedAny && tail > seen) ||
+                   (cq.armed == kArmedSolicited && cq.last_solicited > seen);
+  if (!due) return 0;
+  cq.armed = kArmedNot;
+  cq.notified = tail;
+  cq.events.fetch_add(1, std::memory_order_relaxed);
+  return cq.channel;
+}
+
 }  // namespace
 
 void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool solicited) noexcept {
@@ -44,13 +60,8 @@ void push_completion(Peer& peer, std::uint32_t index, const Cqe& entry, bool sol
       place = entry;
       if (cq.wants_timestamp != 0) place.timestamp_ns = static_cast<std::uint64_t>(now_ns());
       cq.tail.store(tail + 1, std::memory_order_release);
-      const bool due = cq.armed == kArmedAny ||
-                       (cq.armed == kArmedSolicited && (solicited || entry.status != 0));
-      if (due) {
-        cq.armed = kArmedNot;
-        cq.events.fetch_add(1, std::memory_order_relaxed);
-        channel = cq.channel;
-      }
+      if (solicited || entry.status != 0) cq.last_solicited = tail + 1;
+      channel = take_notification(cq);
     }
   }
   if (channel != 0) peer.raise_event(channel);
@@ -140,12 +151,19 @@ int poll_cq(ibv_cq* public_cq, int count, ibv_wc* wc) noexcept {
 
 int req_notify_cq(ibv_cq* public_cq, int solicited_only) noexcept {
   Cq& cq = of(public_cq);
-  RobustGuard lock(cq.block->lock);
-  if (solicited_only == 0) {
-    cq.block->armed = kArmedAny;
-  } else if (cq.block->armed == kArmedNot) {
-    cq.block->armed = kArmedSolicited;
+  std::uint32_t channel = 0;
+  {
+    RobustGuard lock(cq.block->lock);
+    if (solicited_only == 0) {
+      cq.block->armed = kArmedAny;
+    } else if (cq.block->armed == kArmedNot) {
+      cq.block->armed = kArmedSolicited;
+    }
+    // As adapters do, which are told with the request what was polled: a completion that came
+    // between the last poll and the request raises its event now. Programs rely on it.
+    channel = take_notification(*cq.block);
   }
+  if (channel != 0) of(cq.context).process->self()->raise_event(channel);
   return 0;
 }
 

@@ -56,7 +56,7 @@ using Shared32 = std::atomic<std::uint32_t>;
 using Shared64 = std::atomic<std::uint64_t>;
 static_assert(Shared64::is_always_lock_free);
 
-constexpr std::uint64_t kSegmentMagic = 0x7765'6674'736f'6632;  // also the version of the layout
+constexpr std::uint64_t kSegmentMagic = 0x7765'6674'736f'6633;  // also the version of the layout
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 /// One completion, 64 bytes. `qp` is kNone when its QP was destroyed before it was polled.
@@ -92,6 +92,10 @@ struct CqBlock {
   Shared64 tail;    // released by the producer: entries before it are complete
   Shared64 head;    // released by the consumer: entries before it may be overwritten
   Shared64 events;  // completion events raised, ever
+  // Under `lock`: the tails behind the last completion that raised an event, and behind the last
+  // one that was solicited or failed.
+  std::uint64_t notified;
+  std::uint64_t last_solicited;
 };
 
 struct Sge {
