@@ -60,7 +60,8 @@ TEST(Channel, ARequestSeesWhatCameSinceTheLastPoll) {
   Endpoint& b = pair.b;
   for (std::uint64_t i = 0; i < 8; ++i) ASSERT_EQ(b.post_recv(i, {b.sge(0, 8)}), 0);
   const auto send = [&pair](unsigned flags = 0) {
-    ASSERT_EQ(pair.a.post_send(IBV_WR_SEND, 1, {pair.a.sge(0, 8)}, 0, IBV_SEND_SIGNALED | flags), 0);
+    ASSERT_EQ(pair.a.post_send(IBV_WR_SEND, 1, {pair.a.sge(0, 8)}, 0, IBV_SEND_SIGNALED | flags),
+              0);
   };
   const auto take_event = [&b] {
     ASSERT_TRUE(readable(b.channel->fd, 1000));

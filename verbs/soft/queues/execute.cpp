@@ -181,8 +181,9 @@ Outcome execute_connected(Qp& qp, const ibv_send_wr& request) noexcept {
   if (fetches && qp.attributes.max_rd_atomic == 0) return done(IBV_WC_LOC_QP_OP_ERR);
 
   if (!qp.peer) qp.peer = of(qp.qp_base.context).process->peer(slot_of(qp.attributes.dest_qp_num));
-  // As by an adapter: the request is tried again until the time of its QP has passed. A program that
-  // polls a batch must not find this error among the last completions of a peer that has ended well.
+  // As by an adapter: the request is tried again until the time of its QP has passed. A program
+  // that polls a batch must not find this error among the last completions of a peer that has ended
+  // well.
   if (!qp.peer || qp.peer->dead()) return {Verdict::no_answer};
   const Target target = {*qp.peer, qp.peer->segment().qp(index_of(qp.attributes.dest_qp_num))};
   // An entry never used has no lock yet; its number is written after the lock is made.
