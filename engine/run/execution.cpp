@@ -247,6 +247,7 @@ bool Execution::is_past(std::uint32_t peer) noexcept {
   if (channel.find_mismatch()) return true;
   const bool is_ahead = CallTag::of(channel.peer_call()).number > tag_.number;
   if (!is_ahead || channel.progress() == verbs::Status::failed) return false;
+  if (channel.is_replaying()) return false;
   const auto& steps = prepared_->program.steps();
   for (std::size_t i = 0; i < moving_count_; ++i) {
     const Step& step = steps[moving_[i]];

@@ -264,7 +264,7 @@ void exchange(Pair& pair, int breaks) {
       --breaks;
     }
     Channel& moved = random() % 2 == 0 ? pair.from_a : pair.from_b;
-    if (moved.progress() == Status::failed) RC_FAIL(moved.failure());
+    if (moved.progress() == Status::failed || moved.find_mismatch()) RC_FAIL(moved.failure());
     for (auto* messages : {&forth, &back}) {
       for (Message& message : *messages) message.take_back();
     }

@@ -36,7 +36,7 @@ Status Channel::progress() noexcept {
   if (wire_.poll() == Status::failed) {
     return is_closed_by_peer() ? finish_closed() : fail(wire_.failure());
   }
-  if (wire_.is_resumable() || replaying_) {
+  if (is_replaying()) {
     const Status status = replay();
     if (status == Status::failed && failure_[0] == '\0') failure_ = wire_.failure();
     if (status != Status::ok) return status == Status::failed ? status : Status::ok;
@@ -86,7 +86,7 @@ void Channel::abort(const char* text) noexcept {
 }
 
 Status Channel::close() noexcept {
-  if (wire_.is_resumable() || replaying_) return Status::again;
+  if (is_replaying()) return Status::again;
   // The next use numbers its calls anew. This word arrives before the close.
   if (told_call_ != 0) {
     const Status told = wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, 0);
@@ -99,7 +99,7 @@ Status Channel::close() noexcept {
 }
 
 void Channel::tell_call(std::uint64_t word) noexcept {
-  if (said_close() || wire_.is_resumable() || replaying_) return;
+  if (said_close() || is_replaying()) return;
   if (wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, word) == Status::ok) {
     told_call_ = word;
   }

@@ -79,6 +79,8 @@ class Channel {
   /// Moves what can be moved; sets `done` of complete transfers. Returns failed when the connection
   /// failed or the two ends disagree on sizes or keys: failure() says which.
   Status progress() noexcept;
+  /// Between a break and the end of what it made necessary progress() receives nothing.
+  bool is_replaying() const noexcept { return replaying_ || wire_.is_resumable(); }
   bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
   const char* failure() const noexcept { return failure_; }
   /// After a failure: the two ends have described a message differently.
@@ -184,6 +186,7 @@ class Channel {
   bool aborted_ = false;      // this end; its text is in the outbox
   std::uint64_t closed_ = 0;  // uses that this end has closed
   bool replaying_ = false;
+  bool told_window_again_ = false;    // the end of the last window, in this replay
   std::uint32_t replayed_slots_ = 0;  // the next one to be sent again
   std::size_t replayed_words_ = 0;    // of the mailbox
   std::uint64_t told_call_ = 0;

@@ -10,7 +10,7 @@
 namespace weft::verbs {
 
 namespace {
-constexpr std::size_t kWords = 6;  // of the mailbox, as replay_word() counts them
+constexpr std::size_t kWords = 5;  // of the mailbox, as replay_word() counts them
 }
 
 Status Channel::replay() noexcept {
@@ -23,7 +23,16 @@ Status Channel::replay() noexcept {
     // The peer may have returned credit since then, for slots that had arrived.
     replayed_slots_ = slots_granted_ - std::uint32_t{kSlots};
     replayed_words_ = 0;
+    told_window_again_ = false;
     replaying_ = true;
+  }
+  // The slots that are sent again are of messages behind the last window, as the peer has consumed
+  // those before it. So its end goes first: see find_mismatch().
+  if (!told_window_again_) {
+    const Status told =
+        wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, windows_filled_);
+    if (told != Status::ok) return told;
+    told_window_again_ = true;
   }
   const Status status = replay_slots();
   if (status != Status::ok) return status;
@@ -89,10 +98,8 @@ Status Channel::replay_word(std::size_t word) noexcept {
       if (windows_finished(wire_.mailbox()) >= windows_opened_) return Status::ok;
       return wire_.commit(clear, sizeof(ClearToSend), windows_opened_);
     case 2:
-      return wire_.commit(kMailboxOffset + offsetof(Mailbox, finished), 8, windows_filled_);
-    case 3:
       return aborted_ ? wire_.commit(text, sizeof(Mailbox::abort_text) + 8, 1) : Status::ok;
-    case 4:
+    case 3:
       return wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, told_call_);
     default:
       if (closed_ == 0) return Status::ok;

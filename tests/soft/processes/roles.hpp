@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,15 +90,16 @@ class Role {
 
   /// Waits until the role has ended, and expects success.
   void expect_success() {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    int status = 0;
-    while (::waitpid(pid_, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > deadline) {
-        ADD_FAILURE() << "process " << pid_ << " does not end";
-        return;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pollfd process = {
+        .fd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)), .events = POLLIN, .revents = 0};
+    const int ended = ::poll(&process, 1, 60'000);
+    ::close(process.fd);
+    if (ended != 1) {
+      ADD_FAILURE() << "process " << pid_ << " does not end";
+      return;
     }
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
         << "process " << pid_ << " ended with status " << status;
     pid_ = -1;
