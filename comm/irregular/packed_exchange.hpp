@@ -19,6 +19,7 @@
 #include "comm/setup/call.hpp"
 #include "comm/setup/resources.hpp"
 #include "engine/node/stages.hpp"
+#include "plan/problem.hpp"
 
 namespace weft::comm {
 
@@ -27,9 +28,11 @@ class PackedExchange {
  public:
   static constexpr const char* kAlgorithm = "packed";
 
-  /// Whether it can serve this communicator: the same on all ranks.
+  /// Whether it serves this communicator: the same on all ranks. WEFT_ALLTOALLV names the algorithm
+  /// of every alltoallv, which this one is not.
   static bool serves(const Resources& resources) {
-    return resources.machine().nodes() == 1 && resources.size() > 1;
+    return resources.machine().nodes() == 1 && resources.size() > 1 &&
+           !resources.settings().algorithms.contains(plan::Collective::alltoallv);
   }
 
   explicit PackedExchange(Resources& resources);

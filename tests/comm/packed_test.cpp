@@ -102,6 +102,19 @@ TEST(Packed, ArrivesInOtherProcesses) {
   }
 }
 
+TEST(Packed, IsNotWhatASetAlgorithmIs) {
+  const auto ended = test::run_processes(3, {{"WEFT_ALLTOALLV", "isend"}}, [](int) {
+    Communicator comm(tcp_bootstrap());
+    if (comm.packs_in_parts()) return std::string("in parts");
+    const std::string wrong = exchange_often(comm, 3);
+    return wrong.empty() ? test::other_than("isend", "alltoallv", comm) : wrong;
+  });
+  for (const auto& one : ended) {
+    EXPECT_TRUE(one.in_time);
+    EXPECT_EQ(one.said, "");
+  }
+}
+
 /// What each of three ranks says of an alltoallw of `bytes`, of which rank 1 expects others, or
 /// cannot pack the second part.
 std::vector<std::string> errors_of(std::size_t bytes, std::size_t expected, bool packs) {
