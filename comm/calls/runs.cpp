@@ -23,7 +23,7 @@ void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
 
 void Communicator::Impl::run(const comm::Task& task) {
   if (comm::moves_nothing(task)) return;
-  const bool is_shared = resources_.requests().thread_may_run() || (wants_thread_ && gives_way());
+  const bool is_shared = resources_.requests().needs_turn() || (wants_thread_ && gives_way());
   if (resources_.members().is_poisoned() || is_shared) {
     return run_exclusively([&] { run_now(task); });
   }

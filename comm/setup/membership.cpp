@@ -44,7 +44,7 @@ void Membership::require_alike(std::span<const std::string_view> described) {
 void Membership::hand_over(std::optional<Handover>& handover) {
   if (requests_ == nullptr) return;
   try {
-    requests_->hand_over(handover);
+    handover.emplace(*requests_);
   } catch (const std::system_error& refused) {
     note(fmt::format("no thread for requests: {}", refused.what()));
   }

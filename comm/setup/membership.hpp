@@ -30,7 +30,7 @@ class Membership {
   Bootstrap& bootstrap() const noexcept { return *bootstrap_; }
 
   /// Requests under way move on while this rank waits in the bootstrap.
-  void attach(const RequestProgress& requests) noexcept { requests_ = &requests; }
+  void attach(RequestProgress& requests) noexcept { requests_ = &requests; }
 
   /// Runs `work`; returns its results on all ranks, in rank order. Where it threw on one, every
   /// rank is poisoned and throws the same error. Collective.
@@ -84,7 +84,7 @@ class Membership {
   std::unique_ptr<Bootstrap> bootstrap_;
   int rank_;
   int size_;
-  const RequestProgress* requests_ = nullptr;
+  RequestProgress* requests_ = nullptr;
   std::string poison_;  // empty: none
   std::vector<std::string> notes_;
 };

@@ -23,29 +23,20 @@ constexpr int kCaller = 0;
 
 }  // namespace
 
-ProgressThread::ProgressThread(engine::Executor& executor, bool may_spin)
-    : executor_(executor), may_spin_(may_spin), thread_(quiet_thread([this] { run(); })) {}
+ProgressThread::ProgressThread(engine::Executor& executor, engine::Turn& turn, bool may_spin)
+    : executor_(executor),
+      turn_(turn),
+      may_spin_(may_spin),
+      thread_(quiet_thread([this] { run(); })) {}
 
 ProgressThread::~ProgressThread() {
-  if (!is_here()) {
+  if (!turn_.is_here()) {
     thread_.detach();
     return;
   }
   ends_.store(true, std::memory_order_seq_cst);
   bell_.ring(kCaller);
   thread_.join();
-}
-
-void ProgressThread::lock() {
-  if (!is_here()) return;
-  // Without this the thread could take the lock again before the caller has woken up.
-  is_wanted_.store(true, std::memory_order_relaxed);
-  mutex_.lock();
-  is_wanted_.store(false, std::memory_order_relaxed);
-}
-
-void ProgressThread::unlock() {
-  if (is_here()) mutex_.unlock();
 }
 
 void ProgressThread::wake() noexcept {
@@ -62,7 +53,7 @@ void ProgressThread::run() noexcept {
         return is_at_work_.load(std::memory_order_seq_cst) || ends_.load(std::memory_order_seq_cst);
       });
       idle_turns_ = 0;
-    } else if (is_wanted_.load(std::memory_order_relaxed)) {
+    } else if (turn_.is_wanted()) {
       ::sched_yield();
     } else if (take_turn() == Help::moved) {
       idle_turns_ = 0;
@@ -73,8 +64,8 @@ void ProgressThread::run() noexcept {
 }
 
 Help ProgressThread::take_turn() noexcept {
-  const std::lock_guard lock(mutex_);
-  // rest() may have come before the lock.
+  const std::lock_guard lock(turn_);
+  // rest() may have come before.
   if (!is_at_work_.load(std::memory_order_seq_cst)) return Help::nothing_under_way;
   const Help turn = executor_.help();
   if (turn == Help::nothing_under_way) rest();

@@ -2,8 +2,6 @@
 // computes.
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -14,46 +12,40 @@
 #include "base/give_way.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/run/executor.hpp"
+#include "engine/run/turn.hpp"
 
 namespace weft::comm {
 
-/// Progress thread. It and the caller's thread take turns: the holder of the lock uses the executor
-/// and all that belongs to it. The thread asks for the lock only between wake() and rest(), or
-/// until nothing is under way; otherwise it sleeps, and the caller needs no lock.
+/// Progress thread. It and the caller's thread take turns. The thread asks for its turn only
+/// between wake() and rest(), or until nothing is under way; otherwise it sleeps.
 ///
-/// It holds the lock for one turn of progress. While a turn moves nothing it backs off: it looks
-/// again at once a few times if it `may_spin`, then sleeps longer each time, 50 us at most, as
-/// nothing tells it that a message has come.
+/// Each time it lets requests progress once. While that moves nothing it backs off: it looks again
+/// at once a few times if it `may_spin`, then sleeps longer each time, 50 us at most, as nothing
+/// tells it that a message has come.
 ///
-/// A child of fork() has no such thread: there nothing else uses the executor, and nothing is
-/// locked or waited for.
+/// A child of fork() has no such thread: there nothing is waited for.
 class ProgressThread {
  public:
   /// std::system_error when there can be no more threads.
-  ProgressThread(engine::Executor& executor, bool may_spin);
+  ProgressThread(engine::Executor& executor, engine::Turn& turn, bool may_spin);
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
   ~ProgressThread();
 
-  // By the caller's thread.
-  void lock();
-  void unlock();
-  /// Under the lock: something is under way.
+  // By the caller's thread, which has the turn:
+  /// Something is under way.
   void wake() noexcept;
-  /// Under the lock: nothing is under way, and after unlock() the executor is the caller's alone.
+  /// Nothing is under way: the thread does not ask for its turn any more.
   void rest() noexcept { is_at_work_.store(false, std::memory_order_seq_cst); }
 
  private:
-  bool is_here() const noexcept { return process_ == ::getpid(); }
   void run() noexcept;
   engine::Executor::Help take_turn() noexcept;
   void back_off() noexcept;
 
   engine::Executor& executor_;
-  const pid_t process_ = ::getpid();
+  engine::Turn& turn_;
   const bool may_spin_;
-  std::mutex mutex_;
-  std::atomic<bool> is_wanted_{false};  // the caller waits for the lock
   std::atomic<bool> is_at_work_{false};
   std::atomic<bool> ends_{false};
   engine::Doorbell bell_;         // wakes the thread
@@ -61,46 +53,37 @@ class ProgressThread {
   std::thread thread_;
 };
 
-/// Handover of the executor to a progress thread, as long as this lives: for waits outside of it,
-/// in the bootstrap. Another rank may come there only after a request of its own has ended, which
-/// may need this rank. The thread is `thread`, whose lock the caller holds, or where that is null
-/// one for this occasion. std::system_error where there can be no more threads.
-class Handover {
- public:
-  Handover(ProgressThread* thread, engine::Executor& executor, bool may_spin) : thread_(thread) {
-    if (thread_ != nullptr) {
-      thread_->unlock();
-    } else {
-      helper_.emplace(executor, may_spin).wake();
-    }
-  }
-  Handover(const Handover&) = delete;
-  Handover& operator=(const Handover&) = delete;
-  ~Handover() {
-    if (thread_ != nullptr) thread_->lock();
-  }
-
- private:
-  ProgressThread* thread_;
-  std::optional<ProgressThread> helper_;
-};
-
-/// The requests of a communicator that are under way. For the caller's thread.
+/// The turns of a communicator's executor, and its requests that are under way. For the caller's
+/// thread.
 class RequestProgress {
  public:
-  RequestProgress(engine::Executor& executor, bool may_spin)
-      : executor_(executor), may_spin_(may_spin) {}
+  /// `is_shared`: other threads than the one for requests ask for turns, too.
+  RequestProgress(engine::Executor& executor, engine::Turn& turn, bool may_spin, bool is_shared)
+      : executor_(executor), turn_(turn), may_spin_(may_spin), is_shared_(is_shared) {}
 
   /// From now on a thread moves requests on. std::system_error where there can be none.
   void start_thread() {
-    if (thread_ == nullptr) thread_ = std::make_unique<ProgressThread>(executor_, may_spin_);
+    if (thread_ == nullptr) {
+      thread_ = std::make_unique<ProgressThread>(executor_, turn_, may_spin_);
+    }
   }
-  /// While the result lives the thread, if there is one, touches nothing.
-  std::unique_lock<ProgressThread> exclusive() const {
-    return thread_ == nullptr ? std::unique_lock<ProgressThread>() : std::unique_lock(*thread_);
+
+  // The caller's turn.
+  void lock() noexcept {
+    turn_.lock();
+    has_turn_ = true;
+  }
+  void unlock() noexcept {
+    has_turn_ = false;
+    turn_.unlock();
+  }
+  /// While the result lives other threads touch nothing.
+  std::unique_lock<RequestProgress> exclusive() {
+    const bool is_alone = thread_ == nullptr && !is_shared_;
+    return is_alone ? std::unique_lock<RequestProgress>() : std::unique_lock(*this);
   }
   /// Whether the executor may be used only under exclusive().
-  bool thread_may_run() const noexcept { return thread_may_run_; }
+  bool needs_turn() const noexcept { return is_shared_ || thread_may_run_; }
 
   /// A request has begun.
   void add() noexcept { ++under_way_; }
@@ -115,24 +98,17 @@ class RequestProgress {
     if (--under_way_ == 0 && thread_ != nullptr) rest();
   }
 
-  /// Where requests are under way they move on as long as `handover` has a value. On a fiber the
-  /// caller may go on in another thread, so it gives back the lock for that time, too.
-  void hand_over(std::optional<Handover>& handover) const {
-    const bool gives_back = thread_ != nullptr && gives_way();
-    if (under_way_ != 0 || gives_back) handover.emplace(thread_.get(), executor_, may_spin_);
-  }
-
   // A call on a fiber, which waits in the executor without its thread. Under exclusive().
   /// The thread moves on what the call has begun until it goes on.
   void give_way() noexcept {
-    if (thread_ == nullptr) {
+    if (!has_turn_) {
       weft::give_way();
       return;
     }
     wake_thread();
-    thread_->unlock();
+    unlock();
     weft::give_way();
-    thread_->lock();
+    lock();
   }
   /// The call is over.
   void end_call() noexcept {
@@ -140,16 +116,46 @@ class RequestProgress {
   }
 
  private:
+  friend class Handover;
   void rest() noexcept {
     thread_->rest();
     thread_may_run_ = false;
   }
 
   engine::Executor& executor_;
+  engine::Turn& turn_;
   bool may_spin_;
+  bool is_shared_;
+  bool has_turn_ = false;
   bool thread_may_run_ = false;
   std::size_t under_way_ = 0;
   std::unique_ptr<ProgressThread> thread_;
+};
+
+/// Handover of the executor to others, as long as this lives: for waits outside of it, in the
+/// bootstrap. Another rank may come there only after a request of its own has ended, which may need
+/// this rank; so where requests are under way a thread moves them on, the one for requests, or
+/// where there is none one for this occasion. And a turn that the caller has it gives back.
+/// std::system_error where there can be no more threads.
+class Handover {
+ public:
+  explicit Handover(RequestProgress& requests) : requests_(requests) {
+    if (requests.under_way_ != 0 && requests.thread_ == nullptr) {
+      helper_.emplace(requests.executor_, requests.turn_, requests.may_spin_).wake();
+    }
+    if (had_turn_) requests.unlock();
+  }
+  Handover(const Handover&) = delete;
+  Handover& operator=(const Handover&) = delete;
+  ~Handover() {
+    helper_.reset();
+    if (had_turn_) requests_.lock();
+  }
+
+ private:
+  RequestProgress& requests_;
+  const bool had_turn_ = requests_.has_turn_;
+  std::optional<ProgressThread> helper_;
 };
 
 }  // namespace weft::comm

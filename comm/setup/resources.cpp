@@ -116,7 +116,10 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
                              .give_way = [this] { requests_->give_way(); }},
         settings.timeout_ns);
     executor_->set_stages(stages_.get());
-    requests_.emplace(*executor_, !facts_->waiting.crowded);
+    const bool is_cared_for = machine().nodes() > 1;
+    if (is_cared_for) links_->set_turn(turn_);
+    requests_ = std::make_unique<RequestProgress>(*executor_, turn_, !facts_->waiting.crowded,
+                                                  is_cared_for);
     const auto view = node_ ? best_view() : engine::View::same_process;
     const bool sees_heaps = node_ && node_->peers().sees_heaps();
     return view_vote(view, sees_heaps);

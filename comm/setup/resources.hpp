@@ -49,8 +49,7 @@ class Resources {
   std::optional<nic_profiles::DeviceName> device();
 
   engine::Executor& executor() noexcept { return *executor_; }
-  RequestProgress& requests() noexcept { return *requests_; }
-  const RequestProgress& requests() const noexcept { return *requests_; }
+  RequestProgress& requests() const noexcept { return *requests_; }
   HostProgress& host_progress() noexcept { return host_progress_; }
 
   /// Whether a plan exchanges messages with a rank to which there is no channel yet.
@@ -112,6 +111,7 @@ class Resources {
   std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node
   engine::View view_ = engine::View::staged;   // the same on all ranks
   bool only_heaps_ = false;                    // the same on all ranks
+  engine::Turn turn_;
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;
   std::vector<std::unique_ptr<engine::Stages>> outgrown_;  // as long as something is under way
@@ -119,7 +119,7 @@ class Resources {
   // For the report.
   std::string view_name_;
   std::string device_name_;
-  std::optional<RequestProgress> requests_;  // goes first, as its thread uses the rest
+  std::unique_ptr<RequestProgress> requests_;  // goes first, as its thread uses the rest
 };
 
 }  // namespace weft::comm

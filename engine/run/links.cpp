@@ -52,13 +52,14 @@ Links::Links(std::span<const int> place_of_rank, NodeControl* node, Settings set
     network_ = share->network;
     process_of_rank_ = share->process_of_rank;
   } else {
-    network_ = std::make_shared<Network>(verbs::Threads::one_at_a_time);
+    network_ = std::make_shared<Network>();
     process_of_rank_.resize(ends_.size());
     std::iota(process_of_rank_.begin(), process_of_rank_.end(), 0);
   }
 }
 
 Links::~Links() {
+  network_->remove(*this);
   const std::int64_t deadline = now_ns() + kGoodbye_ns;
   while (!close() && (is_troubled() || now_ns() < deadline)) {
     if (!give_way()) ::sched_yield();
@@ -115,6 +116,14 @@ void Links::poll_device() noexcept {
     // A failure is reported by the execution that waits for the channel.
     if (end.flow != nullptr) end.channel->progress();
   }
+}
+
+/// Of messages that were lost after the calls that had sent them: their receivers wait, and this
+/// rank may wait for these elsewhere.
+void Links::take_care() noexcept {
+  if (!turn_->try_lock()) return;  // the caller mends them itself
+  if (!poisoned_) poll_device();
+  turn_->unlock();
 }
 
 bool Links::some_channel_is_troubled() const noexcept {
@@ -195,6 +204,7 @@ void Links::accept(std::span<const int> peers, std::span<const std::string> addr
     const auto address = without_limit(settings_.rendezvous_bytes, addresses[i], peer);
     End& end = ends_[peer];
     if (!is_local(peer)) {
+      if (turn_ != nullptr) network_->add(*this);
       end.flow = &end.offer->accept(address);
       end.offer.reset();
       end.channel = &end.flow->channel;

@@ -10,6 +10,7 @@
 
 #include "engine/node/node_control.hpp"
 #include "engine/run/network.hpp"
+#include "engine/run/turn.hpp"
 #include "verbs/channel/channel.hpp"
 
 namespace weft::engine {
@@ -17,7 +18,7 @@ namespace weft::engine {
 /// Channels to other ranks: through shared memory inside the node, elsewhere by flows over the
 /// connections of the rank's network, which communicators share. Making one takes two steps, as
 /// each end needs the other's address: both ends offer(), exchange what it returns, and accept().
-class Links {
+class Links final : private CaredFor {
  public:
   struct Settings {
     verbs::PortSettings port;
@@ -33,6 +34,10 @@ class Links {
   ~Links();
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
+
+  /// From now on another thread may mend connections and send again what was lost when they broke,
+  /// in turns of its own; the caller uses these links in its turns only. Before the first offer().
+  void set_turn(Turn& turn) noexcept { turn_ = &turn; }
 
   /// Goes on to end the channels, without waiting: true when all that was sent has left and the
   /// peers have closed their ends, too. Nothing is sent any more after the first call.
@@ -108,9 +113,11 @@ class Links {
     std::uint64_t reconnections_before = 0;  // when the flow was taken
     std::array<std::uint64_t, verbs::kMaxRails> sent_before{};
   };
+  void take_care() noexcept override;
   bool close(End& end) noexcept;
   bool some_channel_is_troubled() const noexcept;
 
+  Turn* turn_ = nullptr;  // null: the caller alone uses these links
   std::vector<int> place_of_rank_;
   NodeControl* node_;
   Settings settings_;

@@ -1,5 +1,7 @@
 #include "engine/run/network.hpp"
 
+#include <algorithm>
+
 namespace weft::engine {
 
 namespace {
@@ -11,13 +13,36 @@ verbs::Endpoint& Network::open(const verbs::PortSettings& port, int turn,
                                const verbs::RegistrationLimits& limits) {
   const std::lock_guard lock(mutex_);
   if (endpoint_ == nullptr) {
-    auto endpoint = std::make_unique<verbs::Endpoint>(port, turn, threads_);
+    auto endpoint = std::make_unique<verbs::Endpoint>(port, turn);
     registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint, limits);
     slabs_ = std::make_unique<SlabRegistrations>(*endpoint);
     endpoint_ = std::move(endpoint);
+    endpoint_->set_caretaker([this] { return take_care(); });
     opened_.store(endpoint_.get(), std::memory_order_release);
   }
   return *endpoint_;
+}
+
+Network::~Network() {
+  if (endpoint_ != nullptr) endpoint_->set_caretaker({});
+}
+
+void Network::add(CaredFor& member) {
+  const std::lock_guard lock(care_mutex_);
+  if (std::ranges::find(members_, &member) == members_.end()) members_.push_back(&member);
+}
+
+void Network::remove(CaredFor& member) noexcept {
+  const std::lock_guard lock(care_mutex_);
+  std::erase(members_, &member);
+}
+
+/// In the thread of the liveness responder. Whether more is to do.
+bool Network::take_care() noexcept {
+  const std::lock_guard lock(care_mutex_);
+  endpoint_->poll();
+  for (CaredFor* member : members_) member->take_care();
+  return endpoint_->is_mending();
 }
 
 verbs::FlowGroup& Network::connection(int process) {
@@ -56,9 +81,9 @@ Network::Counts Networks::counts() const {
   return all;
 }
 
-Networks::Networks(verbs::Threads threads) {
-  const int count = threads == verbs::Threads::several ? kNetworksForThreads : 1;
-  for (int i = 0; i < count; ++i) networks_.push_back(std::make_shared<Network>(threads));
+Networks::Networks(bool for_several_threads) {
+  const int count = for_several_threads ? kNetworksForThreads : 1;
+  for (int i = 0; i < count; ++i) networks_.push_back(std::make_shared<Network>());
 }
 
 }  // namespace weft::engine

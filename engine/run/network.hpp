@@ -15,11 +15,29 @@
 
 namespace weft::engine {
 
+/// Something that uses connections of a network, and may need to be moved on while its owner is
+/// elsewhere.
+class CaredFor {
+ public:
+  /// Mends what is broken, as far as that goes now. In any thread; it must not use the network's
+  /// add() and remove().
+  virtual void take_care() noexcept = 0;
+
+ protected:
+  ~CaredFor() = default;
+};
+
 /// A device, opened when first needed, the registrations of memory with it, and a connection to
-/// each peer process. Outlives the links over it. Thread safe where it is made for several threads.
+/// each peer process. Outlives the links over it. Thread safe.
+///
+/// While a rank is outside of weft it polls no device: it does not see that a connection has
+/// broken, and does not send again what was lost. So a peer that waits asks the device's liveness
+/// responder (verbs/control), whose thread then does both in the rank's place, until nothing is
+/// broken.
 class Network {
  public:
-  explicit Network(verbs::Threads threads) : threads_(threads) {}
+  Network() = default;
+  ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
@@ -44,10 +62,14 @@ class Network {
   Counts counts();
   /// All ranks are about to end their networks: see Connection::prepare_to_end().
   void prepare_to_end() noexcept;
+  /// To be cared for, until remove().
+  void add(CaredFor& member);
+  void remove(CaredFor& member) noexcept;
   bool is_ending() const noexcept { return is_ending_.load(std::memory_order_relaxed); }
 
  private:
-  verbs::Threads threads_;
+  bool take_care() noexcept;
+
   std::mutex mutex_;
   std::unique_ptr<verbs::Endpoint> endpoint_;
   std::unique_ptr<verbs::RegistrationCache> registrations_;
@@ -55,13 +77,15 @@ class Network {
   std::atomic<verbs::Endpoint*> opened_{nullptr};
   std::map<int, std::unique_ptr<verbs::FlowGroup>> connections_;  // by process
   std::atomic<bool> is_ending_{false};
+  std::mutex care_mutex_;
+  std::vector<CaredFor*> members_;  // under it
 };
 
 /// The networks of a rank of a job: one, or several where communicators are used by several threads
 /// at once, so that few of these meet in a lock.
 class Networks {
  public:
-  explicit Networks(verbs::Threads threads);
+  explicit Networks(bool for_several_threads);
 
   /// That of a communicator: the same on all of its ranks.
   std::shared_ptr<Network> of(std::uint64_t context) const {

@@ -50,12 +50,10 @@ void World::finish() {
 namespace {
 
 /// A progress thread is another thread than the program's.
-verbs::Threads threads() {
+bool has_several_threads() {
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
-  const bool several =
-      level == MPI_THREAD_MULTIPLE || env::flag("WEFT_PROGRESS_THREAD").value_or(false);
-  return several ? verbs::Threads::several : verbs::Threads::one_at_a_time;
+  return level == MPI_THREAD_MULTIPLE || env::flag("WEFT_PROGRESS_THREAD").value_or(false);
 }
 
 }  // namespace
@@ -81,7 +79,7 @@ World::World(const HostFacts* facts) : post_(std::make_unique<Post>()) {
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);
   PMPI_Comm_group(MPI_COMM_WORLD, &group_);
-  networks_ = std::make_unique<engine::Networks>(threads());
+  networks_ = std::make_unique<engine::Networks>(has_several_threads());
   layouts_ = std::make_unique<Layouts>(self_, facts);
   operations_ = std::make_unique<Operations>(self_, *layouts_);
   communicators_ = std::make_unique<Communicators>(*this, facts);

@@ -157,18 +157,19 @@ TEST(ProgressThread, IsNotInAChildOfFork) {
   const int place = 0;
   engine::Links links({&place, 1}, nullptr, {});
   engine::Executor executor(0, nullptr, false, links, {}, 0);
-  auto thread = std::make_unique<comm::ProgressThread>(executor, true);
-  thread->lock();
+  engine::Turn turn;
+  auto thread = std::make_unique<comm::ProgressThread>(executor, turn, true);
+  turn.lock();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::alarm(60);
-    thread->lock();
-    thread->unlock();
+    turn.lock();
+    turn.unlock();
     thread.reset();
     ::_exit(0);
   }
-  thread->unlock();
+  turn.unlock();
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);

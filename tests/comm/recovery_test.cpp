@@ -1,9 +1,13 @@
 // Connections that break in the middle of alltoalls: the results are right all the same, or every
 // rank ends with the reason, in time.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
@@ -98,6 +102,62 @@ TEST(RecoveryOfARankOutsideWeft, WaitsUntilItCalls) {
   for (const auto& end : ended) EXPECT_EQ(end.said.find("right after "), 0u) << end.said;
   const std::string& last = ended[kRanks - 1].said;
   EXPECT_EQ(last.find("after 0 "), std::string::npos) << last;
+}
+
+/// What ranks tell each other outside of weft.
+class Counter {
+ public:
+  Counter()
+      : count_(static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
+                                                     PROT_READ | PROT_WRITE,
+                                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+  ~Counter() { ::munmap(count_, sizeof *count_); }
+  void add() { count_->fetch_add(1); }
+  /// False where that takes too long.
+  bool wait_for(int count) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (count_->load() < count && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    return count_->load() >= count;
+  }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+TEST(RecoveryOfARankOutsideWeft, NeedsNoCallOfIt) {
+  constexpr int kRounds = 40;
+  Counter received;
+  const auto body = [&received](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;
+    inject(fmt::format("error:chance=0.02; lost-answer:chance=0.02; seed={}", 17 + rank));
+    // The root leaves, and comes again when the others have what it sent.
+    for (int round = 0; round < kRounds; ++round) {
+      const int root = round % kRanks;
+      std::vector<int> words(1 + 97 * static_cast<std::size_t>(round));
+      if (rank == root) std::ranges::fill(words, round);
+      comm.broadcast(words.data(), words.size() * sizeof(int), root);
+      if (std::ranges::count(words, round) != std::ssize(words)) return "other words arrive";
+      received.add();
+      if (rank == root && !received.wait_for(kRanks * (round + 1))) {
+        return fmt::format("not all have received in round {}", round);
+      }
+    }
+    inject("");
+    return fmt::format("right after {} reconnections", comm.statistics().reconnections);
+  };
+  const auto ended = test::run_processes(
+      kRanks, {{"WEFT_NODES", "4"}, {"WEFT_RC_TIMEOUT", "8"}, {"WEFT_RC_RETRY", "1"}}, body);
+  bool some = false;
+  for (const auto& end : ended) {
+    EXPECT_EQ(end.said.find("right after "), 0u) << end.said;
+    some = some || end.said.find("after 0 ") == std::string::npos;
+  }
+  EXPECT_TRUE(some) << "no connection broke";
 }
 
 TEST(RecoveryThatFails, EndsEveryRankWithTheReason) {

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -46,7 +48,7 @@ PortSettings settings(Placement placement) {
 }
 
 struct Side {
-  Side(Placement placement, Threads threads) : endpoint(settings(placement), 0, threads) {}
+  explicit Side(Placement placement) : endpoint(settings(placement)) {}
   Endpoint endpoint;
   FlowGroup group{endpoint};
 };
@@ -198,8 +200,8 @@ TEST_P(Flows, DeliverEveryMessageOnceOverAConnectionThatBreaks) {
   constexpr std::size_t kAtOnce = 6;
   constexpr std::size_t kUses = 60;
   std::mt19937 random(seed);
-  Side a(placement, Threads::one_at_a_time);
-  Side b(placement, Threads::one_at_a_time);
+  Side a(placement);
+  Side b(placement);
   std::deque<std::unique_ptr<Use>> running;
   std::vector<std::unique_ptr<Use>> over;
   std::size_t made = 0;
@@ -250,13 +252,102 @@ TEST_P(Flows, DeliverEveryMessageOnceOverAConnectionThatBreaks) {
   EXPECT_EQ(a.endpoint.troubled(), 0u);
 }
 
+/// A rank that has sent what it had to and is elsewhere: its caretaker alone mends the connection
+/// and sends again what was lost.
+class Absentee {
+ public:
+  Absentee(Side& side, Side& peer, int flows) : side_(&side) {
+    for (int i = 0; i < flows; ++i) {
+      FlowOffer offer(side.group, kRendezvousBytes);
+      FlowOffer peer_offer(peer.group, kRendezvousBytes);
+      const std::string text = offer.text();
+      flows_.push_back(&offer.accept(peer_offer.text()));
+      peer_flows_.push_back(&peer_offer.accept(text));
+    }
+    side.endpoint.set_caretaker([this] { return take_care(); });
+  }
+  ~Absentee() { side_->endpoint.set_caretaker({}); }
+
+  /// Whether the peer received `messages`, which this rank sends on random flows before it leaves.
+  bool deliver(std::mt19937& random, std::vector<std::unique_ptr<Message>>& messages,
+               Clock::time_point end) {
+    std::unique_lock here(turn_);
+    for (const auto& message : messages) {
+      const std::size_t flow = random() % flows_.size();
+      flows_[flow]->channel.send(message->send);
+      peer_flows_[flow]->channel.recv(message->recv);
+    }
+    while (!std::ranges::all_of(messages, [](const auto& one) { return one->send.done; })) {
+      if (!progress(flows_) || !progress(peer_flows_) || Clock::now() > end) return false;
+    }
+    here.unlock();
+    for (int turn = 0; !is_received(messages); ++turn) {
+      if (!progress(peer_flows_) || Clock::now() > end) return false;
+      if (turn % 100 == 0) peer_flows_[random() % flows_.size()]->channel.probe();
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  int cares() const { return cares_.load(); }
+
+ private:
+  static bool is_received(std::vector<std::unique_ptr<Message>>& messages) {
+    return std::ranges::all_of(messages, [](const auto& message) {
+      message->take_back();
+      return message->is_received;
+    });
+  }
+  static bool progress(const std::vector<Flow*>& flows) {
+    return std::ranges::all_of(
+        flows, [](Flow* flow) { return flow->channel.progress() != Status::failed; });
+  }
+  bool take_care() {
+    ++cares_;
+    const std::lock_guard lock(turn_);
+    side_->endpoint.poll();
+    progress(flows_);
+    return side_->endpoint.is_mending();
+  }
+
+  Side* side_;
+  std::mutex turn_;
+  std::atomic<int> cares_{0};
+  std::vector<Flow*> flows_, peer_flows_;
+};
+
+TEST_P(Flows, DeliverEveryMessageOnceWhileItsSenderIsElsewhere) {
+  const auto [placement, seed] = GetParam();
+  constexpr int kRounds = 200;
+  std::mt19937 random(seed);
+  Side a(placement);
+  Side b(placement);
+  Absentee absentee(a, b, 3);
+  inject("error:chance=0.02; lost-answer:chance=0.02; qp-error:chance=0.005; seed=" +
+         std::to_string(seed));
+  const auto end = Clock::now() + kPatience;
+  std::vector<std::unique_ptr<Message>> all;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<std::unique_ptr<Message>> messages;
+    for (std::size_t n = 1 + random() % 3; n-- > 0;) {
+      messages.push_back(std::make_unique<Message>(random, a, b, 1 + random() % 4000));
+    }
+    ASSERT_TRUE(absentee.deliver(random, messages, end)) << "round " << round;
+    for (auto& message : messages) all.push_back(std::move(message));
+  }
+  inject("");
+  const auto guard = a.endpoint.guard();
+  EXPECT_GT(a.endpoint.recoveries().reconnections(), 5u) << "the case did not arise";
+  EXPECT_GT(absentee.cares(), 5) << "nobody was away";
+  for (const auto& message : all) EXPECT_TRUE(message->is_left_alone());
+}
+
 /// Threads with communicators of their own over one connection.
 TEST_P(Flows, MayBeUsedByAThreadEach) {
   const auto [placement, seed] = GetParam();
   constexpr unsigned kThreads = 3;
   constexpr int kUses = 12;
-  Side a(placement, Threads::several);
-  Side b(placement, Threads::several);
+  Side a(placement);
+  Side b(placement);
   inject("error:chance=0.005; lost-answer:chance=0.005; seed=" + std::to_string(seed));
   const auto end = Clock::now() + kPatience;
   const auto run = [&](unsigned thread) {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace weft::verbs {
 
@@ -111,10 +110,9 @@ struct AnnouncedWords {
   }
 
  private:
+  /// `from` is aligned; the peer may be writing a later value.
   static void copy_word(std::uint64_t& word, const std::byte* from) noexcept {
-    std::uint64_t value = 0;
-    std::memcpy(&value, from, sizeof value);
-    store_release(word, value);
+    store_release(word, load_acquire(*reinterpret_cast<const std::uint64_t*>(from)));
   }
 };
 

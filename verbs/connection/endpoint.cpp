@@ -26,10 +26,8 @@ void Registration::reset() noexcept {
   key_ = 0;
 }
 
-Endpoint::Endpoint(const PortSettings& settings, int turn, Threads threads)
-    : threads_(threads),
-      settings_(settings),
-      recoveries_(settings.recovery_s, settings.absence_ns) {
+Endpoint::Endpoint(const PortSettings& settings, int turn)
+    : settings_(settings), recoveries_(settings.recovery_s, settings.absence_ns) {
   const int here = numa_node_of_thread();
   std::vector<int> distances;
   for (OpenPort& port : choose_ports(settings)) {
@@ -45,6 +43,18 @@ Endpoint::Endpoint(const PortSettings& settings, int turn, Threads threads)
     distances.push_back(numa_distance(here, rails_.back()->numa_node()));
   }
   order_ = verbs::nearest_first(distances, turn);
+}
+
+void Endpoint::set_caretaker(const LivenessResponder::Caretaker& caretaker) {
+  for (const auto& rail : rails_) {
+    if (rail->responder() != nullptr) rail->responder()->set_caretaker(caretaker);
+  }
+}
+
+void Endpoint::add_troubled(int more) noexcept {
+  troubled_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
+  // The wire's owner may be in another call, or leave weft before the wire has resumed.
+  if (more > 0 && rails_.front()->responder() != nullptr) rails_.front()->responder()->wake();
 }
 
 std::string Endpoint::describe() const {

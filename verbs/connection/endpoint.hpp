@@ -17,18 +17,14 @@
 
 namespace weft::verbs {
 
-/// Whether several threads use an endpoint at the same time.
-enum class Threads : std::uint8_t { one_at_a_time, several };
-
-/// One or several rails. Where several threads use it, its functions and those of the wires over it
+/// One or several rails. Several threads may use it: its functions and those of the wires over it
 /// lock it; what lies between (rails, lanes, connections, recovery) is used under guard().
 class Endpoint {
  public:
   /// Opens the ports that choose_ports() returns. Of rails that are equally near, `turn` chooses
   /// the rail of small messages. UsageError names the setting that cannot be followed, and the
   /// devices or ports that exist.
-  explicit Endpoint(const PortSettings& settings, int turn = 0,
-                    Threads threads = Threads::one_at_a_time);
+  explicit Endpoint(const PortSettings& settings, int turn = 0);
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;
 
@@ -50,9 +46,9 @@ class Endpoint {
   /// Passes completions to their connections. Returns their number.
   int poll() noexcept;
 
-  /// Where several threads use the endpoint: holds it for this one.
+  /// Holds what threads share for this one.
   using Guard = std::unique_lock<std::mutex>;
-  Guard guard() const noexcept { return threads_ == Threads::several ? Guard(mutex_) : Guard(); }
+  Guard guard() const noexcept { return Guard(mutex_); }
   // Under guard():
   int poll_guarded() noexcept;
   const Region& region_guarded(std::uint32_t key) const noexcept {
@@ -61,17 +57,21 @@ class Endpoint {
   RecoveryGroup& recoveries() noexcept { return recoveries_; }
   const RecoveryGroup& recoveries() const noexcept { return recoveries_; }
 
+  /// Called in threads of the liveness responders: see LivenessResponder::set_caretaker().
+  void set_caretaker(const LivenessResponder::Caretaker& caretaker);
+  /// Whether connections are broken, or wires over them have not resumed since.
+  bool is_mending() const noexcept {
+    const Guard guard = this->guard();
+    return recoveries_.recovering() != 0 || troubled() != 0;
+  }
   /// Wires over broken connections, and those that have not resumed since.
   std::size_t troubled() const noexcept { return troubled_.load(std::memory_order_relaxed); }
-  void add_troubled(int more) noexcept {
-    troubled_.fetch_add(static_cast<std::size_t>(more), std::memory_order_relaxed);
-  }
+  void add_troubled(int more) noexcept;
 
  private:
   friend class Registration;
   void forget_region(std::uint32_t key) noexcept;
 
-  Threads threads_;
   mutable std::mutex mutex_;
   std::atomic<std::size_t> troubled_{0};
   PortSettings settings_;

@@ -3,9 +3,11 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/quiet_thread.hpp"
@@ -14,12 +16,15 @@ namespace weft::verbs {
 
 namespace {
 constexpr int kQueueEntries = 128;  // more than a control path has work requests
-}
+// Between two calls of the caretaker.
+constexpr int kFirstPause_ms = 1;
+constexpr int kLongestPause_ms = 50;
+}  // namespace
 
 LivenessResponder::LivenessResponder(const Library& library, ibv_context* context,
                                      ControlPath::Port port)
-    : stop_(::eventfd(0, EFD_CLOEXEC)) {
-  if (!stop_) throw_errno("eventfd");
+    : bell_(::eventfd(0, EFD_CLOEXEC)) {
+  if (!bell_) throw_errno("eventfd");
   handles_.library = &library;
   handles_.channel = library.create_comp_channel(context);
   if (handles_.channel == nullptr) throw_errno("ibv_create_comp_channel");
@@ -36,7 +41,8 @@ LivenessResponder::Handles::~Handles() {
 
 LivenessResponder::~LivenessResponder() {
   if (thread_.joinable()) {
-    ::eventfd_write(stop_.get(), 1);
+    ends_.store(true, std::memory_order_relaxed);
+    wake();
     thread_.join();
   }
   for (const auto& [pair, entry] : entries_) {
@@ -57,6 +63,20 @@ void LivenessResponder::add(std::uint32_t pair, const Peer& peer) {
   }
 }
 
+void LivenessResponder::set_caretaker(Caretaker caretaker) {
+  const std::lock_guard lock(caretaker_mutex_);
+  caretaker_ = std::move(caretaker);
+}
+
+void LivenessResponder::wake() noexcept {
+  ::eventfd_write(bell_.get(), 1);
+}
+
+bool LivenessResponder::is_to_come_back() noexcept {
+  const std::lock_guard lock(caretaker_mutex_);
+  return caretaker_ && caretaker_();
+}
+
 void LivenessResponder::remove(std::uint32_t pair) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(pair);
@@ -66,13 +86,22 @@ void LivenessResponder::remove(std::uint32_t pair) noexcept {
 }
 
 void LivenessResponder::serve() noexcept {
+  bool is_called = false;
+  bool cares = false;
+  int pause_ms = kFirstPause_ms;
   // The event is requested before the queue is read: what arrives in between causes one, too.
   while (ibv_req_notify_cq(handles_.queue, 0) == 0) {
-    answer_all();
+    is_called |= answer_all();
+    if (is_called) pause_ms = kFirstPause_ms;
+    if (is_called || cares) cares = is_to_come_back();
     std::array<pollfd, 2> ready = {pollfd{handles_.channel->fd, POLLIN, 0},
-                                   pollfd{stop_.get(), POLLIN, 0}};
-    if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) return;
-    if (ready[1].revents != 0) return;
+                                   pollfd{bell_.get(), POLLIN, 0}};
+    if (::poll(ready.data(), ready.size(), cares ? pause_ms : -1) < 0 && errno != EINTR) return;
+    pause_ms = std::min(2 * pause_ms, kLongestPause_ms);
+    is_called = ready[1].revents != 0;
+    eventfd_t rings = 0;
+    if (is_called && ::eventfd_read(bell_.get(), &rings) != 0) return;
+    if (ends_.load(std::memory_order_relaxed)) return;
     if ((ready[0].revents & POLLIN) == 0) {
       if (ready[0].revents != 0) return;
       continue;
@@ -84,31 +113,36 @@ void LivenessResponder::serve() noexcept {
   }
 }
 
-void LivenessResponder::answer_all() noexcept {
+/// Whether a peer has asked.
+bool LivenessResponder::answer_all() noexcept {
   std::array<ibv_wc, 16> completions;
   int count = 0;
+  bool is_asked = false;
   do {
     count = ibv_poll_cq(handles_.queue, static_cast<int>(completions.size()), completions.data());
     for (int i = 0; i < count; ++i) {
       Notice question;
-      if (path_->complete(completions[i], question)) answer(question);
+      if (path_->complete(completions[i], question) && answer(question)) is_asked = true;
     }
   } while (count > 0);
+  return is_asked;
 }
 
-void LivenessResponder::answer(const Notice& question) noexcept {
+/// False where it is no question of a peer.
+bool LivenessResponder::answer(const Notice& question) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(question.to);
-  if (found == entries_.end() || found->second.peer.pair != question.from) return;
+  if (found == entries_.end() || found->second.peer.pair != question.from) return false;
   Entry& entry = found->second;
   if (entry.address == nullptr) entry.address = path_->create_address(entry.peer.route);
-  if (entry.address == nullptr) return;
+  if (entry.address == nullptr) return true;
   Notice reply;
   reply.to = question.from;
   reply.from = question.to;
   reply.epoch = question.epoch;
   reply.flags = Notice::kAlive;
   path_->send(entry.address, entry.peer.control, reply);
+  return true;
 }
 
 }  // namespace weft::verbs

@@ -1,7 +1,9 @@
 // Liveness responder: answers peers' "are you alive?" while this rank is outside weft.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -14,8 +16,9 @@ namespace weft::verbs {
 
 /// A thread that sleeps until the peer of a broken connection asks by datagram whether this process
 /// is there, and answers. It has a queue pair and a completion queue of its own and does not know
-/// the state of connections: the rank recovers them in its next call. The answer says only that
-/// the process lives and has not given the connection up.
+/// the state of connections: the rank recovers them in its next call, or a caretaker, which the
+/// thread calls, while the rank is elsewhere. The answer says only that the process lives and has
+/// not given the connection up.
 class LivenessResponder {
  public:
   /// On a port of `context`; `port.queue` is not used. SystemError names the call that failed.
@@ -36,6 +39,14 @@ class LivenessResponder {
   /// Answers the peer of this end's queue pair `pair` from now on. The first call starts the
   /// thread; SystemError when that fails.
   void add(std::uint32_t pair, const Peer& peer);
+  /// Called in the thread after a question or wake(), and then every few milliseconds as long as it
+  /// returns true: something is still broken.
+  using Caretaker = std::function<bool()>;
+  /// Empty: none any more. Waits for a call that is under way.
+  void set_caretaker(Caretaker caretaker);
+  /// Something has broken.
+  void wake() noexcept;
+
   /// Ends that.
   void remove(std::uint32_t pair) noexcept;
 
@@ -52,14 +63,18 @@ class LivenessResponder {
     ~Handles();
   };
   void serve() noexcept;
-  void answer_all() noexcept;
-  void answer(const Notice& question) noexcept;
+  bool answer_all() noexcept;
+  bool is_to_come_back() noexcept;
+  bool answer(const Notice& question) noexcept;
 
   Handles handles_;
   std::unique_ptr<ControlPath> path_;  // used by the thread only, once that runs
-  File stop_;                          // an eventfd
+  File bell_;                          // an eventfd
+  std::atomic<bool> ends_{false};
   std::mutex mutex_;
   std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair of this end; under the mutex
+  std::mutex caretaker_mutex_;
+  Caretaker caretaker_;  // under it
   std::thread thread_;
 };
 
