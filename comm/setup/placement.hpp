@@ -42,6 +42,8 @@ class Hosts {
   bool is_crowded(int rank) const { return crowded_[static_cast<std::size_t>(rank)] != 0; }
   /// How many ranks share a core where they share most; at least 1.
   int most_ranks_on_a_core() const;
+  /// Whether all ranks are on one host, and so read the same clock.
+  bool is_one() const noexcept { return hosts_.size() == 1; }
   /// Of a communicator of `members`: the host with the fewest cores for its ranks, of those that
   /// have too few for the ranks of this set. `machine` is that of the members.
   sim::Host busiest(const hierarchy::Machine& machine, std::span<const int> members) const;

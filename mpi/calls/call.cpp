@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <utility>
 
 #include "mpi/calls/passed.hpp"
@@ -18,10 +19,40 @@ namespace {
 // Innermost scope of a list: while a communicator is freed, callbacks may free others.
 [[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
 
-/// Runs a call that weft serves. An error of this rank alone is told to the ranks that wait for it.
-void run(Call& call, const Context& context, Outcome& result) {
+/// The race that a call is part of; null: weft serves it. The same on all ranks.
+Race* race_of(const Call& call, const Context& context) {
+  Races* const races = context.attached.races.get();
+  if (races == nullptr || !races->may_race(call.collective()) || !call.is_exact()) return nullptr;
+  const auto bytes = call.block_bytes(context);
+  return bytes ? &races->of(call.collective(), *bytes) : nullptr;
+}
+
+/// Whether the host serves a call that may be part of a race; `trial` begins where it is a trial.
+bool is_hosts(const Call& call, const Context& context, Trial& trial) {
+  Race* const race = race_of(call, context);
+  if (race == nullptr) return false;
+  if (race->count()) {
+    const std::uint64_t bytes = call.block_bytes(context).value_or(0);
+    context.world.communicators().decide(
+        context.attached, *race,
+        fmt::format("{} of {} ranks, blocks of up to {} bytes", to_string(call.collective()),
+                    context.size(), bytes == 0 ? 0 : std::bit_ceil(bytes + 1) - 1));
+  }
+  const Race::Server server = race->server();
+  if (race->is_on()) trial = Trial(*race, context.attached.races->has_one_clock());
+  return server == Race::Server::host;
+}
+
+/// Runs a call that weft may serve; false: the host is to. An error of this rank alone is told to
+/// the ranks that wait for it.
+bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
   try {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
+    Trial trial;
+    if (may_race && is_hosts(call, context, trial)) {
+      call.set_trial(std::move(trial));
+      return false;
+    }
     call.run(context);
   } catch (const SetupError&) {
     throw;
@@ -40,9 +71,12 @@ void run(Call& call, const Context& context, Outcome& result) {
       result.line = told.what();
     }
   }
+  return true;
 }
 
-std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, Outcome& result) {
+/// `may_race`: the host may serve the call now.
+std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, bool may_race,
+                                 Outcome& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (world.unusable()) return Passed::setup_failed;
   if (attached.state == Attached::State::passed_through) return attached.why;
@@ -54,7 +88,7 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, O
     if (const auto why = world.communicators().connect(attached, shared)) return why;
   }
   try {
-    run(call, context, result);
+    if (!run(call, context, may_race, result)) return Passed::raced;
   } catch (const SetupError& error) {
     // On all ranks alike, and the program's buffers are as they were.
     world.communicators().give_up(attached, error.what());
@@ -66,11 +100,11 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, O
 }
 
 /// The same for a call that comes from the program itself.
-std::optional<Passed> try_to_run(Call& call, World& world, Outcome& result) {
+std::optional<Passed> try_to_run(Call& call, World& world, bool may_race, Outcome& result) {
   if (Freeing::contains(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
-  return try_to_run(call, world, *attached, result);
+  return try_to_run(call, world, *attached, may_race, result);
 }
 
 }  // namespace
@@ -87,7 +121,7 @@ bool Inside::here() noexcept {
 
 Outcome attempt(Call& call, World& world) {
   Outcome outcome;
-  outcome.passed = try_to_run(call, world, outcome);
+  outcome.passed = try_to_run(call, world, false, outcome);
   return outcome;
 }
 
@@ -126,7 +160,7 @@ std::optional<int> try_run(Call& call) {
   Outcome outcome;
   {
     const Inside guard;
-    outcome.passed = try_to_run(call, *world, outcome);
+    outcome.passed = try_to_run(call, *world, true, outcome);
   }
   if (outcome.passed) {
     PassedCount& count = count_passed(call, *world, *outcome.passed);
@@ -143,8 +177,9 @@ std::optional<int> try_run(Call& call, Attached& attached) {
   World& world = *World::get();
   const Inside guard;
   Outcome outcome;
-  if (const auto passed = try_to_run(call, world, attached, outcome)) {
+  if (const auto passed = try_to_run(call, world, attached, true, outcome)) {
     count_passed(call, world, attached, *passed);
+    attached.trial = call.take_trial();
     return std::nullopt;
   }
   return outcome.line.empty() ? outcome.code : error_code_of(outcome.line);

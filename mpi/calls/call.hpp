@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "mpi/calls/arguments.hpp"
 #include "mpi/world/communicators.hpp"
@@ -44,6 +45,8 @@ class Call {
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
   /// After judge(): what this rank sends in all, for an alltoallv; nothing for others.
   virtual std::optional<std::uint64_t> sent_bytes() const { return std::nullopt; }
+  /// After judge(): whether the host's result has the same bits as weft's.
+  virtual bool is_exact() const { return true; }
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
 
@@ -59,6 +62,9 @@ class Call {
   /// Where the host's time in it is to be added once it is passed through; null: nowhere.
   PassedCount* passed_count() const { return passed_count_; }
   void time_in(PassedCount& count) { passed_count_ = &count; }
+  /// Of a race, where the host is to serve the call.
+  void set_trial(Trial trial) { trial_ = std::move(trial); }
+  Trial take_trial() { return std::move(trial_); }
 
  protected:
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
@@ -75,6 +81,7 @@ class Call {
   plan::Collective collective_;
   MPI_Comm comm_;
   PassedCount* passed_count_ = nullptr;
+  Trial trial_;
   const char* name_ = "";
   std::size_t own_sends_ = 0;  // bytes
   std::size_t own_receives_ = 0;

@@ -7,7 +7,7 @@ namespace {
 PassedCount& count_of(const Call& call, World& world, Attached* attached, Passed why) {
   if (attached == nullptr) return world.tally().passed_unseen().of(call.collective(), why);
   PassedCounts& counts = world.communicators().passed_of(*attached);
-  if (why == Passed::few_calls) {
+  if (why == Passed::few_calls || why == Passed::raced) {
     if (const auto bytes = call.block_bytes({world, *attached})) {
       return counts.of(call.collective(), why, *bytes);
     }

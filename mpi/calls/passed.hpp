@@ -15,10 +15,10 @@ PassedCount& count_passed(const Call& call, World& world, Passed why);
 PassedCount& count_passed(const Call& call, World& world, Attached& attached, Passed why);
 
 /// Scope of the host's run of a call: adds its time to where the call was counted, if that is asked
-/// for.
+/// for, and to the race that it is a trial of.
 class InHost {
  public:
-  explicit InHost(const Call& call) : count_(call.passed_count()) {
+  explicit InHost(Call& call) : count_(call.passed_count()), trial_(call.take_trial()) {
     if (count_ != nullptr) begin_ = comm::Stopwatch::ticks();
   }
   InHost(const InHost&) = delete;
@@ -30,6 +30,7 @@ class InHost {
 
  private:
   PassedCount* count_;
+  const Trial trial_;
   std::uint64_t begin_ = 0;
 };
 

@@ -24,6 +24,7 @@ class Reduction : public Call {
  public:
   std::optional<Passed> judge(const Context& context) final;
   std::optional<std::uint64_t> block_bytes(const Context& context) const final;
+  bool is_exact() const final { return resolution_->operation.associative; }
   void run(const Context& context) final;
   void add_handles(Handles& handles, const Attached& attached) const final;
 

@@ -123,6 +123,11 @@ bool weft_core_may_serve() {
   return weft::mpi::may_serve.load(std::memory_order_relaxed);
 }
 
+void weft_core_served(void* attached) {
+  if (World::get() == nullptr || attached == nullptr) return;
+  static_cast<weft::mpi::Attached*>(attached)->trial = {};
+}
+
 void weft_core_free(void* attached) {
   World* world = World::get();
   if (world == nullptr || attached == nullptr) return;

@@ -36,6 +36,8 @@ void weft_core_finish(void);
 /// it has started.
 bool weft_core_may_serve(void);
 
+/// The host has served the last call that weft has not; `attached` may be null.
+void weft_core_served(void* attached);
 /// Frees what a module has got from the calls below; `attached` may be null.
 void weft_core_free(void* attached);
 

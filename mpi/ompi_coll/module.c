@@ -12,7 +12,9 @@
     struct weft_module* self = (struct weft_module*)module;                           \
     int code = MPI_SUCCESS;                                                           \
     if (weft_core_##name(WEFT_UNPACK arguments, &self->attached, &code)) return code; \
-    return self->previous.name(WEFT_UNPACK arguments, self->previous.name##_module);  \
+    code = self->previous.name(WEFT_UNPACK arguments, self->previous.name##_module);  \
+    weft_core_served(self->attached);                                                 \
+    return code;                                                                      \
   }
 WEFT_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), (comm), )
 #include "mpi/calls/collectives.inc"

@@ -45,6 +45,8 @@ std::string_view reason(Passed passed) {
       return "a communicator whose making was not seen";
     case Passed::no_progress:
       return "not blocking, and the host MPI does not move weft on";
+    case Passed::raced:
+      return "the host MPI takes less time here, or was tried";
   }
   return "";
 }

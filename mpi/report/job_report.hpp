@@ -38,8 +38,9 @@ enum class Passed {
   few_calls,
   unknown_origin,
   no_progress,
+  raced,
 };
-inline constexpr std::size_t kPassedReasons = 11;
+inline constexpr std::size_t kPassedReasons = 12;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table, JSON or a page to standard error or a

@@ -106,17 +106,19 @@ std::vector<const Calls*> by_time(const std::vector<Calls>& all, std::size_t mos
   return sorted;
 }
 
-/// The host's time for a call like those, of its own calls before weft took over; 0: there were
-/// none.
+/// The host's time for a call like those, of its own calls before weft took over and in races; 0:
+/// there were none.
 double host_seconds(const Summary& summary, const ServedCalls& calls) {
+  double seconds = 0;
+  std::uint64_t made = 0;
   for (const PassedCalls& passed : summary.passed) {
     const bool is_like = passed.collective == calls.collective && passed.shape == calls.shape &&
                          passed.block_bytes_at_most == calls.block_bytes_at_most;
-    if (is_like && passed.calls != 0) {
-      return passed.seconds.mean / static_cast<double>(passed.calls);
-    }
+    if (!is_like) continue;
+    seconds += passed.seconds.mean;
+    made += passed.calls;
   }
-  return 0;
+  return made == 0 ? 0 : seconds / static_cast<double>(made);
 }
 
 /// Takes the column away where all its cells are the same as `empty`.

@@ -51,6 +51,28 @@ std::uint64_t number_of(std::string_view text) {
   return value;
 }
 
+std::string to_text(std::span<const std::uint64_t> numbers) {
+  return fmt::format("{}", fmt::join(numbers, " "));
+}
+
+std::vector<std::uint64_t> numbers_of(std::string_view text) {
+  std::vector<std::uint64_t> numbers;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end;) {
+    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
+    if (at < end) ++at;  // a blank
+  }
+  return numbers;
+}
+
+std::string larger_each(std::string_view left, std::string_view right) {
+  std::vector<std::uint64_t> largest = numbers_of(left);
+  const std::vector<std::uint64_t> others = numbers_of(right);
+  std::ranges::transform(largest, others, largest.begin(),
+                         [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  return to_text(largest);
+}
+
 // Kinds of children, so that their context numbers differ.
 constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3, kNumbered = 4;
 
@@ -248,6 +270,9 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
   world_.tally().add_setup_ticks(comm::Stopwatch::ticks() - begin);
   if (!attached.weft) return attached.why;
   attached.members = members;
+  if (world_.most_ranks_on_a_core() == 1) {
+    attached.races = std::make_unique<Races>(world_.wanted_at_once(), world_.has_one_clock());
+  }
   attached.state = connected;
   return std::nullopt;
 }
@@ -281,6 +306,15 @@ void Communicators::agree_on_bytes(Attached& attached) {
   } catch (const std::exception& error) {
     end_job(error.what());  // the host's messages fail
   }
+}
+
+void Communicators::decide(Attached& attached, Race& race, const std::string& what) {
+  GroupBootstrap bootstrap(world_.post(), attached.members, attached.context);
+  const std::string largest = bootstrap.combine(to_text(race.figures()), larger_each);
+  const Race::Server before = race.winner();
+  race.learn(numbers_of(largest));
+  if (race.winner() == before || before == Race::Server::host) return;
+  world_.tally().add_note(fmt::format("{}: left to the host MPI, which takes less time", what));
 }
 
 void Communicators::give_up(Attached& attached, std::string why) {

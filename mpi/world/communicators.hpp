@@ -18,6 +18,7 @@
 #include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/race.hpp"
 #include "mpi/world/take_over.hpp"
 #include "weft/weft.hpp"
 
@@ -70,6 +71,8 @@ struct Attached {
   std::map<std::uint64_t, std::uint64_t> children_of_group;
   std::optional<Communicator> weft;  // of connected
   std::vector<int> members;          // likewise: its ranks, as ranks of the world
+  std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
+  Trial trial;                       // by a component of the host, which it has still to serve
   PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
   Buffer packed_input, packed_output;
   std::vector<Part> parts;          // of irregular calls
@@ -110,6 +113,10 @@ class Communicators {
   /// rule is due or the collective is wanted at once. Collective then, but by none of the host's
   /// collectives. Nothing: weft serves the call; else the reason why the host does.
   std::optional<Passed> connect(Attached& attached, const SharedArguments& call);
+
+  /// Lets all ranks of a connected communicator learn what they have measured in a race. `what`
+  /// names its calls, for a note. Collective.
+  void decide(Attached& attached, Race& race, const std::string& what);
 
   /// Where calls that are passed through are counted.
   PassedCounts& passed_of(Attached& attached);

@@ -54,10 +54,12 @@ class World {
   bool is_wanted_at_once(plan::Collective collective) const {
     return wanted_at_once_.contains(collective);
   }
+  plan::CollectiveSet wanted_at_once() const { return wanted_at_once_; }
   /// The world ranks of a communicator; MPI_UNDEFINED where one is outside this world.
   std::vector<int> members_of(MPI_Comm comm) const;
   const hierarchy::Machine& machine() const { return *machine_; }
   int most_ranks_on_a_core() const { return hosts_->most_ranks_on_a_core(); }
+  bool has_one_clock() const { return hosts_->is_one(); }
   /// Of the communicator of these world ranks.
   Shape shape_of(std::span<const int> members) const;
   /// What is known of the ranks `members` when they set up a communicator.

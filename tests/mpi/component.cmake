@@ -118,3 +118,7 @@ add_test(NAME mpi.openmpi.component.installed COMMAND ${Python3_EXECUTABLE}
   $<TARGET_FILE:mca_coll_weft> $<TARGET_FILE:mpi_random_alltoall_openmpi>)
 set_tests_properties(mpi.openmpi.component.installed PROPERTIES LABELS mpi TIMEOUT 300
   RUN_SERIAL ON)
+weft_component_test(race.lost race --ranks 2 --env WEFT_AFTER=auto --passed "was tried" -- 300)
+weft_component_test(race.won race --ranks 2 --env WEFT_AFTER=auto --env WEFT_NODES=2
+  --env WEFT_SOFT_FAULTS=delay:by=1ms
+  --note "alltoall of 2 ranks, blocks of up to 2047 bytes: left to the host" -- 900)

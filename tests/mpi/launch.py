@@ -27,6 +27,7 @@ def parse_arguments():
     parser.add_argument("--component", metavar="FILE",
                         help="Open MPI loads this component; with --addon it has both")
     parser.add_argument("--before", metavar="FILE", help="preload this in front of the add-on")
+    parser.add_argument("--behind", metavar="FILE", help="preload this behind the add-on")
     parser.add_argument("--linked", action="store_true",
                         help="the program has the add-on in it: nothing is preloaded")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
@@ -259,7 +260,8 @@ def judge(arguments):
         report = os.path.join(folder, "report.json")
         served = arguments.addon or arguments.linked or arguments.component
         if arguments.addon:
-            settings["LD_PRELOAD"] = " ".join(filter(None, [arguments.before, arguments.addon]))
+            settings["LD_PRELOAD"] = " ".join(filter(None, [arguments.before, arguments.addon,
+                                                           arguments.behind]))
         if arguments.component:
             folder_of_component = os.path.dirname(os.path.abspath(arguments.component))
             settings[COMPONENT_PATH] = f"SYSTEM_DEFAULT:{folder_of_component}"

@@ -1,0 +1,139 @@
+// Race: whether weft or the host MPI serves the calls of one kind in less time, measured in the
+// program itself.
+//
+// No rule and no simulation knows everything: two cores may share no cache, a host may be tuned to
+// its machine, other programs may run. So when weft has served a few calls of a kind on a
+// communicator, some calls are served by the one and some by the other, and timed; the one that
+// took less time serves the calls after that. All ranks count the same calls, so each call has one
+// server; and what they have measured they exchange before they decide.
+//
+// Not where ranks share cores: there what a rank does before the last one comes keeps that one from
+// coming, and the time of single calls says little about many.
+//
+// A call takes from the arrival of its last rank to the departure of its last one. That needs a
+// clock that all ranks read: where they are on several hosts it is the least time that a rank was
+// in the call, which is about the same where no rank leaves before all have come.
+//
+// The price: after a call that is not timed, four calls, two of each server. Where they say that
+// one takes more than 1.5 times as long as the other, that is all, else eight more. The same again
+// whenever there have been eight times as many calls, as machines change.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "comm/setup/stopwatch.hpp"
+#include "plan/collective_set.hpp"
+
+namespace weft::mpi {
+
+/// The race of one kind of calls.
+class Race {
+ public:
+  enum class Server : std::uint8_t { weft, host };
+
+  /// Counts a call. Whether ranks must exchange their figures() first, for learn().
+  bool count() noexcept {
+    ++calls_;
+    return trials_ != nullptr && trials_->made == trials_->wanted;
+  }
+  /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
+  Server server() {
+    if (trials_ == nullptr) {
+      if (calls_ < next_at_) return winner_;
+      trials_ = std::make_unique<Trials>();
+    }
+    return trials_->server(winner_);
+  }
+
+  bool is_on() const noexcept { return trials_ != nullptr; }
+  /// When this rank came to a call of the race that is on, and when it left, in ticks of the
+  /// processor's counter. `one_clock`: all ranks read the same one.
+  void add(std::uint64_t arrived, std::uint64_t left, bool one_clock) noexcept;
+
+  /// What this rank has measured: of all ranks' figures in a place the largest counts.
+  std::span<const std::uint64_t> figures() const noexcept;
+  /// Decides, or goes on with more calls, from the largest figures of all ranks.
+  void learn(std::span<const std::uint64_t> largest);
+
+  Server winner() const noexcept { return winner_; }
+
+ private:
+  static constexpr std::size_t kFirst = 4;  // calls that are timed
+  static constexpr std::size_t kMost = 12;
+  static constexpr std::uint64_t kAfterCalls = 8;
+  static constexpr std::uint64_t kAgainAfterTimes = 8;
+
+  struct Trials {
+    bool is_warm = false;  // the other server has served a call, which was not timed
+    std::size_t made = 0;
+    std::size_t wanted = kFirst;
+    std::array<std::uint64_t, 2 * kMost> figures{};  // two for each
+
+    Server server(Server winner) const noexcept;
+  };
+
+  std::uint64_t calls_ = 0;
+  std::uint64_t next_at_ = kAfterCalls;
+  Server winner_ = Server::weft;
+  std::unique_ptr<Trials> trials_;  // of a race that is on
+};
+
+/// A call of a race, from this rank's arrival to the end of this object's life; or none.
+class Trial {
+ public:
+  Trial() = default;
+  Trial(Race& race, bool one_clock) noexcept : race_(&race), one_clock_(one_clock) {}
+  Trial(Trial&& other) noexcept
+      : race_(std::exchange(other.race_, nullptr)),
+        one_clock_(other.one_clock_),
+        arrived_(other.arrived_) {}
+  Trial& operator=(Trial&& other) noexcept {
+    std::swap(race_, other.race_);
+    std::swap(one_clock_, other.one_clock_);
+    std::swap(arrived_, other.arrived_);
+    return *this;
+  }
+  ~Trial() {
+    if (race_ != nullptr) race_->add(arrived_, comm::Stopwatch::ticks(), one_clock_);
+  }
+
+ private:
+  Race* race_ = nullptr;
+  bool one_clock_ = false;
+  std::uint64_t arrived_ = race_ == nullptr ? 0 : comm::Stopwatch::ticks();
+};
+
+/// The races of a communicator: one for each collective and power of two of the bytes of a block.
+class Races {
+ public:
+  /// `one_clock`: all ranks read the same counter. Where they do not, collectives whose ranks may
+  /// leave before all have come are not raced.
+  Races(plan::CollectiveSet not_raced, bool one_clock);
+
+  bool has_one_clock() const noexcept { return one_clock_; }
+  bool may_race(plan::Collective collective) const noexcept {
+    return !not_raced_.contains(collective);
+  }
+  Race& of(plan::Collective collective, std::uint64_t block_bytes) {
+    std::vector<Race>& races = by_size_[static_cast<std::size_t>(collective)];
+    const auto size = static_cast<std::size_t>(std::bit_width(block_bytes));
+    if (size >= races.size()) races.resize(size + 1);
+    return races[size];
+  }
+
+ private:
+  static constexpr std::size_t kCollectives = 16;  // no fewer than there are
+
+  plan::CollectiveSet not_raced_;
+  bool one_clock_;
+  std::array<std::vector<Race>, kCollectives> by_size_;
+};
+
+}  // namespace weft::mpi

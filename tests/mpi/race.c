@@ -1,0 +1,41 @@
+/* race CALLS: so many broadcasts, alltoalls, allgathers and sums of integers of one size, and sums
+   of floating point of another one, whoever serves them. Prints nothing but mistakes. */
+#include <stdlib.h>
+
+#include "check.h"
+
+enum { kInts = 300 };
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  const int calls = argc > 1 ? atoi(argv[1]) : 100;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int* send = malloc((size_t)size * kInts * sizeof *send);
+  int* receive = malloc((size_t)size * kInts * sizeof *receive);
+  for (int i = 0; i < calls; ++i) {
+    for (int j = 0; j < size * kInts; ++j) send[j] = rank * 7 + j / kInts + i;
+    MPI_Alltoall(send, kInts, MPI_INT, receive, kInts, MPI_INT, MPI_COMM_WORLD);
+    for (int j = 0; j < size * kInts; ++j)
+      expect(receive[j] == j / kInts * 7 + rank + i, "alltoall %d: element %d is %d", i, j,
+             receive[j]);
+    MPI_Allgather(send, kInts, MPI_INT, receive, kInts, MPI_INT, MPI_COMM_WORLD);
+    for (int j = 0; j < size * kInts; ++j)
+      expect(receive[j] == j / kInts * 7 + i, "allgather %d: element %d is %d", i, j, receive[j]);
+    MPI_Allreduce(send, receive, kInts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    expect(receive[kInts - 1] == 7 * size * (size - 1) / 2 + size * i, "sum %d is %d", i,
+           receive[kInts - 1]);
+    double numbers[kInts * 2], sums[kInts * 2];
+    for (int j = 0; j < kInts * 2; ++j) numbers[j] = rank + i;
+    MPI_Allreduce(numbers, sums, kInts * 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    expect(sums[7] == size * (size - 1) / 2 + size * i, "sum %d is %f", i, sums[7]);
+    const int root = i % size;
+    MPI_Bcast(send, kInts, MPI_INT, root, MPI_COMM_WORLD);
+    expect(send[kInts - 1] == root * 7 + i, "broadcast %d: %d arrives", i, send[kInts - 1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(send);
+  free(receive);
+  return finish();
+}
