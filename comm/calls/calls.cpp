@@ -23,6 +23,7 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }
   SharedCall made = preparation_.prepare(problem);
+  ++changes_;
   if (generation_ != preparation_.generation()) {
     // Their classes are forgotten, and each rank has kept others.
     of_classes_.clear();

@@ -27,6 +27,10 @@ class Calls {
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
+  /// The last call that call_for() has returned for blocks of one size; null: none. Valid as long
+  /// as changes() stays.
+  const Call* last() const noexcept { return last_ == nullptr ? nullptr : last_->get(); }
+  std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
   /// Adds what the calls so far had for each rank, where it is known which got what.
   void add_sent(std::span<std::uint64_t> bytes) const;
 
@@ -49,6 +53,7 @@ class Calls {
   CallCache of_classes_{kMostSteps};
   std::uint64_t generation_ = 0;                                       // of the classes
   const SharedCall* last_ = nullptr;                                   // of both
+  std::uint64_t changes_ = 0;                                          // of the caches
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
   std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
   std::string vector_algorithm_;

@@ -162,6 +162,14 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
 
 }  // namespace
 
+Communicator::Made Communicator::last_made() const noexcept {
+  return impl_->last_made();
+}
+bool Communicator::repeat(const Made& made, const void* input, void* output,
+                          const Operation* operation) {
+  return impl_->repeat(made, bytes_of(input), bytes_of(output), operation);
+}
+
 void Communicator::barrier() {
   impl_->run(block_task(*this, Collective::barrier, nullptr, nullptr, 0));
 }

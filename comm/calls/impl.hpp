@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/give_way.hpp"
 #include "comm/calls/agreed_choice.hpp"
 #include "comm/calls/calls.hpp"
 #include "comm/calls/heap_copies.hpp"
@@ -38,6 +39,10 @@ class Communicator::Impl {
   /// An alltoallw, where it is packed in parts.
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);
+  /// The last call, where it is one that repeat() makes again.
+  Made last_made() const noexcept;
+  bool repeat(const Made& made, const std::byte* input, std::byte* output,
+              const Operation* operation);
   [[noreturn]] void fail(std::string_view why);
   bool close() noexcept;
 
@@ -57,7 +62,12 @@ class Communicator::Impl {
   friend class weft::Request;
   using Call = comm::Call;
 
+  /// Whether the executor is used in turns with other threads.
+  bool needs_turn() const noexcept {
+    return resources_.requests().needs_turn() || (wants_thread_ && gives_way());
+  }
   void run_now(const comm::Task& task);
+  void run_plain(const Call& call, comm::Counts& counts, const engine::Buffers& buffers);
   void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
   void end_counted(comm::Counts& counts);
   template <class Body>

@@ -231,6 +231,7 @@ SharedClass Preparation::class_for(const Problem& problem) {
 }
 
 void Preparation::keep(const Problem& problem, SharedClass made) {
+  ++changes_;
   if (buckets_.size() >= kMostBuckets) {
     buckets_.clear();
     sized_steps_ = 0;
@@ -265,6 +266,7 @@ const SharedCall* Preparation::resized(const Problem& problem, SizeClass& of) {
   for (SizedCall& one : of.calls) {
     if (one.call->problem == problem) return &one.call;
     if (!one.program->fits(*extent)) continue;
+    ++changes_;
     if (one.call.use_count() > 1) one.call = std::make_shared<Call>(*one.call);
     one.program->resize(one.call->slice->program, *extent);
     resources_.executor().renumbered(*one.call->slice);
@@ -293,6 +295,7 @@ const SharedCall& Preparation::add_sized(const Problem& problem, const plan::Ext
 
 /// Other ranks need not: these are made anew without them.
 void Preparation::forget_sized() {
+  ++changes_;
   for (auto& [bucket, classes] : buckets_) {
     for (const SharedClass& one : classes) {
       if (one != nullptr) one->calls.clear();

@@ -30,6 +30,8 @@ class Preparation {
   SharedCall prepare(const plan::Problem& problem);
   /// Changes when classes are forgotten, at the same time on all ranks.
   std::uint64_t generation() const noexcept { return generation_; }
+  /// Changes when calls that find() has returned are forgotten, or have other numbers.
+  std::uint64_t changes() const noexcept { return changes_; }
   /// Before something else is prepared for calls of which each rank knows its own part: all ranks
   /// come to it. Collective.
   void meet(const plan::Problem& problem);
@@ -76,6 +78,7 @@ class Preparation {
   Gate gate_;
   std::unordered_map<Bucket, BucketClasses, BucketHash> buckets_;
   std::uint64_t generation_ = 0;
+  std::uint64_t changes_ = 0;
   std::size_t sized_steps_ = 0;  // of the programs of sized calls
 };
 

@@ -23,11 +23,32 @@ void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
 
 void Communicator::Impl::run(const comm::Task& task) {
   if (comm::moves_nothing(task)) return;
-  const bool is_shared = resources_.requests().needs_turn() || (wants_thread_ && gives_way());
-  if (resources_.members().is_poisoned() || is_shared) {
+  if (resources_.members().is_poisoned() || needs_turn()) {
     return run_exclusively([&] { run_now(task); });
   }
   run_now(task);
+}
+
+Communicator::Made Communicator::Impl::last_made() const noexcept {
+  const Call* last = calls_.last();
+  if (last == nullptr || !last->is_plain) return {};
+  return {last, calls_.changes()};
+}
+
+bool Communicator::Impl::repeat(const Made& made, const std::byte* input, std::byte* output,
+                                const Operation* operation) {
+  if (made.call == nullptr || made.at != calls_.changes() || needs_turn() ||
+      resources_.members().is_poisoned()) {
+    return false;
+  }
+  const Call& call = *static_cast<const Call*>(made.call);
+  resources_.executor().arrive(usage_.begin());
+  comm::Counts& counts = usage_.at(call.entry);
+  run_plain(call, counts, {input, output, operation});
+  ++counts.calls;
+  counts.bytes += call.input_bytes;
+  end_counted(counts);
+  return true;
 }
 
 void Communicator::Impl::fail(std::string_view why) {
@@ -64,15 +85,20 @@ void Communicator::Impl::run_now(const comm::Task& asked) {
   end_counted(counts);
 }
 
+inline void Communicator::Impl::run_plain(const Call& call, comm::Counts& counts,
+                                          const engine::Buffers& buffers) {
+  resources_.executor().begin_call(call.key);
+  run_prepared(*call.slice, buffers);
+  counts.messages += call.slice->messages;
+  counts.wire_bytes += call.slice->wire_bytes;
+}
+
 inline void Communicator::Impl::carry_out(const comm::Task& asked, const Call& call,
                                           comm::Counts& counts) {
-  resources_.executor().begin_call(call.key);
   if (call.is_plain && !asked.in_place) {
-    run_prepared(*call.slice, {asked.input, asked.output, &asked.operation});
-    counts.messages += call.slice->messages;
-    counts.wire_bytes += call.slice->wire_bytes;
-    return;
+    return run_plain(call, counts, {asked.input, asked.output, &asked.operation});
   }
+  resources_.executor().begin_call(call.key);
   const comm::Task& task = comm::publish(resources_, call, asked, copies_);
   const bool by_slices = task.in_place && is_elementwise(task.problem);
   const bool at_once = task.in_place && !by_slices;

@@ -25,6 +25,12 @@ std::optional<std::uint64_t> Alltoall::block_bytes(const Context&) const {
   return receive_.bytes(0);
 }
 
+std::optional<Call::Plain> Alltoall::plain(const Context&) const {
+  const bool is_plain = !send_.is_in_place() && !send_.is_packed() && !receive_.is_packed() &&
+                        receive_.total_bytes() <= kMostPlain;
+  return is_plain ? std::optional(Plain{}) : std::nullopt;
+}
+
 void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
   const PieceCopies copies(context.layouts());
   const auto size = static_cast<std::size_t>(context.size());

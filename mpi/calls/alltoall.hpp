@@ -13,6 +13,7 @@ class Alltoall final : public Call {
       : Call(plan::Collective::alltoall, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "mpi/calls/guarded.hpp"
 #include "mpi/calls/passed.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
@@ -18,14 +19,6 @@ namespace {
 
 // Innermost scope of a list: while a communicator is freed, callbacks may free others.
 [[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
-
-/// The race that a call is part of; null: weft serves it. The same on all ranks.
-Race* race_of(const Call& call, const Context& context) {
-  Races* const races = context.attached.races.get();
-  if (races == nullptr || !races->may_race(call.collective()) || !call.is_exact()) return nullptr;
-  const auto bytes = call.block_bytes(context);
-  return bytes ? &races->of(call.collective(), *bytes) : nullptr;
-}
 
 /// Whether the host serves a call that may be part of a race; `trial` begins where it is a trial.
 bool is_hosts(const Call& call, const Context& context, Trial& trial) {
@@ -43,35 +36,20 @@ bool is_hosts(const Call& call, const Context& context, Trial& trial) {
   return server == Race::Server::host;
 }
 
-/// Runs a call that weft may serve; false: the host is to. An error of this rank alone is told to
-/// the ranks that wait for it.
+/// Runs a call that weft may serve; false: the host is to.
 bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
-  try {
+  bool is_served = true;
+  run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
     Trial trial;
     if (may_race && is_hosts(call, context, trial)) {
       call.set_trial(std::move(trial));
-      return false;
+      is_served = false;
+      return;
     }
     call.run(context);
-  } catch (const SetupError&) {
-    throw;
-  } catch (const HostError& error) {
-    result.code = error.code;
-  } catch (const PeerError& error) {
-    result.line = error.what();
-  } catch (const CallError& error) {
-    result.line = error.what();
-  } catch (const UsageError& error) {
-    end_job(error.what());
-  } catch (const std::exception& error) {
-    try {
-      context.weft().fail(error.what());
-    } catch (const std::exception& told) {
-      result.line = told.what();
-    }
-  }
-  return true;
+  });
+  return is_served;
 }
 
 /// `may_race`: the host may serve the call now.
@@ -108,6 +86,13 @@ std::optional<Passed> try_to_run(Call& call, World& world, bool may_race, Outcom
 }
 
 }  // namespace
+
+Race* race_of(const Call& call, const Context& context) {
+  Races* const races = context.attached.races.get();
+  if (races == nullptr || !races->may_race(call.collective()) || !call.is_exact()) return nullptr;
+  const auto bytes = call.block_bytes(context);
+  return bytes ? &races->of(call.collective(), *bytes) : nullptr;
+}
 
 Inside::Inside() noexcept : outer_(std::exchange(inside, true)) {}
 
@@ -154,6 +139,12 @@ bool Freeing::contains(MPI_Comm comm) {
   return one != nullptr;
 }
 
+int end_call(MPI_Comm comm, const Outcome& outcome) {
+  if (!outcome.line.empty()) return raise_error(comm, outcome.line);
+  if (outcome.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, outcome.code);
+  return outcome.code;
+}
+
 std::optional<int> try_run(Call& call) {
   World* world = World::get();
   if (world == nullptr || inside || call.comm() == MPI_COMM_NULL) return std::nullopt;
@@ -167,10 +158,7 @@ std::optional<int> try_run(Call& call) {
     if (world->reports()) call.time_in(count);
     return std::nullopt;
   }
-  // Outside the guard and without locks: an error handler may do anything.
-  if (!outcome.line.empty()) return raise_error(call.comm(), outcome.line);
-  if (outcome.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm(), outcome.code);
-  return outcome.code;
+  return end_call(call.comm(), outcome);
 }
 
 std::optional<int> try_run(Call& call, Attached& attached) {

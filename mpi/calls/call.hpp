@@ -47,6 +47,13 @@ class Call {
   virtual std::optional<std::uint64_t> sent_bytes() const { return std::nullopt; }
   /// After judge(): whether the host's result has the same bits as weft's.
   virtual bool is_exact() const { return true; }
+  /// A call that went straight from and to the program's buffers, as one call of weft, and would
+  /// do so with others.
+  struct Plain {
+    const Operation* operation = nullptr;  // of a reduction; lives as long as the communicator
+  };
+  /// After run().
+  virtual std::optional<Plain> plain(const Context& /*context*/) const { return std::nullopt; }
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
 
@@ -67,6 +74,9 @@ class Call {
   Trial take_trial() { return std::move(trial_); }
 
  protected:
+  /// Calls of more bytes in all are not plain: ranks may agree on pieces for them.
+  static constexpr std::size_t kMostPlain = 64 << 10;
+
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
   ~Call() = default;
 
@@ -93,6 +103,13 @@ struct Outcome {
   int code = MPI_SUCCESS;        // else: MPI's error code, if not in words
   std::string line;              // weft's error in words
 };
+
+/// The MPI error code of a call that weft has served; calls the error handler. Outside of weft: an
+/// error handler may do anything.
+int end_call(MPI_Comm comm, const Outcome& outcome);
+
+/// The race that a call is part of; null: weft serves it. After judge().
+Race* race_of(const Call& call, const Context& context);
 
 /// Judges the call, makes weft take over where that is due, and runs the call. Inside of weft.
 Outcome attempt(Call& call, World& world);

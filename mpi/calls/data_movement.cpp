@@ -22,6 +22,10 @@ std::optional<std::uint64_t> Barrier::block_bytes(const Context&) const {
   return 0;
 }
 
+std::optional<Call::Plain> Barrier::plain(const Context&) const {
+  return Plain{};
+}
+
 void Barrier::run(const Context& context) {
   context.weft().barrier();
 }
@@ -43,6 +47,12 @@ std::optional<Passed> Allgather::judge(const Context& context) {
 
 std::optional<std::uint64_t> Allgather::block_bytes(const Context& context) const {
   return receive_.total_bytes() / static_cast<std::size_t>(context.size());
+}
+
+std::optional<Call::Plain> Allgather::plain(const Context&) const {
+  const bool is_plain = !receive_.is_irregular() && !send_.is_in_place() && !send_.is_packed() &&
+                        !receive_.is_packed() && receive_.total_bytes() <= kMostPlain;
+  return is_plain ? std::optional(Plain{}) : std::nullopt;
 }
 
 void Allgather::run_in_pieces(const Context& context, std::size_t piece) {
@@ -104,6 +114,11 @@ std::optional<Passed> Broadcast::judge(const Context& context) {
 
 std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
   return data_.total_bytes();
+}
+
+std::optional<Call::Plain> Broadcast::plain(const Context&) const {
+  const bool is_plain = !data_.is_packed() && data_.total_bytes() <= kMostPlain;
+  return is_plain ? std::optional(Plain{}) : std::nullopt;
 }
 
 void Broadcast::run_in_pieces(const Context& context, std::size_t piece) {

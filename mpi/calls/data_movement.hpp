@@ -13,6 +13,7 @@ class Barrier final : public Call {
   explicit Barrier(MPI_Comm comm) : Call(plan::Collective::barrier, comm) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
 };
 
@@ -23,6 +24,7 @@ class Allgather final : public Call {
       : Call(plan::Collective::allgather, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
@@ -39,6 +41,7 @@ class Broadcast final : public Call {
       : Call(plan::Collective::broadcast, comm), data_(data), root_(root) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 

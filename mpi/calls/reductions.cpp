@@ -67,6 +67,15 @@ std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) cons
   return has_blocks_of_all(collective()) ? bytes / static_cast<unsigned>(context.size()) : bytes;
 }
 
+/// Of MPI's own operations, which are kept.
+std::optional<Call::Plain> Reduction::plain(const Context& context) const {
+  const std::optional<Resolution>& temporary = context.attached.operations.temporary;
+  const bool is_kept = !temporary || &*temporary != resolution_;
+  const bool is_plain = is_kept && resolution_->form == Form::in_place && !in_place_ &&
+                        bytes_of(given_, *resolution_) <= kMostPlain;
+  return is_plain ? std::optional(Plain{&resolution_->operation}) : std::nullopt;
+}
+
 void Reduction::add_handles(Handles& handles, const Attached&) const {
   handles.add(vectors_.type);
   handles.op = vectors_.op;

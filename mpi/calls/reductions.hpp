@@ -25,6 +25,7 @@ class Reduction : public Call {
   std::optional<Passed> judge(const Context& context) final;
   std::optional<std::uint64_t> block_bytes(const Context& context) const final;
   bool is_exact() const final { return resolution_->operation.associative; }
+  std::optional<Plain> plain(const Context& context) const final;
   void run(const Context& context) final;
   void add_handles(Handles& handles, const Attached& attached) const final;
 

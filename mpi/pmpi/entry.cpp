@@ -2,6 +2,7 @@
 // the objects of others. How entry points are defined: mpi/pmpi/define.hpp.
 #include <mpi.h>
 
+#include "mpi/calls/repeats.hpp"
 #include "mpi/pmpi/define.hpp"
 #include "mpi/requests/held.hpp"
 #include "mpi/requests/pending_call.hpp"
@@ -13,6 +14,7 @@
 WEFT_ENTRY const char weft_preloaded[] = WEFT_VERSION;
 
 using weft::mpi::host_function;
+using weft::mpi::Repeats;
 using weft::mpi::World;
 
 /// Runs `host`, the host's MPI_Init with its arguments, and starts the add-on after it.
@@ -24,6 +26,7 @@ static int initialize(Host host) {
   weft::mpi::require_host();
   const int error = host();
   if (error == MPI_SUCCESS) World::start();
+  if (World::get() != nullptr && !World::get()->has_several_threads()) Repeats::turn_on();
   return error;
 }
 
@@ -40,6 +43,7 @@ WEFT_ENTRY int PMPI_Init_thread(int* argc, char*** argv, int required, int* prov
 WEFT_ENTRY int PMPI_Finalize() {
   static const auto host = host_function<decltype(PMPI_Finalize)>("PMPI_Finalize");
   weft::mpi::drain_all();
+  Repeats::turn_off();
   World::finish();
   return host();
 }

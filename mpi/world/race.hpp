@@ -26,7 +26,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "comm/setup/stopwatch.hpp"
 #include "plan/collective_set.hpp"
@@ -42,6 +41,10 @@ class Race {
   bool count() noexcept {
     ++calls_;
     return trials_ != nullptr && trials_->made == trials_->wanted;
+  }
+  /// Whether the next call is weft's, and none of a race: it has only to be counted.
+  bool is_quiet() const noexcept {
+    return winner_ == Server::weft && trials_ == nullptr && calls_ + 1 < next_at_;
   }
   /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
   Server server() {
@@ -121,19 +124,20 @@ class Races {
   bool may_race(plan::Collective collective) const noexcept {
     return !not_raced_.contains(collective);
   }
+  /// Lives as long as this.
   Race& of(plan::Collective collective, std::uint64_t block_bytes) {
-    std::vector<Race>& races = by_size_[static_cast<std::size_t>(collective)];
-    const auto size = static_cast<std::size_t>(std::bit_width(block_bytes));
-    if (size >= races.size()) races.resize(size + 1);
-    return races[size];
+    std::unique_ptr<BySize>& races = by_size_[static_cast<std::size_t>(collective)];
+    if (races == nullptr) races = std::make_unique<BySize>();
+    return (*races)[static_cast<std::size_t>(std::bit_width(block_bytes))];
   }
 
  private:
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
+  using BySize = std::array<Race, 65>;
 
   plan::CollectiveSet not_raced_;
   bool one_clock_;
-  std::array<std::vector<Race>, kCollectives> by_size_;
+  std::array<std::unique_ptr<BySize>, kCollectives> by_size_;
 };
 
 }  // namespace weft::mpi

@@ -47,16 +47,12 @@ void World::finish() {
   delete world;
 }
 
-namespace {
-
 /// A progress thread is another thread than the program's.
-bool has_several_threads() {
+bool World::has_several_threads() {
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   return level == MPI_THREAD_MULTIPLE || env::flag("WEFT_PROGRESS_THREAD").value_or(false);
 }
-
-}  // namespace
 
 World::World(const HostFacts* facts) : post_(std::make_unique<Post>()) {
   std::vector<int> all(static_cast<std::size_t>(post_->size()));

@@ -59,6 +59,8 @@ class World {
   std::vector<int> members_of(MPI_Comm comm) const;
   const hierarchy::Machine& machine() const { return *machine_; }
   int most_ranks_on_a_core() const { return hosts_->most_ranks_on_a_core(); }
+  /// Whether calls may come from several threads at the same time.
+  static bool has_several_threads();
   bool has_one_clock() const { return hosts_->is_one(); }
   /// Of the communicator of these world ranks.
   Shape shape_of(std::span<const int> members) const;

@@ -281,6 +281,20 @@ class WEFT_API Communicator {
   //   - reduce_scatter: input == output, the result at its beginning
   // Any other overlap is a mistake that goes unnoticed.
 
+  /// A call of this rank, for repeat().
+  struct Made {
+    const void* call = nullptr;  // null: none
+    std::uint64_t at = 0;
+  };
+  /// The last call of a collective that takes one size; none where repeat() would not do. Not of
+  /// other collectives, which leave it as it was.
+  Made last_made() const noexcept;
+  /// Makes that call again with other buffers, which must not be the same memory: of all else it
+  /// remembers what it worked out then. `operation`: the one that it had. False: it has forgotten,
+  /// and nothing was done. Each rank may make its calls in this way or anew.
+  bool repeat(const Made& made, const void* input, void* output,
+              const Operation* operation = nullptr);
+
   /// Instead of a call that this rank cannot make: those that wait for it, and this rank, end in a
   /// PeerError that says why. The communicator serves no more calls.
   [[noreturn]] void fail(std::string_view why);
