@@ -1,5 +1,6 @@
 // CPU quotas of control groups, a part of detection.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -63,7 +64,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 }  // namespace
 
-std::optional<int> cgroup_cores(const fs::path& mount, std::string_view memberships) {
+std::optional<int> cgroup_cores(const std::string& root, std::string_view memberships) {
+  const fs::path mount(root);
   std::optional<int> least;
   const auto limit = [&](std::optional<int> cores) {
     if (cores && (!least || *cores < *least)) least = cores;

@@ -1,7 +1,6 @@
 // Detection: host, cores and sockets of this process.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +26,7 @@ int usable_cores();
 /// /proc/self/cgroup, `mount` the folder where control groups are mounted (/sys/fs/cgroup). Reads
 /// version 2 (cpu.max) and version 1 (cpu.cfs_quota_us), the group and those above it: the
 /// smallest counts. Files that are not there set no limit.
-std::optional<int> cgroup_cores(const std::filesystem::path& mount, std::string_view memberships);
+std::optional<int> cgroup_cores(const std::string& mount, std::string_view memberships);
 
 /// The cores that this process may run on, a bit each; empty when the kernel does not say.
 std::string affinity_mask();

@@ -154,8 +154,8 @@ std::vector<OpenPort> choose_ports(const PortSettings& settings) {
   return result;
 }
 
-int numa_node_of_device(std::string_view device, const std::filesystem::path& system) {
-  std::ifstream file(system / "class/infiniband" / device / "device/numa_node");
+int numa_node_of_device(std::string_view device, const std::string& system) {
+  std::ifstream file(fmt::format("{}/class/infiniband/{}/device/numa_node", system, device));
   int node = -1;
   return file >> node ? node : -1;
 }
@@ -166,9 +166,9 @@ int numa_node_of_thread() noexcept {
   return ::getcpu(&core, &node) == 0 ? static_cast<int>(node) : -1;
 }
 
-int numa_distance(int from, int to, const std::filesystem::path& system) {
+int numa_distance(int from, int to, const std::string& system) {
   if (from < 0 || to < 0 || from == to) return kNearest;
-  std::ifstream file(system / "devices/system/node" / ("node" + std::to_string(from)) / "distance");
+  std::ifstream file(fmt::format("{}/devices/system/node/node{}/distance", system, from));
   // One number for each existing node; node numbers may have gaps, but hardly ever do.
   int distance = kNearest;
   for (int node = 0; node <= to; ++node) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,14 +35,14 @@ struct OpenPort {
 std::vector<OpenPort> choose_ports(const PortSettings& settings);
 
 /// The NUMA node that a device is attached to; -1 when unknown. `system`: where sysfs is mounted.
-int numa_node_of_device(std::string_view device, const std::filesystem::path& system = "/sys");
+int numa_node_of_device(std::string_view device, const std::string& system = "/sys");
 
 /// The NUMA node on which this thread runs now; -1 when unknown.
 int numa_node_of_thread() noexcept;
 
 /// The firmware's distance of two NUMA nodes: 10 from a node to itself, else more. 10 where either
 /// is unknown.
-int numa_distance(int from, int to, const std::filesystem::path& system = "/sys");
+int numa_distance(int from, int to, const std::string& system = "/sys");
 
 /// Indices by distance, nearest first. Among the nearest the order is rotated by `turn`, so that
 /// the ranks of a node share them evenly.
