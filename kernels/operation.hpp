@@ -77,6 +77,9 @@ struct Operation {
   Combine combine = nullptr;
   Fold fold = nullptr;  ///< null: combine does it
   const void* context = nullptr;
+  /// The functions are called only while the caller is in a call of weft: what they use is not safe
+  /// from many threads. A progress thread leaves such reductions to the caller.
+  bool only_in_calls = false;
 };
 
 /// The bytes of an element: what C's sizeof says.

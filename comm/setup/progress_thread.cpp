@@ -67,7 +67,7 @@ Help ProgressThread::take_turn() noexcept {
   const std::lock_guard lock(turn_);
   // rest() may have come before.
   if (!is_at_work_.load(std::memory_order_seq_cst)) return Help::nothing_under_way;
-  const Help turn = executor_.help();
+  const Help turn = executor_.help(caller_waits_.load(std::memory_order_relaxed));
   if (turn == Help::nothing_under_way) rest();
   return turn;
 }

@@ -37,6 +37,10 @@ class ProgressThread {
   void wake() noexcept;
   /// Nothing is under way: the thread does not ask for its turn any more.
   void rest() noexcept { is_at_work_.store(false, std::memory_order_seq_cst); }
+  /// Until this is false again the caller is in a call, and gives its turn back there.
+  void set_caller_waits(bool waits) noexcept {
+    caller_waits_.store(waits, std::memory_order_relaxed);
+  }
 
  private:
   void run() noexcept;
@@ -48,6 +52,7 @@ class ProgressThread {
   const bool may_spin_;
   std::atomic<bool> is_at_work_{false};
   std::atomic<bool> ends_{false};
+  std::atomic<bool> caller_waits_{false};
   engine::Doorbell bell_;         // wakes the thread
   std::uint32_t idle_turns_ = 0;  // the thread's
   std::thread thread_;
@@ -141,8 +146,10 @@ class Handover {
  public:
   explicit Handover(RequestProgress& requests) : requests_(requests) {
     if (requests.under_way_ != 0 && requests.thread_ == nullptr) {
-      helper_.emplace(requests.executor_, requests.turn_, requests.may_spin_).wake();
+      helper_.emplace(requests.executor_, requests.turn_, requests.may_spin_);
     }
+    set_caller_waits(!gives_way());
+    if (helper_) helper_->wake();
     if (had_turn_) requests.unlock();
   }
   Handover(const Handover&) = delete;
@@ -150,9 +157,15 @@ class Handover {
   ~Handover() {
     helper_.reset();
     if (had_turn_) requests_.lock();
+    set_caller_waits(false);
   }
 
  private:
+  void set_caller_waits(bool waits) noexcept {
+    if (helper_) helper_->set_caller_waits(waits);
+    if (requests_.thread_ != nullptr) requests_.thread_->set_caller_waits(waits);
+  }
+
   RequestProgress& requests_;
   const bool had_turn_ = requests_.has_turn_;
   std::optional<ProgressThread> helper_;

@@ -177,6 +177,7 @@ bool Executor::progress() noexcept {
       execution->release_initial();
       moved = true;
     }
+    if (is_left_to_caller(*execution)) continue;
     execution->advance();
     if (execution->progress()) {
       execution->advance();
@@ -187,6 +188,12 @@ bool Executor::progress() noexcept {
   }
   if (some_done) retire_done();
   return moved || some_done;
+}
+
+bool Executor::is_left_to_caller(const Execution& execution) const noexcept {
+  if (!is_away_) return false;
+  const Operation* operation = execution.buffers().operation;
+  return operation != nullptr && operation->only_in_calls;
 }
 
 void Executor::retire_done() noexcept {

@@ -151,9 +151,11 @@ class Executor {
   /// Makes what progress is possible without waiting. True when there was some.
   bool progress() noexcept;
   /// progress() by another thread than the caller's, which uses nothing of this object meanwhile.
-  /// Now and then it also checks the peers. It calls none of WhileWaiting.
+  /// Now and then it also checks the peers. It calls none of WhileWaiting. `caller_waits`: in a
+  /// call of weft; otherwise executions whose operation is to be called `only_in_calls` start no
+  /// step.
   enum class Help { moved, nothing_moved, nothing_under_way };
-  Help help() noexcept;
+  Help help(bool caller_waits) noexcept;
   /// True when the execution is done; its object must not be used any more then. Makes no progress.
   bool take(Execution& execution) noexcept;
   /// Waits until it is done, and takes it. False as run().
@@ -188,6 +190,7 @@ class Executor {
   void order_behind_earlier(Execution& later);
   bool may_enter(const Execution& execution) noexcept;
   bool enter(Execution& execution) noexcept;
+  bool is_left_to_caller(const Execution& execution) const noexcept;
   bool register_buffers(Execution& execution) noexcept;
   /// Keys for a message from or to a caller's buffer.
   verbs::RegistrationCache::Keys register_memory(const std::byte* memory,
@@ -260,6 +263,7 @@ class Executor {
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
   bool is_helped_ = false;   // it is another thread that calls
+  bool is_away_ = false;     // the caller is in no call of weft
   bool is_in_step_ = false;  // of an execution, which has given way in the middle
   std::string failure_;
 };

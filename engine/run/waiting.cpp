@@ -220,10 +220,11 @@ void Executor::disagree_with(int rank) noexcept {
                      to_string(here.prepared().call), rank_, rank));
 }
 
-Executor::Help Executor::help() noexcept {
+Executor::Help Executor::help(bool caller_waits) noexcept {
   if (!failure_.empty()) return Help::nothing_under_way;
   if (is_in_step_) return Help::nothing_moved;
   is_helped_ = true;
+  is_away_ = !caller_waits;
   bool moved = progress();
   const bool waits = !under_way_.empty() && failure_.empty();
   if (waits && !moved) {
@@ -234,6 +235,7 @@ Executor::Help Executor::help() noexcept {
     }
   }
   is_helped_ = false;
+  is_away_ = false;
   if (!waits) return Help::nothing_under_way;
   return moved ? Help::moved : Help::nothing_moved;
 }

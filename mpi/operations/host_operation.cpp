@@ -44,6 +44,9 @@ HostOperation::HostOperation(const Layouts& layouts, MPI_Op op, const Layout& la
   batch_ = static_cast<std::size_t>(batch);
   right_.make(layout, batch);
   if (!layout.contiguous) left_.make(layout, batch);
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  only_in_calls_ = level != MPI_THREAD_MULTIPLE;
 }
 
 Operation HostOperation::operation() const {
@@ -52,7 +55,8 @@ Operation HostOperation::operation() const {
           .associative = false,
           .combine = &combine,
           .fold = nullptr,
-          .context = this};
+          .context = this,
+          .only_in_calls = only_in_calls_};
 }
 
 // MPI's functions put "left op right" into right.

@@ -53,7 +53,8 @@ class HostOperation {
   MPI_Op op_;
   Layout layout_;
   bool commutative_ = false;
-  std::size_t batch_;  // elements for each call of the host
+  bool only_in_calls_ = true;  // the host has no other thread, nor has the program
+  std::size_t batch_;          // elements for each call of the host
   Elements left_, right_;
   mutable int code_ = MPI_SUCCESS;
 };

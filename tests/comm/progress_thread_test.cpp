@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -106,8 +108,9 @@ INSTANTIATE_TEST_SUITE_P(Machines, WhileTheCallerComputes,
                          testing::Values(Case{"2x1", 100'000}, Case{"2x2", 30}, Case{"2x2", 50'000},
                                          Case{"1+3", 300}, Case{"0,1,1,0", 20'000}));
 
-/// The number of times that this process's thread of this name has gone to sleep; -1: no thread.
+/// The number of times that this process's threads of this name have gone to sleep; -1: no thread.
 long sleeps_of(const std::string& name) {
+  long sleeps = -1;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string line;
     std::getline(std::ifstream(task.path() / "comm"), line);
@@ -115,10 +118,12 @@ long sleeps_of(const std::string& name) {
     std::ifstream status(task.path() / "status");
     constexpr std::string_view kKey = "voluntary_ctxt_switches:";
     while (std::getline(status, line)) {
-      if (line.starts_with(kKey)) return std::stol(line.substr(kKey.size()));
+      if (line.starts_with(kKey)) {
+        sleeps = std::max(sleeps, 0L) + std::stol(line.substr(kKey.size()));
+      }
     }
   }
-  return -1;
+  return sleeps;
 }
 
 const std::string kName = "weft-requests";
@@ -150,6 +155,80 @@ TEST(ProgressThread, SleepsWhereNothingIsStarted) {
   const auto deadline = Clock::now() + kPatience;
   while (sleeps_of(kName) != -1 && Clock::now() < deadline) std::this_thread::yield();
   EXPECT_EQ(sleeps_of(kName), -1);
+}
+
+/// An operation that knows the thread that it is made in.
+class Sum {
+ public:
+  explicit Sum(bool only_in_calls) : only_in_calls_(only_in_calls) {}
+  Operation operation() const {
+    return {.element_bytes = sizeof(std::uint32_t),
+            .combine = &combine,
+            .context = this,
+            .only_in_calls = only_in_calls_};
+  }
+  bool was_called_elsewhere() const { return was_called_elsewhere_; }
+
+ private:
+  static void combine(const void* self, std::byte* dst, const std::byte* left,
+                      const std::byte* right, std::size_t elements) {
+    const auto& sum = *static_cast<const Sum*>(self);
+    if (std::this_thread::get_id() != sum.owner_) sum.was_called_elsewhere_ = true;
+    for (std::size_t at = 0; at < elements * sizeof(std::uint32_t); at += sizeof(std::uint32_t)) {
+      std::uint32_t a = 0, b = 0;
+      std::memcpy(&a, left + at, sizeof a);
+      std::memcpy(&b, right + at, sizeof b);
+      a += b;
+      std::memcpy(dst + at, &a, sizeof a);
+    }
+  }
+
+  const bool only_in_calls_;
+  const std::thread::id owner_ = std::this_thread::get_id();
+  mutable std::atomic<bool> was_called_elsewhere_{false};
+};
+
+/// Whether the operation of an allreduce was called elsewhere while its caller computed.
+bool is_called_while_computing(bool only_in_calls) {
+  constexpr int kRanks = 2;
+  constexpr long kTurns = 100;
+  std::atomic<int> called_elsewhere{0};
+  std::barrier all(kRanks);
+  const auto errors = run_ranks(kRanks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), with_thread("2x1"));
+    const Sum sum(only_in_calls);
+    const Operation operation = sum.operation();
+    const Words input(1000, static_cast<std::uint32_t>(rank + 1));
+    Words output(input.size(), kNotYet);
+    Request request = comm.allreduce_init(input.data(), output.data(), input.size(), operation);
+    // Each once before the other, so that it lacks something at its start.
+    for (int first = 0; first < kRanks; ++first) {
+      std::ranges::fill(output, kNotYet);
+      if (rank != first) all.arrive_and_wait();
+      request.start();
+      if (rank == first) all.arrive_and_wait();
+      all.arrive_and_wait();
+      // Without a result: until threads have had their turns, with all that they need there. One
+      // whose allreduce is over sleeps.
+      const long before = sleeps_of(kName);
+      const auto deadline = Clock::now() + kPatience;
+      while (!has_come(output) && Clock::now() < deadline) {
+        if (only_in_calls && sleeps_of(kName) >= before + kTurns) break;
+        std::this_thread::yield();
+      }
+      all.arrive_and_wait();
+      request.wait();
+      EXPECT_EQ(output, Words(input.size(), 3));
+    }
+    called_elsewhere += sum.was_called_elsewhere() ? 1 : 0;
+  });
+  EXPECT_EQ(errors, none(kRanks));
+  return called_elsewhere != 0;
+}
+
+TEST(ProgressThread, CallsOperationsUnlessTheyAreOnlyForCalls) {
+  EXPECT_TRUE(is_called_while_computing(false));
+  EXPECT_FALSE(is_called_while_computing(true));
 }
 
 /// The child has no such thread: it waits neither for it nor for locks that it held.

@@ -6,6 +6,7 @@
  *   nonblocking [ROUNDS [SEED [mismatch]]]
  *
  * "mismatch" also has ranks make different calls, which weft tells them all, but no host does. */
+#include <pthread.h>
 #include <sched.h>
 
 #include "complete.h"
@@ -29,8 +30,12 @@ static int given(const Call* call, int from, int to, int i) {
   return call->round * 7919 + call->kind * 104729 + from * 1013 + to * 31 + i;
 }
 
+static pthread_t program_thread;
+
+/* The program has one thread: its functions are called by no other. */
 static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
   (void)type;
+  expect(pthread_equal(pthread_self(), program_thread), "an operation runs in another thread");
   for (int i = 0; i < *count; ++i) ((int*)inout)[i] += ((int*)in)[i];
 }
 
@@ -271,6 +276,7 @@ static void mismatch(void) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  program_thread = pthread_self();
   const int rounds = argc > 1 ? atoi(argv[1]) : 40;
   uint64_t shared = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   int rank = 0, size = 0;

@@ -108,8 +108,8 @@ struct Options {
   /// default: no.
   bool deterministic = false;
   /// A thread moves on what was started while the caller computes, and calls the functions of its
-  /// reductions' operations. It sleeps while nothing is under way. WEFT_PROGRESS_THREAD; default:
-  /// no. Ranks need not give the same.
+  /// reductions' operations, except those that are `only_in_calls`. It sleeps while nothing is
+  /// under way. WEFT_PROGRESS_THREAD; default: no. Ranks need not give the same.
   bool progress_thread = false;
   /// Whether the ranks of this host outnumber its cores, those outside this communicator included:
   /// waiting ranks give their cores away then. WEFT_WAIT; default: whether those of this
