@@ -40,7 +40,7 @@ add_library(mca_coll_weft MODULE ${sources})
 set_target_properties(mca_coll_weft PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
   LINK_DEPENDS ${exports} C_STANDARD 11 C_EXTENSIONS ON)
 weft_optimize(mca_coll_weft)
-target_link_libraries(mca_coll_weft PRIVATE weft_flags weft_mpi_calls_openmpi weft_comm open-pal
+target_link_libraries(mca_coll_weft PRIVATE weft_flags weft_mpi_requests_openmpi weft_comm open-pal
   ${CMAKE_DL_LIBS})
 # Threads and handlers of weft may outlive MPI_Finalize, where Open MPI closes its components: the
 # library stays loaded.

@@ -5,9 +5,10 @@
 
 #include <mpi.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "mpi/host/host_facts.h"
 
 /// Launchers of Open MPI have PMIx's key-value space, those of MPICH that of PMI-1.
 #ifdef OPEN_MPI
@@ -51,15 +52,7 @@ inline constexpr bool kRefusesEqualBuffers = !kIsOpenMpi;
 /// Whether the datatypes of an alltoallw must be valid where their count is 0. MPICH ignores them.
 inline constexpr bool kChecksTypesOfEmptyBlocks = kIsOpenMpi;
 
-/// What the host tells a component of its own, and nobody else.
-struct HostFacts {
-  /// A number that all ranks of a communicator know it by, and no two communicators of a process at
-  /// a time have.
-  std::uint64_t (*number_of)(MPI_Comm comm);
-  /// Whether MPI_Type_get_envelope works: not on types that the host has made for itself, of which
-  /// the component sees collectives, too.
-  bool (*has_envelope)(MPI_Datatype type);
-};
+using HostFacts = ::weft_host_facts;
 
 /// "Open MPI v4.1.4", as the host calls itself.
 std::string host_name();

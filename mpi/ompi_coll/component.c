@@ -16,6 +16,7 @@
 
 #include "mpi/ompi_coll/core.h"
 #include "mpi/ompi_coll/module.h"
+#include "mpi/ompi_coll/request.h"
 
 // opal/mca/pmix/pmix.h, which needs headers that are not installed.
 extern bool opal_pmix_collect_all_data;
@@ -111,9 +112,20 @@ static bool has_envelope(MPI_Datatype type) {
   return type->args != NULL || ompi_datatype_is_predefined(type);
 }
 
+static const struct weft_host_facts facts = {
+    .number_of = number_of,
+    .has_envelope = has_envelope,
+    .call_in_waits = weft_call_in_waits,
+    .new_request = weft_new_request,
+    .new_persistent_request = weft_new_persistent_request,
+    .complete = weft_complete,
+    .hold_type = weft_hold_type,
+    .hold_op = weft_hold_op,
+};
+
 static void init_bottom(int argc, char** argv, int requested, int* provided) {
   (void)argc, (void)argv, (void)requested, (void)provided;
-  weft_core_start(opal_pmix_collect_all_data, number_of, has_envelope);
+  weft_core_start(opal_pmix_collect_all_data, &facts);
 }
 
 static ompi_hook_base_component_t hook = {

@@ -16,6 +16,8 @@
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/reductions.hpp"
+#include "mpi/requests/persistent.hpp"
+#include "mpi/requests/requests.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/key_values.hpp"
 #include "mpi/world/pmix.hpp"
@@ -24,6 +26,8 @@
 namespace weft::mpi {
 
 namespace {
+
+using plan::Collective;
 
 /// Decided by weft_core_start(), false from then on where weft has not started.
 std::atomic<bool> may_serve = true;
@@ -71,9 +75,58 @@ Attached* attached_to(MPI_Comm comm, void** attached) {
 bool serve(Call& call, void** attached, int* code) {
   Attached* const known = attached_to(call.comm(), attached);
   if (known == nullptr) return false;
+  drain(call.comm());
   const std::optional<int> done = try_run(call, *known);
   if (done) *code = *done;
   return done.has_value();
+}
+
+/// A function of the host: `function` with its module as the last argument.
+template <class Function>
+struct OfHost {
+  Function* function;
+  void* module;
+
+  template <class... Arguments>
+  int operator()(Arguments... arguments) const {
+    return function(arguments..., module);
+  }
+};
+
+/// Open MPI agrees on the number of a new communicator by allreduces of this form. It begins them
+/// from its progress engine, too, which may run inside of weft on one rank and outside on another:
+/// they are always the host's. The report does not count them, as few are the program's.
+bool may_be_of_host(Collective collective, const void* /*send*/, void* /*receive*/, int count,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm /*comm*/) {
+  return collective == Collective::allreduce && count == 1 && type == MPI_INT &&
+         (op == MPI_MAX || op == MPI_MIN);
+}
+template <class... Arguments>
+bool may_be_of_host(Collective /*collective*/, const Arguments&... /*arguments*/) {
+  return false;
+}
+
+template <class Host, class... Arguments>
+int start_in_host(MPI_Request* request, Host host, MPI_Comm comm, Arguments... arguments) {
+  return start_behind(comm, request,
+                      [=](MPI_Request* of_host) { return host(arguments..., of_host); });
+}
+
+template <class Host, class Make, class... Arguments>
+int start_from(MPI_Request* request, void** attached, Host host, Make make, MPI_Comm comm,
+               Arguments... arguments) {
+  if (may_be_of_host(make(arguments...).collective(), arguments...)) {
+    return start_in_host(request, host, comm, arguments...);
+  }
+  if (attached_to(comm, attached) == nullptr) return host(arguments..., request);
+  return start_collective(request, host, make, arguments...);
+}
+
+template <class Init, class Host, class Make, class... Arguments>
+int init_from(MPI_Info info, MPI_Request* request, void** attached, Init init, Host host, Make make,
+              MPI_Comm comm, Arguments... arguments) {
+  if (attached_to(comm, attached) == nullptr) return init(arguments..., info, request);
+  return init_collective(comm, info, request, init, host, make, arguments...);
 }
 
 }  // namespace
@@ -104,18 +157,17 @@ bool weft_core_open() {
   return weft::mpi::may_serve = !weft::mpi::is_disabled_here();
 }
 
-void weft_core_start(bool exchanged, std::uint64_t (*number_of)(MPI_Comm),
-                     bool (*has_envelope)(MPI_Datatype)) {
-  static const weft::mpi::HostFacts facts{number_of, has_envelope};
+void weft_core_start(bool exchanged, const weft_host_facts* facts) {
   // Where the host's library of PMIx is not to be found, ranks cannot be asked about.
   if (exchanged && weft::mpi::pmix::symbol("PMIx_Get") != nullptr) {
     weft::mpi::pmix::end_fence(PMIX_SUCCESS);
   }
-  World::start(&facts);
+  World::start(facts);
   weft::mpi::may_serve = World::get() != nullptr;
 }
 
 void weft_core_finish() {
+  weft::mpi::drain_all();
   World::finish();
 }
 
@@ -135,12 +187,35 @@ void weft_core_free(void* attached) {
                                 !weft::mpi::Inside::here());
 }
 
-#define WEFT_DEFINE(Name, name, parameters, arguments, call)                  \
-  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) { \
-    auto weft_call = call;                                                    \
-    return weft::mpi::serve(weft_call, attached, code);                       \
+#define WEFT_DEFINE(Name, name, parameters, arguments, call)                                       \
+  static auto make_##name parameters {                                                             \
+    return call;                                                                                   \
+  }                                                                                                \
+  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
+    auto weft_call = make_##name arguments;                                                        \
+    return weft::mpi::serve(weft_call, attached, code);                                            \
+  }                                                                                                \
+  int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module,                \
+                        weft_start_##name* start, void** attached) {                               \
+    return weft::mpi::start_from(request, attached, weft::mpi::OfHost{start, module}, make_##name, \
+                                 comm, WEFT_UNPACK arguments);                                     \
+  }                                                                                                \
+  int weft_core_##name##_init(WEFT_UNPACK parameters, MPI_Info info, MPI_Request* request,         \
+                              void* module, weft_init_##name* init, weft_start_##name* start,      \
+                              void** attached) {                                                   \
+    return weft::mpi::init_from(info, request, attached, weft::mpi::OfHost{init, module},          \
+                                weft::mpi::OfHost{start, module}, make_##name, comm,               \
+                                WEFT_UNPACK arguments);                                            \
   }
 
 WEFT_DEFINE(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))
 #define WEFT_COLLECTIVE WEFT_DEFINE
 #include "mpi/calls/collectives.inc"
+
+#define WEFT_NEIGHBOURS(name, parameters, arguments)                                         \
+  int weft_core_ineighbor_##name(WEFT_UNPACK parameters, MPI_Request* request, void* module, \
+                                 weft_start_neighbor_##name* start, void** /*attached*/) {   \
+    return weft::mpi::start_in_host(request, weft::mpi::OfHost{start, module}, comm,         \
+                                    WEFT_UNPACK arguments);                                  \
+  }
+#include "mpi/calls/neighbours.inc"

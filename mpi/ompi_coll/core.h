@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpi/host/host_facts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -27,9 +29,8 @@ const struct weft_setting* weft_core_settings(size_t* count);
 bool weft_core_open(void);
 
 /// At the end of the host's MPI_Init, by all ranks. `exchanged`: the host's exchange has made all
-/// values visible. The functions are those of weft::mpi::HostFacts.
-void weft_core_start(bool exchanged, uint64_t (*number_of)(MPI_Comm comm),
-                     bool (*has_envelope)(MPI_Datatype type));
+/// values visible. `facts` live as long as the process.
+void weft_core_start(bool exchanged, const struct weft_host_facts* facts);
 /// At the beginning of MPI_Finalize, by all ranks.
 void weft_core_finish(void);
 /// Whether collectives may be weft's: before weft_core_start() has decided, and from then on where
@@ -44,14 +45,32 @@ void weft_core_free(void* attached);
 // A collective each: weft_core_alltoall(arguments of MPI_Alltoall, ...). True: weft has served it,
 // with the error code `*code`, for which the host calls the error handler. False: nothing was done,
 // and the host must serve it. `*attached`, at first null, belongs to the communicator's module.
+//
+// Its other forms give a request: weft_core_ialltoall(..) begins one and
+// weft_core_alltoall_init(..) makes one that is persistent. Where the host must serve the call they
+// call it themselves: by `start` and `init`, with their `module`. They return MPI's error code.
 #define WEFT_UNPACK(...) __VA_ARGS__
-#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call) \
-  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code);
+#define WEFT_START(name, parameters)                                                \
+  typedef int weft_start_##name(WEFT_UNPACK parameters, MPI_Request*, void*);       \
+  int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module, \
+                        weft_start_##name* start, void** attached);
+#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call)                              \
+  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code);                  \
+  WEFT_START(name, parameters)                                                                \
+  typedef int weft_init_##name(WEFT_UNPACK parameters, MPI_Info, MPI_Request*, void*);        \
+  int weft_core_##name##_init(WEFT_UNPACK parameters, MPI_Info info, MPI_Request* request,    \
+                              void* module, weft_init_##name* init, weft_start_##name* start, \
+                              void** attached);
 #define WEFT_COUNT int
 #define WEFT_DISPLACEMENT int
+WEFT_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), (comm), )
 #include "mpi/calls/collectives.inc"
 #undef WEFT_COLLECTIVE
-bool weft_core_barrier(MPI_Comm comm, void** attached, int* code);
+
+// The host's own, which it begins behind what is under way on the communicator.
+#define WEFT_NEIGHBOURS(name, parameters, arguments) WEFT_START(neighbor_##name, parameters)
+#include "mpi/calls/neighbours.inc"
+#undef WEFT_NEIGHBOURS
 
 #ifdef __cplusplus
 }

@@ -10,12 +10,11 @@ struct weft_module {
   mca_coll_base_module_t super;
   void* attached;  // the core's; null until the first call
   struct weft_previous {
-#define WEFT_COLLECTIVE(Name, name, parameters, arguments, call) \
-  mca_coll_base_module_##name##_fn_t name;                       \
+#define WEFT_FUNCTION(name)                                   \
+  __typeof__(((mca_coll_base_module_t*)0)->coll_##name) name; \
   mca_coll_base_module_t* name##_module;
-    WEFT_COLLECTIVE(Barrier, barrier, , , )
-#include "mpi/calls/collectives.inc"
-#undef WEFT_COLLECTIVE
+#include "mpi/ompi_coll/functions.inc"
+#undef WEFT_FUNCTION
   } previous;
 };
 typedef struct weft_module weft_module;

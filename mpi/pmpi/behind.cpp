@@ -55,26 +55,4 @@ WEFT_DEFINE(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), {
     });                                                                            \
   })
 
-WEFT_NEIGHBOURS(allgather,
-                (const void* send, int sends, MPI_Datatype send_type, void* receive, int receives,
-                 MPI_Datatype receive_type, MPI_Comm comm),
-                (send, sends, send_type, receive, receives, receive_type, comm))
-WEFT_NEIGHBOURS(allgatherv,
-                (const void* send, int sends, MPI_Datatype send_type, void* receive,
-                 const int receives[], const int places[], MPI_Datatype receive_type,
-                 MPI_Comm comm),
-                (send, sends, send_type, receive, receives, places, receive_type, comm))
-WEFT_NEIGHBOURS(alltoall,
-                (const void* send, int sends, MPI_Datatype send_type, void* receive, int receives,
-                 MPI_Datatype receive_type, MPI_Comm comm),
-                (send, sends, send_type, receive, receives, receive_type, comm))
-WEFT_NEIGHBOURS(alltoallv,
-                (const void* send, const int sends[], const int from[], MPI_Datatype send_type,
-                 void* receive, const int receives[], const int places[], MPI_Datatype receive_type,
-                 MPI_Comm comm),
-                (send, sends, from, send_type, receive, receives, places, receive_type, comm))
-WEFT_NEIGHBOURS(alltoallw,
-                (const void* send, const int sends[], const MPI_Aint from[],
-                 const MPI_Datatype send_types[], void* receive, const int receives[],
-                 const MPI_Aint places[], const MPI_Datatype receive_types[], MPI_Comm comm),
-                (send, sends, from, send_types, receive, receives, places, receive_types, comm))
+#include "mpi/calls/neighbours.inc"

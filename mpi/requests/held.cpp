@@ -63,15 +63,28 @@ bool wait(const Waiting& one) {
   return used;
 }
 
+/// The communicator is kept by the request.
+void count_uses(const HostFacts& facts, const Handles& handles, bool holds) {
+  for (MPI_Datatype type : handles.types) facts.hold_type(type, holds);
+  if (handles.op != MPI_OP_NULL) facts.hold_op(handles.op, holds);
+}
+
 }  // namespace
 
 void Held::hold(Handles handles) {
+  facts_ = World::get()->host_facts();
+  if (facts_ != nullptr) {
+    counted_ = std::move(handles);
+    count_uses(*facts_, counted_, true);
+    return;
+  }
   const std::lock_guard lock(table().mutex);
   held_count.fetch_add(1, std::memory_order_acq_rel);
   place_ = table().held.insert(table().held.end(), std::move(handles));
 }
 
 Held::~Held() {
+  if (facts_ != nullptr) count_uses(*facts_, counted_, false);
   if (!place_) return;
   std::vector<Waiting> unused;
   {

@@ -1,5 +1,6 @@
 // Held handles: datatypes, operations and communicators that calls under way or persistent requests
-// use. A program may free them meanwhile; the host's are freed when nobody uses them any more.
+// use. A program may free them meanwhile; the host's are freed when nobody uses them any more. To a
+// component the host counts their uses; elsewhere weft serves the functions that free them.
 #pragma once
 
 #include <mpi.h>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "mpi/calls/arguments.hpp"
+#include "mpi/host/host.hpp"
 
 namespace weft::mpi {
 
@@ -25,6 +27,9 @@ class Held {
 
  private:
   std::optional<std::list<Handles>::iterator> place_;
+  // In a component of the host:
+  const HostFacts* facts_ = nullptr;
+  Handles counted_;
 };
 
 /// Whether the handle is held. Then the host's function that frees it is called with it later, and

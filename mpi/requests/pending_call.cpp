@@ -107,7 +107,7 @@ void PendingCall::run() noexcept {
     }
     count_passed(*call, world, *outcome.passed);
   }
-  is_for_host_ = is_starting_;
+  is_for_host_ = is_starting_ && hands_back_;
   if (!is_for_host_) wait_for_host();
 }
 
@@ -122,8 +122,8 @@ void PendingCall::wait_for_host() noexcept {
   }
 }
 
-std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work) {
-  auto call = std::make_shared<PendingCall>(std::move(work));
+std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, bool hands_back) {
+  auto call = std::make_shared<PendingCall>(std::move(work), hands_back);
   const std::lock_guard lock(mutex_);
   if (calls_.empty()) {
     const bool over = call->resume(true);
@@ -162,7 +162,7 @@ bool PendingQueue::is_empty() {
   return calls_.empty();
 }
 
-std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work) {
+std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back) {
   World* world = World::get();
   if (world == nullptr || Inside::here()) return nullptr;
   const Inside guard;
@@ -172,7 +172,7 @@ std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work) {
     attached->pending = std::make_shared<PendingQueue>();
     world->post().set_others(&progress);
   }
-  return attached->pending->start(std::move(work));
+  return attached->pending->start(std::move(work), hands_back);
 }
 
 bool progress() noexcept {

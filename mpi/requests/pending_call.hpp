@@ -30,7 +30,11 @@ namespace weft::mpi {
 
 class PendingCall {
  public:
-  explicit PendingCall(std::shared_ptr<Work> work) : work_(std::move(work)) {}
+  /// `hands_back`: what is to be the host's when it starts is left to the caller of start().
+  PendingCall(std::shared_ptr<Work> work, bool hands_back)
+      : comm_(work->comm()), work_(std::move(work)), hands_back_(hands_back) {}
+
+  MPI_Comm comm() const noexcept { return comm_; }
 
   bool is_done() const noexcept { return is_done_.load(std::memory_order_acquire); }
   /// MPI's error code, once it is done.
@@ -46,7 +50,9 @@ class PendingCall {
   void wait_for_host() noexcept;
   void end();
 
+  const MPI_Comm comm_;
   std::shared_ptr<Work> work_;
+  const bool hands_back_;
   std::unique_ptr<Fiber> fiber_;
   bool is_starting_ = false;
   bool is_for_host_ = false;
@@ -57,8 +63,8 @@ class PendingCall {
 };
 
 /// Begins a collective on a communicator, which must be valid; never waits. Null: nothing was done,
-/// and the host must run it (Work::start_at_host()), now.
-std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work);
+/// and the host must run it (Work::start_at_host()), now; not if it `hands_back` nothing.
+std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back = true);
 
 /// Whether any call is pending: all functions below do nothing where none is.
 inline std::atomic<int> pending_calls = 0;

@@ -13,7 +13,7 @@ namespace weft::mpi {
 class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
  public:
   /// Null: the host must run it now.
-  std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work);
+  std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back);
   /// Goes on with the first calls, unless another thread does. True when one has ended.
   bool go_on();
   bool is_empty();

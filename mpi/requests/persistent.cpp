@@ -37,7 +37,36 @@ std::shared_ptr<Work> work_of(MPI_Request request) {
 
 }  // namespace
 
+namespace {
+
+// In a component of the host, whose requests start what they were made for.
+
+int start_kept(void* kept, MPI_Request request) {
+  const auto call = start(*static_cast<std::shared_ptr<Work>*>(kept), false);
+  if (call == nullptr) return MPI_ERR_REQUEST;  // weft has ended
+  complete_with(call, request);
+  return MPI_SUCCESS;
+}
+
+void drop_kept(void* kept) {
+  delete static_cast<std::shared_ptr<Work>*>(kept);
+}
+
+int make_in_host(const HostFacts& facts, std::shared_ptr<Work> work, MPI_Request* request) {
+  const MPI_Comm comm = work->comm();
+  auto* const kept = new std::shared_ptr<Work>(std::move(work));
+  *request = facts.new_persistent_request(comm, {kept, &start_kept, &drop_kept});
+  if (*request != MPI_REQUEST_NULL) return MPI_SUCCESS;
+  drop_kept(kept);
+  return MPI_ERR_NO_MEM;
+}
+
+}  // namespace
+
 int make_persistent(std::shared_ptr<Work> work, MPI_Request* request) {
+  if (const HostFacts* facts = World::get()->host_facts()) {
+    return make_in_host(*facts, std::move(work), request);
+  }
   const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
   if (code != MPI_SUCCESS) return code;
   const std::lock_guard lock(table().mutex);

@@ -1,6 +1,7 @@
 // Persistent requests of collectives (MPI_Alltoall_init): what programs hold, start and complete.
 //
-// The program holds a persistent request of the host that does nothing, a receive from
+// In a component of the host the request is the host's, whose functions start it. Elsewhere the
+// program holds a persistent request of the host that does nothing, a receive from
 // MPI_PROC_NULL, so that its handle means something in C and in Fortran. Each start begins the
 // collective anew, as a nonblocking one, which has a request of its own. Functions that complete
 // requests put that in the place of the program's: see Unfolded.

@@ -18,6 +18,9 @@ int on_progress() {
 /// Once: Open MPI moves weft on from then on. False where it is not known how to tell it so.
 bool host_moves_weft() {
   static const bool registered = [] {
+    if (const HostFacts* facts = World::get()->host_facts()) {
+      return facts->call_in_waits(&on_progress);
+    }
     using Register = int(int (*)());
     auto* const add = reinterpret_cast<Register*>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
     return add != nullptr && add(&on_progress) == 0;
@@ -83,7 +86,19 @@ Attached* background_of(const Call& call) {
   return nullptr;
 }
 
+void complete_with(const std::shared_ptr<PendingCall>& call, MPI_Request request) {
+  call->then([facts = World::get()->host_facts(), ended = std::weak_ptr(call), request] {
+    facts->complete(request, ended.lock()->code());
+  });
+}
+
 int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request) {
+  if (const HostFacts* facts = World::get()->host_facts()) {
+    *request = facts->new_request(call->comm());
+    if (*request == MPI_REQUEST_NULL) return MPI_ERR_NO_MEM;
+    complete_with(call, *request);
+    return MPI_SUCCESS;
+  }
   auto* given = new Given{std::move(call)};
   const int code =
       PMPI_Grequest_start(&Given::query, &Given::free, &Given::cancel, given, &given->request);

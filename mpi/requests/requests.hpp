@@ -1,10 +1,10 @@
 // Requests: how programs hold pending calls, and complete them by MPI's own functions.
 //
-// A pending call is a generalized request of the host, which programs wait for together with the
-// host's others. The host must move weft on while it waits, or they would wait for ever: Open MPI
-// calls a function that is registered with its progress engine, in all of its waits; in MPICH,
-// which has no such thing, the add-on's entry points wait by tests while a call is pending
-// (mpi/pmpi/waits.cpp).
+// A pending call is a generalized request of the host, or in a component of the host a request of
+// the host's own, which programs wait for together with the host's others. The host must move weft
+// on while it waits, or they would wait for ever: Open MPI calls a function that is registered with
+// its progress engine, in all of its waits; in MPICH, which has no such thing, the add-on's entry
+// points wait by tests while a call is pending (mpi/pmpi/waits.cpp).
 #pragma once
 
 #include <mpi.h>
@@ -24,6 +24,8 @@ Attached* background_of(const Call& call);
 
 /// Gives the program a request for the call. MPI's error code.
 int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request);
+/// In a component of the host: the end of the call completes its request.
+void complete_with(const std::shared_ptr<PendingCall>& call, MPI_Request request);
 
 /// Begins a collective by the program's nonblocking function. `host`: the host's own; `make`: gives
 /// the Call of `arguments`.

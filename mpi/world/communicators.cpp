@@ -108,6 +108,13 @@ Communicators::~Communicators() {
 Attached* Communicators::of(MPI_Comm comm) {
   if (Attached* const* known = Known::find(comm)) return *known;
   const std::uint64_t asked_at = Known::generation_now();
+  if (facts_ != nullptr) {
+    const std::lock_guard lock(mutex_);
+    const auto found = live_.find(comm);
+    if (found == live_.end()) return nullptr;
+    Known::keep(comm, found->second, asked_at);
+    return found->second;
+  }
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
@@ -123,20 +130,20 @@ Attached* Communicators::of(MPI_Comm comm) {
 Attached* Communicators::add(MPI_Comm comm) {
   std::unique_ptr<Attached> fresh = attach(comm);
   const std::lock_guard lock(mutex_);
-  live_.push_back(fresh.get());
+  live_[comm] = fresh.get();
   return fresh.release();
 }
 
 int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
-  Known::forget_all();
   static_cast<Communicators*>(self)->remove(static_cast<Attached*>(value));
   return MPI_SUCCESS;
 }
 
 void Communicators::remove(Attached* removed, bool at_once) {
   const std::unique_ptr<Attached> attached(removed);
+  Known::forget_all();
   const std::lock_guard lock(mutex_);
-  std::erase(live_, removed);
+  live_.erase(removed->comm);
   if (at_once) end_retired();
   if (!attached->weft) return;
   tally(*attached);
@@ -150,7 +157,7 @@ void Communicators::tally(const Attached& attached) {
 
 void Communicators::tally_live() {
   const std::lock_guard lock(mutex_);
-  for (const Attached* attached : live_) {
+  for (const auto& [comm, attached] : live_) {
     if (attached->weft) tally(*attached);
   }
 }
@@ -175,17 +182,17 @@ void Communicators::end_retired() {
 }
 
 void Communicators::free_all() {
-  std::vector<Attached*> left;
+  std::map<MPI_Comm, Attached*> left;
   {
     const std::lock_guard lock(mutex_);
     left = live_;
   }
   world_.networks().prepare_to_end();
-  for (Attached* attached : left) {
+  for (const auto& [comm, attached] : left) {
     if (facts_ != nullptr) {
       remove(attached);
     } else {
-      PMPI_Comm_delete_attr(attached->comm, keyval_);
+      PMPI_Comm_delete_attr(comm, keyval_);
     }
   }
   const auto deadline = std::chrono::steady_clock::now() + kGoodbye;

@@ -101,7 +101,7 @@ class Communicators {
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators();
 
-  /// The attribute. Null when the handle is not a communicator.
+  /// The attribute, or what a component has added. Null when the handle is not a communicator.
   Attached* of(MPI_Comm comm);
   /// A component's own: made at its communicator's first call, removed when that ends. What is left
   /// at the end of the world goes with it.
@@ -153,7 +153,7 @@ class Communicators {
   const HostFacts* facts_;
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
-  std::vector<Attached*> live_;
+  std::map<MPI_Comm, Attached*> live_;
   std::list<Communicator> retired_;  // freed by the program; other ranks may not have freed theirs
   std::map<std::uint64_t, std::uint64_t> merged_;   // communicators, by their group
   std::map<std::uint64_t, std::uint64_t> set_ups_;  // by the host's number and the group

@@ -54,7 +54,7 @@ bool World::has_several_threads() {
   return level == MPI_THREAD_MULTIPLE || env::flag("WEFT_PROGRESS_THREAD").value_or(false);
 }
 
-World::World(const HostFacts* facts) : post_(std::make_unique<Post>()) {
+World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Post>()) {
   std::vector<int> all(static_cast<std::size_t>(post_->size()));
   std::iota(all.begin(), all.end(), 0);
   bootstrap_ = std::make_unique<GroupBootstrap>(*post_, std::move(all), 0);

@@ -69,6 +69,8 @@ class World {
   Post& post() { return *post_; }
   /// What the communicators of this rank share of the device; a process is its rank in this world.
   engine::Networks& networks() { return *networks_; }
+  /// Null: this is no component of the host.
+  const HostFacts* host_facts() const { return facts_; }
   const Layouts& layouts() const { return *layouts_; }
   const Operations& operations() const { return *operations_; }
   Communicators& communicators() const { return *communicators_; }
@@ -81,6 +83,7 @@ class World {
   void report();
   Summary summary() const;
 
+  const HostFacts* facts_;
   MPI_Comm self_ = MPI_COMM_NULL;  // this process alone; returns its errors
   MPI_Group group_ = MPI_GROUP_NULL;
   std::unique_ptr<Post> post_;

@@ -72,7 +72,7 @@ ROOMS = {
     "mpi/calls": ["mpi/world"],
     "mpi/requests": ["mpi/calls", "mpi/fibers"],
     "mpi/pmpi": ["mpi/requests"],
-    "mpi/ompi_coll": ["mpi/calls"],
+    "mpi/ompi_coll": ["mpi/requests"],
     "mpi/launch": ["comm"],
     "mpi/guide": [],
     "cli/terminal": ["base"],

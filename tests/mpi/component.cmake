@@ -50,6 +50,26 @@ weft_component_test(communicators.nodes communicators --ranks 4 --device --env W
 weft_component_test(error_classes error_classes --ranks 2 --like-plain)
 weft_component_test(threads threads --ranks 3)
 weft_component_test(threads.nodes threads --ranks 4 --device --env WEFT_NODES=2 -- 20)
+foreach(form nonblocking persistent)
+  set(keep "")
+  if(form STREQUAL "persistent")
+    set(keep keep)
+  endif()
+  weft_component_test(${form}.random random_collectives_${form} --ranks 3 --all-taken -- 120 21)
+  weft_component_test(${form}.random.nodes random_collectives_${form} --ranks 4 --all-taken --device
+    --env WEFT_NODES=1+3 -- 120 22)
+  weft_component_test(${form}.2 ${form} --ranks 2 -- 40 2 ${keep})
+  weft_component_test(${form}.5 ${form} --ranks 5 -- 20 3 ${keep})
+  weft_component_test(${form}.nodes ${form} --ranks 4 --device --env WEFT_NODES=2 -- 20 4 ${keep})
+  weft_component_test(${form}.thread ${form} --ranks 3 --device --env WEFT_NODES=1+2
+    --env WEFT_PROGRESS_THREAD=1 -- 20 5 ${keep})
+  weft_component_test(${form}.installed ${form} --ranks 2 --env WEFT_AFTER=auto
+    --passed "first calls" -- 200 6 ${keep})
+endforeach()
+weft_component_test(nonblocking.mismatch nonblocking --ranks 3 -- 2 1 mismatch-of-comm)
+weft_component_test(nonblocking_threads nonblocking_threads --ranks 3 -- 20)
+weft_component_test(nonblocking_threads.nodes nonblocking_threads --ranks 3 --device
+  --env WEFT_NODES=2+1 -- 20)
 weft_component_test(many_communicators many_communicators --ranks 2)
 weft_component_test(free_while_away free_while_away --ranks 2 --device --env WEFT_NODES=2)
 weft_component_test(free_in_progress free_in_progress --ranks 2)

@@ -3,9 +3,10 @@
  * with requests of point-to-point messages; with datatypes, operations and communicators that are
  * freed while they are under way.
  *
- *   nonblocking [ROUNDS [SEED [mismatch]]]
+ *   nonblocking [ROUNDS [SEED [mismatch | mismatch-of-comm]]]
  *
- * "mismatch" also has ranks make different calls, which weft tells them all, but no host does. */
+ * "mismatch" also has ranks make different calls, which weft tells them all, but no host does;
+ * "mismatch-of-comm": only the communicator of the call returns errors. */
 #include <pthread.h>
 #include <sched.h>
 
@@ -251,14 +252,15 @@ static void blocking_behind(void) {
   free(receive);
 }
 
-/* The error comes out of the wait, and the communicator serves no more calls. */
-static void mismatch(void) {
+/* The error comes out of the wait, and the communicator serves no more calls. The error handler
+ * that is called is that of the communicator, or of MPI_COMM_WORLD, too. */
+static void mismatch(int of_world) {
   MPI_Comm comm;
   int rank = 0, code = MPI_SUCCESS, ints[64] = {0}, class = MPI_SUCCESS;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (of_world) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Request request;
   for (int round = 0; round < 2; ++round) {
     code = MPI_Ibcast(ints, rank == 0 ? 8 : 40, MPI_INT, 0, comm, &request);
@@ -293,7 +295,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) many_at_once(comms, round, &shared, &own);
   messages_between(comms[0]);
   blocking_behind();
-  if (argc > 3) mismatch();
+  if (argc > 3) mismatch(strcmp(argv[3], "mismatch") == 0);
   for (int which = 0; which < 4; ++which) MPI_Comm_free(&comms[which]);
   return finish();
 }
