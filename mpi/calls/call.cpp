@@ -140,8 +140,12 @@ bool Freeing::contains(MPI_Comm comm) {
 }
 
 int end_call(MPI_Comm comm, const Outcome& outcome) {
+  if (outcome.line.empty() && outcome.code == MPI_SUCCESS) return MPI_SUCCESS;
+  if (World::get()->host_facts() != nullptr) {
+    return outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
+  }
   if (!outcome.line.empty()) return raise_error(comm, outcome.line);
-  if (outcome.code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, outcome.code);
+  PMPI_Comm_call_errhandler(comm, outcome.code);
   return outcome.code;
 }
 
@@ -170,7 +174,7 @@ std::optional<int> try_run(Call& call, Attached& attached) {
     attached.trial = call.take_trial();
     return std::nullopt;
   }
-  return outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
+  return end_call(attached.comm, outcome);
 }
 
 }  // namespace weft::mpi

@@ -104,8 +104,8 @@ struct Outcome {
   std::string line;              // weft's error in words
 };
 
-/// The MPI error code of a call that weft has served; calls the error handler. Outside of weft: an
-/// error handler may do anything.
+/// The MPI error code of a call that weft has served; calls the error handler, unless this is a
+/// component of the host, which does. Outside of weft: an error handler may do anything.
 int end_call(MPI_Comm comm, const Outcome& outcome);
 
 /// The race that a call is part of; null: weft serves it. After judge().

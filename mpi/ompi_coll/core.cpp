@@ -15,6 +15,7 @@
 #include "comm/setup/settings_table.hpp"
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
+#include "mpi/calls/described.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
@@ -72,13 +73,10 @@ Attached* attached_to(MPI_Comm comm, void** attached) {
   return static_cast<Attached*>(*attached);
 }
 
-bool serve(Call& call, void** attached, int* code) {
+std::optional<int> serve(Call& call, void** attached) {
   Attached* const known = attached_to(call.comm(), attached);
-  if (known == nullptr) return false;
-  drain(call.comm());
-  const std::optional<int> done = try_run(call, *known);
-  if (done) *code = *done;
-  return done.has_value();
+  if (known == nullptr) return std::nullopt;
+  return try_run(call, *known);
 }
 
 /// A function of the host: `function` with its module as the last argument.
@@ -134,6 +132,7 @@ int init_from(MPI_Info info, MPI_Request* request, void** attached, Init init, H
 }  // namespace weft::mpi
 
 using weft::mpi::Blocks;
+using weft::mpi::Repeats;
 using weft::mpi::TypedBlocks;
 using weft::mpi::World;
 using weft::plan::Collective;
@@ -164,10 +163,12 @@ void weft_core_start(bool exchanged, const weft_host_facts* facts) {
   }
   World::start(facts);
   weft::mpi::may_serve = World::get() != nullptr;
+  if (World::get() != nullptr && !World::has_several_threads()) Repeats::turn_on();
 }
 
 void weft_core_finish() {
   weft::mpi::drain_all();
+  Repeats::turn_off();
   World::finish();
 }
 
@@ -192,8 +193,20 @@ void weft_core_free(void* attached) {
     return call;                                                                                   \
   }                                                                                                \
   bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
-    auto weft_call = make_##name arguments;                                                        \
-    return weft::mpi::serve(weft_call, attached, code);                                            \
+    weft::mpi::drain(comm);                                                                        \
+    weft::mpi::Arguments described;                                                                \
+    weft::mpi::BufferPair buffers;                                                                 \
+    const bool may_repeat =                                                                        \
+        weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments);                \
+    std::optional<int> done;                                                                       \
+    if (may_repeat) done = Repeats::run(described, buffers);                                       \
+    if (!done) {                                                                                   \
+      auto weft_call = make_##name arguments;                                                      \
+      done = weft::mpi::serve(weft_call, attached);                                                \
+      if (done && may_repeat) Repeats::keep(described, buffers, weft_call);                        \
+    }                                                                                              \
+    if (done) *code = *done;                                                                       \
+    return done.has_value();                                                                       \
   }                                                                                                \
   int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module,                \
                         weft_start_##name* start, void** attached) {                               \

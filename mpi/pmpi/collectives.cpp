@@ -1,12 +1,9 @@
 // Entry points of collectives: blocking, nonblocking and persistent.
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <string_view>
-
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
+#include "mpi/calls/described.hpp"
 #include "mpi/calls/passed.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/calls/repeats.hpp"
@@ -15,7 +12,10 @@
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
 
+using weft::mpi::Arguments;
 using weft::mpi::Blocks;
+using weft::mpi::BufferPair;
+using weft::mpi::describe_call;
 using weft::mpi::host_function;
 using weft::mpi::Repeats;
 using weft::mpi::TypedBlocks;
@@ -32,64 +32,6 @@ using weft::plan::Collective;
 #define WEFT_INIT_ALIAS(name) MPIX_##name##_init
 #define WEFT_INIT_NAME(name) "PMPIX_" #name "_init"
 #endif
-
-namespace {
-
-/// A text as an argument of templates.
-template <std::size_t Bytes>
-struct Text {
-  char bytes[Bytes];
-  consteval Text(const char (&text)[Bytes]) { std::copy_n(text, Bytes, bytes); }  // NOLINT
-  constexpr bool is(std::string_view other) const {
-    return std::string_view(bytes, Bytes - 1) == other;
-  }
-};
-
-using weft::mpi::Arguments;
-using weft::mpi::BufferPair;
-
-// What a call's arguments are apart from its buffers.
-void describe(Collective collective, Arguments& arguments, BufferPair& buffers, const void* send,
-              MPI_Count count, MPI_Datatype type, void* receive, MPI_Count other_count,
-              MPI_Datatype other_type, MPI_Comm comm) {
-  arguments = {collective, 0, comm, type, other_type, MPI_OP_NULL, count, other_count};
-  buffers = {send, receive};
-}
-void describe(Collective collective, Arguments& arguments, BufferPair& buffers, void* buffer,
-              MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  arguments = {collective, root, comm, type, type, MPI_OP_NULL, count, count};
-  buffers = {buffer, buffer};
-}
-void describe(Collective collective, Arguments& arguments, BufferPair& buffers, const void* send,
-              void* receive, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  arguments = {collective, 0, comm, type, type, op, count, count};
-  buffers = {send, receive};
-}
-void describe(Collective collective, Arguments& arguments, BufferPair& buffers, MPI_Comm comm) {
-  arguments = {.collective = collective, .comm = comm};
-  buffers = {};
-}
-
-/// The arguments of the function MPI_Name, where its calls may be repeats; false: they may not.
-template <Text name, class... Given>
-bool describe_call(Arguments& arguments, BufferPair& buffers, Given... given) {
-  if constexpr (name.is("Alltoall")) {
-    describe(Collective::alltoall, arguments, buffers, given...);
-  } else if constexpr (name.is("Allgather")) {
-    describe(Collective::allgather, arguments, buffers, given...);
-  } else if constexpr (name.is("Bcast")) {
-    describe(Collective::broadcast, arguments, buffers, given...);
-  } else if constexpr (name.is("Allreduce")) {
-    describe(Collective::allreduce, arguments, buffers, given...);
-  } else if constexpr (name.is("Barrier")) {
-    describe(Collective::barrier, arguments, buffers, given...);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 // The Call of a collective's arguments.
 #define WEFT_MAKE(name, parameters, call) \
