@@ -122,10 +122,10 @@ def mode_words(mode, arguments):
     if mode == "exec":
         return settings, [str(tool), "exec"]
     if mode == "component":
-        folder = arguments.build / "components"
-        system = subprocess.run(["ompi_info", "--parsable", "--path", "pkglibdir"], text=True,
-                                check=True, stdout=subprocess.PIPE).stdout.strip().split(":")[-1]
-        return settings | {"OMPI_MCA_mca_base_component_path": f"{folder}:{system}/openmpi"}, []
+        if not (arguments.build / "mca_coll_weft.so").exists():
+            raise Skip(f"no component for Open MPI in {arguments.build}")
+        path = f"SYSTEM_DEFAULT:{arguments.build.resolve()}"
+        return settings | {"OMPI_MCA_mca_base_component_path": path}, []
     addon = subprocess.run([tool, "preload"], text=True, check=True,
                            stdout=subprocess.PIPE).stdout.strip()
     return settings | {"LD_PRELOAD": addon}, []
