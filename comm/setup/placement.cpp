@@ -35,7 +35,7 @@ std::string RankFacts::to_text() const {
   const char asked = !crowded ? kNotAsked : *crowded ? kSleep : kSpin;
   // The mask is of any bytes, so it comes last; most of it is zero.
   const auto last = mask.find_last_not_of('\0');
-  return fmt::format("{}\n{}\n{}\n{}\n{}", host, socket, quota, asked,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", host, socket, quota, process, asked,
                      std::string_view(mask).substr(0, last == mask.npos ? 0 : last + 1));
 }
 
@@ -43,8 +43,10 @@ RankFacts RankFacts::from_text(std::string_view text) {
   RankFacts facts;
   facts.host = take_line(text);
   facts.socket = take_line(text);
-  const std::string_view quota = take_line(text);
-  std::from_chars(quota.data(), quota.data() + quota.size(), facts.quota);
+  for (int* const number : {&facts.quota, &facts.process}) {
+    const std::string_view line = take_line(text);
+    std::from_chars(line.data(), line.data() + line.size(), *number);
+  }
   const std::string_view asked = take_line(text);
   if (asked != std::string_view(&kNotAsked, 1)) facts.crowded = asked.starts_with(kSleep);
   facts.mask = text;
@@ -62,6 +64,7 @@ Hosts::Hosts(std::span<const RankFacts> ranks) {
       quota.push_back(rank.quota);
     }
     host_of_rank_.push_back(host->second);
+    processes_.push_back(rank.process);
     masks[static_cast<std::size_t>(host->second)].push_back(rank.mask);
   }
   for (std::size_t host = 0; host < masks.size(); ++host) {
@@ -83,6 +86,11 @@ Waiting Hosts::waiting_of(int rank) const {
   return {crowded_[at] != 0,
           fmt::format("{} ({} rank{} on {})", way, host.ranks, host.ranks == 1 ? "" : "s",
                       describe(hierarchy::Cores{host.bound, host.usable}))};
+}
+
+int Hosts::process_near(int rank, int other) const {
+  const auto here = static_cast<std::size_t>(rank), there = static_cast<std::size_t>(other);
+  return host_of_rank_[here] == host_of_rank_[there] ? processes_[there] : 0;
 }
 
 int Hosts::most_ranks_on_a_core() const {

@@ -57,13 +57,22 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
                                  Outcome& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (world.unusable()) return Passed::setup_failed;
+  if (!attached.broken.empty()) {
+    result.line = attached.broken;
+    return std::nullopt;
+  }
   if (attached.state == Attached::State::passed_through) return attached.why;
   device_memory::look_for_drivers();
   const Context context{world, attached};
   if (const auto why = call.judge(context)) return why;
   if (attached.state != Attached::State::connected) {
     const SharedArguments shared{call.collective(), call.block_bytes(context), call.sent_bytes()};
-    if (const auto why = world.communicators().connect(attached, shared)) return why;
+    try {
+      if (const auto why = world.communicators().connect(attached, shared)) return why;
+    } catch (const PeerError& error) {
+      result.line = error.what();
+      return std::nullopt;
+    }
   }
   try {
     if (!run(call, context, may_race, result)) return Passed::raced;

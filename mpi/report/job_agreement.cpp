@@ -1,6 +1,7 @@
 #include "mpi/report/job_agreement.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,6 +45,7 @@ std::string facts_of_this_rank(std::optional<comm::Settings>& settings) {
   comm::RankFacts here;
   try {
     here.host = hierarchy::host_identity();
+    here.process = ::getpid();
   } catch (const Error& error) {
     facts["trouble"] = error.what();
   }

@@ -310,6 +310,9 @@ void Communicators::agree_on_bytes(Attached& attached) {
                             return std::string(number_of(left) < number_of(right) ? right : left);
                           });
     attached.take_over->learn(number_of(most));
+  } catch (const PeerError& error) {
+    attached.broken = error.what();
+    throw;
   } catch (const std::exception& error) {
     end_job(error.what());  // the host's messages fail
   }
@@ -345,6 +348,10 @@ void Communicators::set_up(Attached& attached, const std::vector<int>& members) 
     end_job(error.what());
   } catch (const SetupError& error) {  // all ranks have it
     why = error.what();
+  } catch (const PeerError& error) {  // a rank is lost, and with it this communicator
+    attached.weft.reset();
+    attached.broken = error.what();
+    throw;
   } catch (const std::exception& error) {
     why = fmt::format("rank {}: {}", attached.rank, error.what());
     tell_failure(bootstrap, error.what());

@@ -61,6 +61,7 @@ struct Attached {
     passed_through
   } state = State::not_connected;
   Passed why = Passed::setup_failed;  // of passed_through
+  std::string broken;                 // a rank was lost in a set-up: each call ends in this error
   std::optional<TakeOver> take_over;  // of not_connected
   /// Tells the communicator apart from all others of its ranks, alike on each of them; 0: not known
   /// yet, or it was made in a way that the add-on does not follow.

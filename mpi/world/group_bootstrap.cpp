@@ -32,6 +32,16 @@ struct GroupBootstrap::Messages {
                 }} {}
 };
 
+template <class Body>
+auto GroupBootstrap::tell_failure(Body body) {
+  try {
+    return body();
+  } catch (const PeerError& error) {
+    post_.give_up(members_, context_, error.what());
+    throw;
+  }
+}
+
 std::vector<std::string> GroupBootstrap::allgather(std::string_view mine) {
   std::vector<int> all(members_.size());
   std::iota(all.begin(), all.end(), 0);
@@ -39,27 +49,31 @@ std::vector<std::string> GroupBootstrap::allgather(std::string_view mine) {
 }
 
 std::string GroupBootstrap::combine(std::string_view mine, const Merge& merge) {
-  Messages messages(*this);
-  return comm::combine_by_tree(messages.calls, rank_, size(), mine, merge);
+  return tell_failure([&] {
+    Messages messages(*this);
+    return comm::combine_by_tree(messages.calls, rank_, size(), mine, merge);
+  });
 }
 
 std::vector<std::string> GroupBootstrap::gather_among(std::span<const int> members,
                                                       std::string_view mine) {
-  Messages messages(*this);
-  return comm::gather_by_tree(messages.calls, rank_, members, mine);
+  return tell_failure([&] {
+    Messages messages(*this);
+    return comm::gather_by_tree(messages.calls, rank_, members, mine);
+  });
 }
 
 std::vector<std::string> GroupBootstrap::exchange(std::span<const int> peers,
                                                   std::span<const std::string> mine) {
-  std::vector<Post::Sending> sendings;
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    sendings.push_back(post_.send(members_[static_cast<std::size_t>(peers[i])], context_, mine[i]));
-  }
-  std::vector<std::string> result;
-  for (const int peer : peers) {
-    result.push_back(post_.receive(members_[static_cast<std::size_t>(peer)], context_));
-  }
-  return result;
+  return tell_failure([&] {
+    std::vector<Post::Sending> sendings;
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      sendings.push_back(post_.send(world_rank(peers[i]), context_, mine[i]));
+    }
+    std::vector<std::string> result;
+    for (const int peer : peers) result.push_back(post_.receive(world_rank(peer), context_));
+    return result;
+  });
 }
 
 }  // namespace weft::mpi

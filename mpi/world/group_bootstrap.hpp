@@ -11,6 +11,8 @@
 
 namespace weft::mpi {
 
+/// A rank that cannot go on, as another one is lost, tells the others of the group, which wait for
+/// it, perhaps: each gets PeerError.
 class GroupBootstrap final : public Bootstrap {
  public:
   /// `members`: the world ranks of the group, this process among them. `context`: the same on all
@@ -30,6 +32,8 @@ class GroupBootstrap final : public Bootstrap {
 
  private:
   struct Messages;
+  template <class Body>
+  auto tell_failure(Body body);
   int world_rank(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
 
   Post& post_;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/give_way.hpp"
+#include "engine/node/doorbell.hpp"
 
 namespace weft::mpi {
 
@@ -16,6 +17,8 @@ namespace {
 constexpr int kTurnsPerYield = 16;
 // Of a piece, without its header.
 constexpr std::size_t kPieceBytes = 2048;
+// How often a waiting rank asks whether the other one is lost.
+constexpr std::int64_t kBetweenLooksNs = 1'000'000'000;
 
 /// Waits for a request of the host. On a fiber: the host is asked only whether it is done, as the
 /// thread may be in a wait of the host already.
@@ -85,21 +88,42 @@ Post::Sending Post::send(int to, std::uint64_t context, std::string_view text) {
     char* const first = next;
     std::memcpy(first, &header, sizeof header);
     next = std::ranges::copy(piece, first + sizeof header).out;
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_call("MPI_Isend", PMPI_Isend(first, static_cast<int>(next - first), MPI_BYTE, to,
-                                       tag_of(context), comm_, &request));
-    sending.requests_.push_back(request);
+    sending.requests_.push_back(send_piece(to, std::span(first, next), context));
   }
   return sending;
 }
 
+MPI_Request Post::send_piece(int to, std::span<const char> piece, std::uint64_t context) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_call("MPI_Isend", PMPI_Isend(piece.data(), static_cast<int>(piece.size()), MPI_BYTE, to,
+                                     tag_of(context), comm_, &request));
+  return request;
+}
+
+void Post::give_up(std::span<const int> to, std::uint64_t context, std::string_view why) {
+  const Header header{context, kGivenUp};
+  std::string text(reinterpret_cast<const char*>(&header), sizeof header);
+  text += why.substr(0, kPieceBytes);
+  const std::lock_guard lock(farewells_mutex_);
+  farewells_.push_back(std::move(text));
+  for (const int rank : to) {
+    if (rank == rank_ || (lost_ && !lost_(rank, 0).empty())) continue;
+    // One that is gone may never take it.
+    MPI_Request request = send_piece(rank, farewells_.back(), context);
+    PMPI_Request_free(&request);
+  }
+}
+
 bool Post::take_arrived(const Key& key, std::string& text) {
   const auto found = arrived_.find(key);
-  if (found == arrived_.end() || found->second.messages.empty()) return false;
+  if (found == arrived_.end()) return false;
   Arrived& arrived = found->second;
+  if (arrived.messages.empty() && !arrived.given_up.empty()) throw PeerError(arrived.given_up);
+  if (arrived.messages.empty()) return false;
   text = std::move(arrived.messages.front());
   arrived.messages.pop_front();
-  if (arrived.messages.empty() && arrived.begun.empty()) arrived_.erase(found);
+  if (arrived.messages.empty() && arrived.begun.empty() && arrived.given_up.empty())
+    arrived_.erase(found);
   return true;
 }
 
@@ -121,6 +145,10 @@ bool Post::receive_piece(const Key& key) {
   if (piece.size() < sizeof header) throw Error("a message of a set-up without a context number");
   std::memcpy(&header, piece.data(), sizeof header);
   Arrived& arrived = arrived_[{key.first, header.context}];
+  if (header.rest == kGivenUp) {
+    arrived.given_up.assign(piece, sizeof header);
+    return true;
+  }
   arrived.begun.append(piece, sizeof header);
   if (header.rest != 0) return true;
   arrived.messages.push_back(std::move(arrived.begun));
@@ -146,10 +174,21 @@ bool Post::take(const Key& key, std::string& text) {
 std::string Post::receive(int from, std::uint64_t context) {
   const Key key{from, context};
   std::string text;
+  const std::int64_t begin_ns = engine::now_ns();
+  std::int64_t next_look_ns = begin_ns + kBetweenLooksNs;
   for (int turn = 1; !take(key, text); ++turn) {
-    if (give_way()) continue;
-    move_others();
-    if (turn % kTurnsPerYield == 0) ::sched_yield();
+    const bool gave_way = give_way();
+    if (!gave_way) move_others();
+    if (turn % kTurnsPerYield != 0) continue;
+    if (!gave_way) ::sched_yield();
+    const std::int64_t now_ns = engine::now_ns();
+    if (!lost_ || now_ns < next_look_ns) continue;
+    next_look_ns = now_ns + kBetweenLooksNs;
+    std::string why = lost_(from, now_ns - begin_ns);
+    // What it sent before it ended has arrived by now, if ever.
+    if (why.empty()) continue;
+    if (take(key, text)) return text;
+    throw PeerError(why);
   }
   return text;
 }

@@ -8,7 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,8 +52,17 @@ class Post {
   };
   /// Error names the call of the host that failed.
   [[nodiscard]] Sending send(int to, std::uint64_t context, std::string_view text);
-  /// Waits for the next message of the context from world rank `from`.
+  /// Waits for the next message of the context from world rank `from`. PeerError where none will
+  /// come: the rank is lost, or has given the context up.
   std::string receive(int from, std::uint64_t context);
+  /// Tells the world ranks `to` that this one takes no further part in the context: where they wait
+  /// for it they get PeerError with `why`. Waits for nobody.
+  void give_up(std::span<const int> to, std::uint64_t context, std::string_view why);
+
+  /// Why nothing will come from a world rank for which this one has waited so long; empty: it may.
+  using Lost = std::function<std::string(int rank, std::int64_t waited_ns)>;
+  /// What receive() asks about once a second. To be set while nobody receives.
+  void set_lost(Lost lost) { lost_ = std::move(lost); }
 
   /// Lets the host move messages that the program began before.
   void progress();
@@ -64,12 +76,14 @@ class Post {
   /// What precedes each piece.
   struct Header {
     std::uint64_t context = 0;
-    std::uint64_t rest = 0;  // bytes of the message in pieces that follow
+    std::uint64_t rest = 0;  // bytes of the message in pieces that follow, or kGivenUp
   };
+  static constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
   /// Of one key: what has arrived and nobody has taken.
   struct Arrived {
     std::deque<std::string> messages;
-    std::string begun;  // pieces of the next one
+    std::string begun;     // pieces of the next one
+    std::string given_up;  // why there will be no further message; empty: there may be
   };
 
   int tag_of(std::uint64_t context) const noexcept;
@@ -80,6 +94,7 @@ class Post {
   bool take(const Key& key, std::string& text);
   bool take_arrived(const Key& key, std::string& text);
   bool receive_piece(const Key& key);
+  MPI_Request send_piece(int to, std::span<const char> piece, std::uint64_t context);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
@@ -88,6 +103,9 @@ class Post {
   std::atomic<bool (*)() noexcept> others_{nullptr};
   std::atomic<bool> is_taking_{false};
   std::map<Key, Arrived> arrived_;
+  Lost lost_;
+  std::mutex farewells_mutex_;
+  std::deque<std::string> farewells_;  // of give_up(), until the host needs them no more
 };
 
 }  // namespace weft::mpi

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/env.hpp"
+#include "base/error.hpp"
+#include "engine/node/process_handle.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
@@ -67,6 +69,7 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   settings_ = std::move(agreement.settings);
   device_memory::watch(settings_.device_memory);
   hosts_ = std::make_unique<comm::Hosts>(std::move(agreement.hosts));
+  post_->set_lost([this](int rank, std::int64_t waited_ns) { return lost(rank, waited_ns); });
   if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));
   if (form == Form::component && settings_.heap_bytes) {
     settings_.heap_bytes.reset();
@@ -128,8 +131,31 @@ Summary World::summary() const {
   return summary;
 }
 
+std::string World::lost(int rank, std::int64_t waited_ns) const {
+  const int process = hosts_->process_near(post_->rank(), rank);
+  if (process != 0) {
+    const auto handle = engine::ProcessHandle::of(process);
+    if (handle != nullptr && handle->has_ended()) {
+      return fmt::format("rank {} (process {} of this host) has ended in the middle of a set-up",
+                         rank, process);
+    }
+  }
+  if (settings_.timeout_ns == 0 || waited_ns < settings_.timeout_ns) return {};
+  return fmt::format(
+      "rank {} of MPI_COMM_WORLD did not come to a set-up within {} s (WEFT_TIMEOUT)", rank,
+      settings_.timeout_ns / 1'000'000'000);
+}
+
 void World::report() {
   if (!reports()) return;
+  try {
+    collect_report();
+  } catch (const PeerError& error) {
+    print_line(fmt::format("no report: {}", error.what()));
+  }
+}
+
+void World::collect_report() {
   std::vector<std::string> ranks = {to_json(summary())};
   // Each sends when it is asked: all at once would fill the first rank's memory.
   if (post_->rank() != 0) {

@@ -81,6 +81,9 @@ class World {
  private:
   explicit World(const HostFacts* facts);
   void report();
+  void collect_report();
+  /// See Post::Lost.
+  std::string lost(int rank, std::int64_t waited_ns) const;
   Summary summary() const;
 
   const HostFacts* facts_;
