@@ -9,6 +9,12 @@ set(Boost_USE_STATIC_LIBS ON)
 find_package(Boost REQUIRED COMPONENTS context)
 # Highway: its headers alone (kernels/simd_kernels.hpp).
 pkg_check_modules(hwy REQUIRED libhwy)
+# HMAC: static, so that libraries of ours need none more.
+pkg_check_modules(sodium REQUIRED libsodium)
+find_library(WEFT_SODIUM libsodium.a HINTS ${sodium_LIBDIR} REQUIRED)
+add_library(weft_sodium INTERFACE)
+target_include_directories(weft_sodium SYSTEM INTERFACE ${sodium_INCLUDE_DIRS})
+target_link_libraries(weft_sodium INTERFACE ${WEFT_SODIUM})
 
 # Its compiled part is in base/fmt_library.cpp: a preloaded add-on brings no shared library of ours
 # into a program.

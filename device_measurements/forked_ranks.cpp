@@ -10,7 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "comm/bootstrap/tcp_socket.hpp"
+#include "comm/bootstrap/secret.hpp"
+#include "comm/bootstrap/tcp_address.hpp"
 #include "device_measurements/device_target.hpp"
 
 namespace weft::device_measurements {
@@ -41,6 +42,9 @@ ForkedRanks::ForkedRanks(int ranks, const std::string& peer_device) {
   ::setenv("WEFT_SIZE", std::to_string(ranks).c_str(), 1);
   ::setenv("WEFT_RANK", "0", 1);
   ::setenv("WEFT_ROOT", root.c_str(), 1);
+  std::string secret;
+  secret_ = comm::make_secret(secret);
+  ::setenv("WEFT_SECRET_FILE", secret.c_str(), 1);
   for (int rank = 1; rank < ranks; ++rank) {
     const pid_t process = ::fork();
     if (process < 0) {

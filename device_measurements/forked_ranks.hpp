@@ -33,6 +33,7 @@ class ForkedRanks {
   void end_others(int grace_ms) noexcept;
 
   File port_;  // reserves the port until rank 0 listens there
+  File secret_;
   std::vector<pid_t> others_;
 };
 

@@ -12,6 +12,7 @@ struct Launch {
   std::string program;                 // a path
   std::vector<std::string> arguments;  // the first is the program's name
   std::string root;                    // WEFT_ROOT
+  std::string secret;                  // WEFT_SECRET_FILE
 };
 
 /// The environment of a rank, as "NAME=value": this process's, with the variables that

@@ -12,7 +12,8 @@
 #include "cli/options/arguments.hpp"
 #include "cli/options/programs.hpp"
 #include "cli/run/launch.hpp"
-#include "comm/bootstrap/tcp_socket.hpp"
+#include "comm/bootstrap/secret.hpp"
+#include "comm/bootstrap/tcp_address.hpp"
 
 namespace weft::cli {
 
@@ -34,6 +35,7 @@ int run(const Options& options, std::vector<std::string> words) {
   launch.program = find_program("run", words.front());
   launch.arguments = std::move(words);
   const File port = comm::reserve_root(launch.root);
+  const File secret = comm::make_secret(launch.secret);
   return options.one_address_space ? run_in_one_address_space(launch) : run_processes(launch);
 }
 
@@ -43,7 +45,8 @@ std::vector<std::string> environment_of(const Launch& launch, int rank) {
   const std::vector<std::pair<std::string, std::string>> ours = {
       {"WEFT_RANK", std::to_string(rank)},
       {"WEFT_SIZE", std::to_string(launch.ranks)},
-      {"WEFT_ROOT", launch.root}};
+      {"WEFT_ROOT", launch.root},
+      {"WEFT_SECRET_FILE", launch.secret}};
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -64,8 +67,9 @@ void add_run(CommandLine& line) {
                    "Ranks are threads of one process, at most 15, each with globals of its own: "
                    "they read one another's memory where it lies");
   command.set_with_rest(
-      "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE and WEFT_ROOT\n"
-      "are set for it. All ranks run on this machine. One address space asks for a program that "
+      "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE, WEFT_ROOT\n"
+      "and WEFT_SECRET_FILE (a file without a name, which it inherits) are set for it. All ranks "
+      "run on this machine. One address space asks for a program that "
       "is\n"
       "position independent and has its symbols; a signal that ends one rank ends all.\n\n"
       "Ends with 0 when all ranks succeed, else with the exit code of the first rank that fails\n"

@@ -2,19 +2,16 @@
 // their first exchange on.
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 
 #include "base/cast.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "base/file.hpp"
+#include "comm/bootstrap/meeting.hpp"
+#include "comm/bootstrap/secret.hpp"
+#include "comm/bootstrap/tcp_address.hpp"
 #include "comm/bootstrap/tcp_socket.hpp"
 #include "weft/weft.hpp"
 
@@ -22,43 +19,44 @@ namespace weft {
 
 namespace {
 
-using comm::connect_once;
-using comm::listen_at;
+using comm::Clock;
+using comm::Guest;
+using comm::Meeting;
+using comm::Root;
 using comm::TcpSocket;
-using Clock = std::chrono::steady_clock;
 
-constexpr std::uint32_t kMagic = 0x77656674;
+std::int64_t required(const char* name, std::int64_t low, std::int64_t high) {
+  const auto value = env::integer(name, low, high);
+  if (!value) throw_usage("{} is not set: it says a number from {} to {}", name, low, high);
+  return *value;
+}
 
-struct Hello {
-  std::uint32_t magic = kMagic;
-  std::int32_t rank = 0;
-  std::int32_t size = 0;
-  std::uint16_t port = 0;  // where this rank listens, network byte order
-  std::uint16_t reserved = 0;
-};
-
-/// Address of a rank, which rank 0 tells all others.
-struct Where {
-  std::uint32_t address = 0;  // IPv4, network byte order
-  std::uint16_t port = 0;
-  std::uint16_t reserved = 0;
-};
+/// Of the job. UsageError where there is none and others than this host's processes could come.
+comm::Secret secret_for(const Root& root) {
+  comm::Secret secret = comm::Secret::from_settings();
+  if (secret.is_there() || secret.is_declined() || root.is_loopback()) return secret;
+  throw_usage(
+      "WEFT_ROOT={} is open to a network, and WEFT_SECRET_FILE is not set: it names a file of mode "
+      "600 with the same random bytes on all ranks; or none, where everybody is trusted",
+      root.describe());
+}
 
 class TcpBootstrap final : public Bootstrap {
  public:
   TcpBootstrap()
       : size_(checked_cast<int>(required("WEFT_SIZE", 1, 1 << 20))),
         rank_(checked_cast<int>(required("WEFT_RANK", 0, size_ - 1))),
-        root_text_(env::text("WEFT_ROOT").value_or("")),
-        deadline_(Clock::now() + std::chrono::seconds(
-                                     env::integer("WEFT_CONNECT_TIMEOUT", 1, 86400).value_or(30))),
+        patience_(env::integer("WEFT_CONNECT_TIMEOUT", 1, 86400).value_or(30)),
         star_(size_),
         pairs_(size_),
         where_(size_) {
     if (size_ == 1) return;
-    if (root_text_.empty()) throw_usage("WEFT_ROOT is not set: it says HOST:PORT of rank 0");
-    const sockaddr_in root = comm::resolve_root(root_text_);
-    rank_ == 0 ? gather_ranks(root) : join(root);
+    const std::string text = env::text("WEFT_ROOT").value_or("");
+    if (text.empty()) throw_usage("WEFT_ROOT is not set: it says HOST:PORT of rank 0");
+    root_ = comm::resolve_root(text);
+    meeting_.emplace(comm::Party{secret_for(root_), static_cast<std::uint32_t>(rank_),
+                                 static_cast<std::uint32_t>(size_), 0});
+    rank_ == 0 ? gather_ranks() : join();
   }
 
   int rank() const override { return rank_; }
@@ -68,22 +66,25 @@ class TcpBootstrap final : public Bootstrap {
     std::vector<std::string> all(size_);
     all[0] = mine;
     if (rank_ != 0) {
-      star_[0].send(mine);
-      for (std::string& one : all) one = star_[0].receive();
-      return all;
+      star_[0].send_texts({all.data(), 1});
+      return star_[0].receive_texts(all.size());
     }
-    for (int rank = 1; rank < size_; ++rank) all[rank] = star_[rank].receive();
     for (int rank = 1; rank < size_; ++rank) {
-      for (const std::string& one : all) star_[rank].send(one);
+      all[rank] = std::move(star_[rank].receive_texts(1).front());
     }
+    const std::string message = comm::encode(all);
+    for (int rank = 1; rank < size_; ++rank) star_[rank].send(message);
     return all;
   }
 
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override {
-    for (std::size_t i = 0; i < peers.size(); ++i) pair_with(peers[i]).send(mine[i]);
+    pair_with(peers);
+    for (std::size_t i = 0; i < peers.size(); ++i) pairs_[peers[i]].send_texts({&mine[i], 1});
     std::vector<std::string> theirs;
-    for (const int peer : peers) theirs.push_back(pairs_[peer].receive());
+    for (const int peer : peers) {
+      theirs.push_back(std::move(pairs_[peer].receive_texts(1).front()));
+    }
     return theirs;
   }
 
@@ -96,128 +97,144 @@ class TcpBootstrap final : public Bootstrap {
   }
 
  private:
-  static std::int64_t required(const char* name, std::int64_t low, std::int64_t high) {
-    const auto value = env::integer(name, low, high);
-    if (!value) throw_usage("{} is not set: it says a number from {} to {}", name, low, high);
-    return *value;
-  }
+  Clock::time_point deadline() const { return Clock::now() + patience_; }
 
-  Hello hello() const {
-    Hello mine;
-    mine.rank = rank_;
-    mine.size = size_;
-    sockaddr_in own{};
-    socklen_t length = sizeof own;
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own), &length);
-    mine.port = own.sin_port;
-    return mine;
-  }
-
-  /// Waits for a connection until the deadline. Returns it with its hello.
-  std::pair<TcpSocket, Hello> accept_one(const char* expected, sockaddr_in& from) {
-    while (true) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
-      pollfd entry{listener_.get(), POLLIN, 0};
-      const int ready = left <= 0 ? 0 : ::poll(&entry, 1, static_cast<int>(left));
-      if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) {
-        throw PeerError(
-            fmt::format("rank {}: {} did not appear within WEFT_CONNECT_TIMEOUT", rank_, expected));
-      }
-      socklen_t length = sizeof from;
-      TcpSocket socket(
-          ::accept4(listener_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC),
-          -1);
-      if (!socket) continue;
-      // Another program may connect and say nothing: it must not stop this rank.
-      const timeval patience{5, 0};
-      ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-      Hello theirs;
-      try {
-        socket.read_all(&theirs, sizeof theirs);
-      } catch (const PeerError&) {
-        continue;
-      }
-      if (theirs.magic != kMagic) continue;
-      const timeval forever{0, 0};
-      ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
-      return {std::move(socket), theirs};
+  void gather_ranks() {
+    meeting_->listen(comm::listen_at_root(root_));
+    const auto until = deadline();
+    int missing = size_ - 1;
+    while (missing > 0) {
+      std::vector<Guest> guests = meeting_->wait(until);
+      if (guests.empty()) fail_all(false, describe_missing(missing));
+      missing -= static_cast<int>(guests.size());
+      std::erase_if(guests, [this](Guest& guest) { return take_rank(guest); });
+      if (!guests.empty()) fail_for(guests);
     }
-  }
-
-  void gather_ranks(const sockaddr_in& root) {
-    listener_ = listen_at(root, root_text_);
-    for (int come = 1; come < size_; ++come) {
-      sockaddr_in from{};
-      auto [socket, theirs] = accept_one(fmt::format("{} other ranks", size_ - come).c_str(), from);
-      if (theirs.size != size_ || theirs.rank <= 0 || theirs.rank >= size_ || star_[theirs.rank]) {
-        throw_usage("WEFT_RANK={} WEFT_SIZE={}: a rank came that rank 0 of {} does not expect",
-                    theirs.rank, theirs.size, size_);
-      }
-      where_[theirs.rank] = {from.sin_addr.s_addr, theirs.port, 0};
-      star_[theirs.rank] = TcpSocket(::dup(socket.get()), theirs.rank);
-    }
-    const std::string table(reinterpret_cast<const char*>(where_.data()),
-                            where_.size() * sizeof(Where));
+    const std::string table = comm::encode(where_);
     for (int rank = 1; rank < size_; ++rank) star_[rank].send(table);
   }
 
-  void join(const sockaddr_in& root) {
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_ANY);
-    listener_ = listen_at(any, "any port");
-    int descriptor = connect_once(root);
-    while (descriptor < 0) {
-      if (Clock::now() >= deadline_) {
-        throw PeerError(fmt::format(
-            "rank {}: rank 0 did not appear at WEFT_ROOT={} within WEFT_CONNECT_TIMEOUT", rank_,
-            root_text_));
-      }
-      ::poll(nullptr, 0, 10);  // rank 0 may not listen yet
-      descriptor = connect_once(root);
+  /// False for one that the job does not expect.
+  bool take_rank(Guest& guest) {
+    const auto [rank, size] = std::pair(guest.hello.rank, guest.hello.size);
+    const auto ranks = static_cast<std::uint32_t>(size_);
+    if (size != ranks || rank == 0 || rank >= ranks || star_[rank]) return false;
+    where_[rank] = {ntohl(guest.from.sin_addr.s_addr), guest.hello.port};
+    star_[rank] = std::move(guest.socket);
+    return true;
+  }
+
+  /// They know the secret: what is wrong with them is wrong with the job.
+  [[noreturn]] void fail_for(std::span<Guest> wrong) {
+    const comm::Hello& first = wrong.front().hello;
+    const std::string why =
+        fmt::format("WEFT_RANK={} WEFT_SIZE={}: a rank came that rank 0 of {} does not expect",
+                    first.rank, first.size, size_);
+    for (Guest& guest : wrong) tell(guest.socket, {true, why});
+    fail_all(true, why);
+  }
+
+  static void tell(TcpSocket& socket, const comm::Failure& failure) {
+    try {
+      socket.send(comm::encode(failure));
+    } catch (const PeerError&) {
+      // It has ended.
     }
-    star_[0] = TcpSocket(descriptor, 0);
-    const Hello mine = hello();
-    star_[0].write_all(&mine, sizeof mine);
-    const std::string table = star_[0].receive();
-    if (table.size() != where_.size() * sizeof(Where))
-      throw PeerError("rank 0: not a table of ranks");
-    std::memcpy(where_.data(), table.data(), table.size());
-    where_[0] = {root.sin_addr.s_addr, root.sin_port, 0};
+  }
+
+  /// All ranks that have come end with the same error.
+  [[noreturn]] void fail_all(bool is_usage_error, const std::string& why) {
+    for (TcpSocket& socket : star_) {
+      if (socket) tell(socket, {is_usage_error, why});
+    }
+    if (is_usage_error) throw UsageError(why);
+    throw PeerError(why);
+  }
+
+  std::string describe_missing(int missing) const {
+    std::string why = fmt::format(
+        "rank 0: {} other ranks did not appear at WEFT_ROOT={} within "
+        "WEFT_CONNECT_TIMEOUT={}",
+        missing, root_.describe(), patience_.count());
+    const std::string strangers = meeting_->describe_strangers();
+    if (!strangers.empty()) why += "; " + strangers;
+    if (root_.is_loopback()) {
+      why += fmt::format("; ranks on other hosts cannot come there (this host's addresses: {})",
+                         comm::addresses_of_host());
+    }
+    return why;
+  }
+
+  void join() {
+    meeting_->ask(0, root_.addresses, fmt::format("rank 0 at WEFT_ROOT={}", root_.describe()));
+    const auto until = deadline();
+    while (!star_[0]) {
+      std::vector<Guest> guests = meeting_->wait(until);
+      if (guests.empty()) {
+        throw PeerError(fmt::format(
+            "rank {}: rank 0 did not appear at WEFT_ROOT={} within WEFT_CONNECT_TIMEOUT={}", rank_,
+            root_.describe(), patience_.count()));
+      }
+      for (Guest& guest : guests) take_guest(guest);
+    }
+    where_ = star_[0].receive_table(where_.size());
+  }
+
+  /// The connection with rank 0 that was asked for first is the star's, all others are pairs'.
+  void take_guest(Guest& guest) {
+    const std::uint32_t rank = guest.was_asked ? guest.hello.to : guest.hello.rank;
+    if (rank >= static_cast<std::uint32_t>(size_)) return;
+    TcpSocket& place = rank == 0 && rank_ != 0 && !star_[0] ? star_[0] : pairs_[rank];
+    if (!place) place = std::move(guest.socket);
   }
 
   /// The lower rank of a pair listens, the higher one connects.
-  TcpSocket& pair_with(int peer) {
-    if (peer < rank_ && !pairs_[peer]) {
+  void pair_with(std::span<const int> peers) {
+    const auto is_there = [this](int peer) { return static_cast<bool>(pairs_[peer]); };
+    const auto until = deadline();
+    for (const int peer : peers) {
+      if (peer < rank_ && !is_there(peer)) ask(peer, until);
+    }
+    while (true) {
+      const auto missing = std::ranges::find_if_not(peers, is_there);
+      if (missing == peers.end()) return;
+      // A lower rank that is elsewhere answers when it comes.
+      const auto comes =
+          std::ranges::find_if(peers, [&](int peer) { return peer > rank_ && !is_there(peer); });
+      std::vector<Guest> guests =
+          meeting_->wait(comes == peers.end() ? Clock::time_point::max() : until);
+      if (guests.empty()) {
+        throw PeerError(
+            fmt::format("rank {}: rank {} did not appear within WEFT_CONNECT_TIMEOUT={}", rank_,
+                        *comes, patience_.count()));
+      }
+      for (Guest& guest : guests) take_guest(guest);
+    }
+  }
+
+  void ask(int peer, Clock::time_point until) {
+    std::vector<sockaddr_in> addresses = root_.addresses;
+    std::string where = root_.describe();
+    if (peer != 0) {
       sockaddr_in address{};
       address.sin_family = AF_INET;
-      address.sin_addr.s_addr = where_[peer].address;
-      address.sin_port = where_[peer].port;
-      pairs_[peer] = TcpSocket(connect_once(address), peer);
-      if (!pairs_[peer]) throw_errno(fmt::format("connect(rank {})", peer));
-      const Hello mine = hello();
-      pairs_[peer].write_all(&mine, sizeof mine);
+      address.sin_addr.s_addr = htonl(where_[peer].address);
+      address.sin_port = htons(where_[peer].port);
+      addresses = {address};
+      where = comm::to_text(address);
     }
-    while (!pairs_[peer]) {
-      deadline_ = Clock::now() + std::chrono::seconds(30);
-      sockaddr_in from{};
-      auto [socket, theirs] = accept_one(fmt::format("rank {}", peer).c_str(), from);
-      if (theirs.rank < 0 || theirs.rank >= size_) continue;
-      pairs_[theirs.rank] = TcpSocket(::dup(socket.get()), theirs.rank);
-    }
-    return pairs_[peer];
+    meeting_->ask(static_cast<std::uint32_t>(peer), std::move(addresses),
+                  fmt::format("rank {} at {}", peer, where), until);
   }
 
   int size_;
   int rank_;
-  std::string root_text_;
-  Clock::time_point deadline_;
-  File listener_;
+  std::chrono::seconds patience_;
+  Root root_;
+  std::optional<Meeting> meeting_;
   std::vector<TcpSocket> star_;   // rank 0: to each other; others: [0] only
   std::vector<TcpSocket> pairs_;  // for exchange()
-  std::vector<Where> where_;
+  std::vector<comm::Whereabouts> where_;
 };
 
 }  // namespace

@@ -1,75 +1,94 @@
 #include "comm/bootstrap/tcp_socket.hpp"
 
-#include <arpa/inet.h>
-#include <netdb.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdint>
-#include <cstring>
 
-#include "base/env.hpp"
 #include "base/error.hpp"
 
 namespace weft::comm {
 
 namespace {
-
-constexpr std::uint64_t kMostBytes = 64 << 20;  // of one message; a larger one is not weft's
-
-/// A socket that may be bound to the port of another such socket, as long as that does not listen.
-File reusable_socket() {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  const int on = 1;
-  ::setsockopt(file.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  return file;
+constexpr std::size_t kPieceBytes = 256 << 10;
 }
 
-}  // namespace
-
-TcpSocket::TcpSocket(int descriptor, int peer) : file_(descriptor), peer_(peer) {
-  const int on = 1;
-  ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+ArrivingMessage::State ArrivingMessage::fill(int socket, std::string& bytes, std::size_t wanted) {
+  while (bytes.size() < wanted) {
+    const std::size_t had = bytes.size();
+    const std::size_t piece = std::min(wanted - had, kPieceBytes);
+    bytes.resize(had + piece);
+    ssize_t got = 0;
+    do {
+      got = ::recv(socket, bytes.data() + had, piece, 0);
+    } while (got < 0 && errno == EINTR);
+    bytes.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return State::partial;
+    if (got <= 0) return State::ended;
+  }
+  return State::whole;
 }
 
-void TcpSocket::write_all(const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes != 0) {
-    const ssize_t sent = ::send(get(), at, bytes, MSG_NOSIGNAL);
+ArrivingMessage::State ArrivingMessage::read(int socket,
+                                             std::initializer_list<MessageKind> expected) {
+  if (!has_head_) {
+    if (const State state = fill(socket, head_bytes_, kHeadBytes); state != State::whole) {
+      return state;
+    }
+    const auto head = decode_head(std::as_bytes(std::span(head_bytes_)));
+    if (!head || std::ranges::find(expected, head->kind) == expected.end()) return State::foreign;
+    head_ = *head;
+    has_head_ = true;
+  }
+  return fill(socket, body_, head_.bytes);
+}
+
+TcpSocket::TcpSocket(File socket, int peer) : file_(std::move(socket)), peer_(peer) {
+  const int on = 1;
+  ::setsockopt(get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const int flags = ::fcntl(get(), F_GETFL);
+  if (flags < 0 || ::fcntl(get(), F_SETFL, flags & ~O_NONBLOCK) != 0) throw_errno("fcntl(socket)");
+}
+
+void TcpSocket::send(std::string_view message) {
+  while (!message.empty()) {
+    const ssize_t sent = ::send(get(), message.data(), message.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) lost();
-    at += sent;
-    bytes -= static_cast<std::size_t>(sent);
+    message.remove_prefix(static_cast<std::size_t>(sent));
   }
 }
 
-void TcpSocket::read_all(void* data, std::size_t bytes) {
-  auto* at = static_cast<char*>(data);
-  while (bytes != 0) {
-    const ssize_t got = ::recv(get(), at, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) lost();
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
+ArrivingMessage TcpSocket::receive(MessageKind kind) {
+  ArrivingMessage message;
+  auto state = ArrivingMessage::State::partial;
+  while (state == ArrivingMessage::State::partial) {
+    state = message.read(get(), {kind, MessageKind::failure});
   }
+  if (state == ArrivingMessage::State::ended) lost();
+  if (state == ArrivingMessage::State::foreign) refuse();
+  if (message.kind() != MessageKind::failure) return message;
+  const auto failure = decode_failure(message.body());
+  if (!failure) refuse();
+  if (failure->is_usage_error) throw UsageError(failure->text);
+  throw PeerError(failure->text);
 }
 
-void TcpSocket::send(std::string_view text) {
-  const std::uint64_t length = text.size();
-  write_all(&length, sizeof length);
-  write_all(text.data(), text.size());
+std::vector<std::string> TcpSocket::receive_texts(std::size_t count) {
+  const ArrivingMessage message = receive(MessageKind::texts);
+  auto texts = decode_texts(message.body(), count);
+  if (!texts) refuse();
+  return std::move(*texts);
 }
 
-std::string TcpSocket::receive() {
-  std::uint64_t length = 0;
-  read_all(&length, sizeof length);
-  if (length > kMostBytes) throw PeerError(fmt::format("rank {}: not a message of weft's", peer_));
-  std::string text(length, '\0');
-  read_all(text.data(), length);
-  return text;
+std::vector<Whereabouts> TcpSocket::receive_table(std::size_t ranks) {
+  const ArrivingMessage message = receive(MessageKind::table);
+  auto table = decode_table(message.body(), ranks);
+  if (!table) refuse();
+  return std::move(*table);
 }
 
 bool TcpSocket::has_ended() const {
@@ -82,55 +101,13 @@ void TcpSocket::lost() const {
   throw PeerError(fmt::format("rank {}: its bootstrap connection has ended", peer_));
 }
 
-sockaddr_in resolve_root(const std::string& root) {
-  const auto colon = root.rfind(':');
-  if (colon == root.npos || colon == 0)
-    throw_usage("WEFT_ROOT={}: not of the form HOST:PORT", root);
-  const std::string host = root.substr(0, colon);
-  const auto port = env::parse_integer("WEFT_ROOT's port", root.substr(colon + 1), 1, 65535);
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
-    throw_usage("WEFT_ROOT={}: {}", root, ::gai_strerror(error));
-  }
-  sockaddr_in address{};
-  std::memcpy(&address, found->ai_addr, sizeof address);
-  ::freeaddrinfo(found);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
+void TcpSocket::refuse() const {
+  throw PeerError(fmt::format("rank {}: not a message of this bootstrap", peer_));
 }
 
-File reserve_root(std::string& root) {
-  File file = reusable_socket();
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::getsockname(file.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    throw_errno("bind(a port of 127.0.0.1)");
-  }
-  root = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
-  return file;
-}
-
-File listen_at(sockaddr_in address, const std::string& what) {
-  File file = reusable_socket();
-  if (::bind(file.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(file.get(), SOMAXCONN) != 0) {
-    throw_errno(fmt::format("listen({})", what));
-  }
-  return file;
-}
-
-int connect_once(const sockaddr_in& address) {
-  File file(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!file) throw_errno("socket");
-  if (::connect(file.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return -1;
-  return file.release();
+bool send_at_once(int socket, std::string_view message) noexcept {
+  const ssize_t sent = ::send(socket, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent == static_cast<ssize_t>(message.size());
 }
 
 }  // namespace weft::comm

@@ -1,48 +1,66 @@
 // TCP socket: a connection between two ranks, and whole messages on it.
 #pragma once
 
-#include <netinet/in.h>
-
 #include <cstddef>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file.hpp"
+#include "comm/bootstrap/messages.hpp"
 
 namespace weft::comm {
 
-/// A connection with a rank. PeerError, which names the rank, when it has ended.
+/// A message that arrives in pieces. Takes memory for what has come, whatever length was announced.
+class ArrivingMessage {
+ public:
+  enum class State { partial, whole, ended, foreign };
+
+  /// Reads on, and no byte behind the message. `partial`: more is to come, or would block.
+  /// `foreign`: not a message of one of these kinds.
+  State read(int socket, std::initializer_list<MessageKind> expected);
+  MessageKind kind() const noexcept { return head_.kind; }
+  Bytes body() const noexcept { return std::as_bytes(std::span(body_)); }
+
+ private:
+  State fill(int socket, std::string& bytes, std::size_t wanted);
+
+  std::string head_bytes_;
+  std::string body_;
+  MessageHead head_;
+  bool has_head_ = false;
+};
+
+/// A connection with a rank that has proven that it is one. PeerError, which names the rank, when
+/// it has ended; what a failure() of the other end says is thrown, too.
 class TcpSocket {
  public:
   TcpSocket() = default;
-  /// Owns `descriptor`; -1 is none.
-  explicit TcpSocket(int descriptor, int peer);
+  /// Makes the socket blocking.
+  TcpSocket(File socket, int peer);
   int get() const { return file_.get(); }
   explicit operator bool() const { return static_cast<bool>(file_); }
 
-  void write_all(const void* data, std::size_t bytes);
-  void read_all(void* data, std::size_t bytes);
-  /// A text, with its length before it.
-  void send(std::string_view text);
-  std::string receive();
+  /// A message as encode() makes it.
+  void send(std::string_view message);
+  void send_texts(std::span<const std::string> texts) { send(encode(texts)); }
+  std::vector<std::string> receive_texts(std::size_t count);
+  std::vector<Whereabouts> receive_table(std::size_t ranks);
   /// Whether the other end has closed it. Does not wait.
   bool has_ended() const;
 
  private:
+  ArrivingMessage receive(MessageKind kind);
   [[noreturn]] void lost() const;
+  [[noreturn]] void refuse() const;
+
   File file_;
   int peer_ = -1;
 };
 
-/// The IPv4 address of HOST:PORT; UsageError names WEFT_ROOT.
-sockaddr_in resolve_root(const std::string& root);
-/// A port of the loopback for ranks that this process starts; sets `root` to the WEFT_ROOT that
-/// they need. While the file is open rank 0 may listen there, and no other program is given the
-/// port.
-File reserve_root(std::string& root);
-/// `what` names the address in errors. SystemError.
-File listen_at(sockaddr_in address, const std::string& what);
-/// A descriptor; -1 when nothing listens there.
-int connect_once(const sockaddr_in& address);
+/// Sends what fits, without waiting. False when not all of it did.
+bool send_at_once(int socket, std::string_view message) noexcept;
 
 }  // namespace weft::comm

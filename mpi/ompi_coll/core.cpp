@@ -34,8 +34,9 @@ using plan::Collective;
 std::atomic<bool> may_serve = true;
 
 // Of weft's own bootstrap, and of malloc, which only a preloaded library can serve.
-constexpr std::array<std::string_view, 5> kOfOthers = {"WEFT_RANK", "WEFT_SIZE", "WEFT_ROOT",
-                                                       "WEFT_CONNECT_TIMEOUT", "WEFT_SHARED_HEAP"};
+constexpr std::array<std::string_view, 6> kOfOthers = {
+    "WEFT_RANK",       "WEFT_SIZE", "WEFT_ROOT", "WEFT_SECRET_FILE", "WEFT_CONNECT_TIMEOUT",
+    "WEFT_SHARED_HEAP"};
 
 struct Parameters {
   std::vector<std::string> texts;

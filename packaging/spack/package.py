@@ -26,6 +26,7 @@ class Weft(CMakePackage):
     depends_on("cli11@2.3:", type="build")
     depends_on("nlohmann-json@3.11:", type="build")
     depends_on("highway@1.0.3:", type="build")
+    depends_on("libsodium@1.0.18:", type="build")
     depends_on("boost@1.74:+context", type=("build", "link"))
     depends_on("fftw@3.3:", type=("build", "link"))
     depends_on("hwloc@2.9:", type=("build", "link"))

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "comm/bootstrap/tcp_socket.hpp"
+#include "comm/bootstrap/tcp_address.hpp"
 
 namespace weft::test {
 

@@ -21,7 +21,7 @@
 #include <new>
 #include <vector>
 
-#include "comm/bootstrap/tcp_socket.hpp"
+#include "comm/bootstrap/tcp_address.hpp"
 #include "hierarchy/detect.hpp"
 #include "hierarchy/machine.hpp"
 #include "tests/comm/count_allocations.hpp"

@@ -14,6 +14,7 @@ SPACK_NAMES = {
     "g++": "cxx", "cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkgconfig",
     "libfmt-dev": "fmt", "libcli11-dev": "cli11", "nlohmann-json3-dev": "nlohmann-json",
     "libhwloc-dev": "hwloc", "libhwy-dev": "highway", "libmimalloc-dev": "mimalloc",
+    "libsodium-dev": "libsodium",
     "libibverbs-dev": "rdma-core", "libibverbs1": "rdma-core", "ibverbs-providers": "rdma-core",
     "libopenmpi-dev": "openmpi", "openmpi-bin": "openmpi", "libmpich-dev": "mpich",
     "mpich": "mpich", "libfftw3-dev": "fftw",
