@@ -1,5 +1,5 @@
 // A connection that breaks while one of its ranks is outside weft: the other end waits as long as
-// the absent rank's process is known to live, and no longer.
+// the absent rank's process is known to live, and no longer. Nobody else can speak for it.
 #include "verbs/control/liveness_responder.hpp"
 
 #include <dlfcn.h>
@@ -7,7 +7,9 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -145,6 +147,104 @@ TEST_F(AbsentPeer, IsWaitedForNoLongerThanTheTimeout) {
   EXPECT_GE(Clock::now() - begin, kRecovery * 3 / 2);
   EXPECT_NE(std::string(here().channel.failure()).find("(WEFT_TIMEOUT)"), std::string::npos)
       << here().channel.failure();
+}
+
+/// Somebody on the fabric, who knows all numbers of a connection that are no secret.
+class Stranger {
+ public:
+  /// Sends for the end `from` of a connection to the end `to`.
+  Stranger(const End& from, const End& to)
+      : from_(lane_of(from)), to_(lane_of(to)), endpoint_(settings(milliseconds(0))) {
+    ibv_ah_attr route{};
+    route.port_num = 1;
+    route.dlid = to_.lid;
+    route_ = path().create_address(route);
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() { path().destroy_address(route_); }
+
+  const ControlAddress& control() const { return to_.control; }
+  /// Says to `address` that the end has given up.
+  void forge(const ControlAddress& address) {
+    Notice notice;
+    notice.to = to_.queue_pair;
+    notice.from = from_.queue_pair;
+    notice.epoch = 1;
+    notice.flags = Notice::kFailed;
+    path().send(route_, address, notice);
+    endpoint_.poll();
+  }
+
+ private:
+  static RcAddress lane_of(const End& end) {
+    const std::string address = end.wire->address();
+    RcAddress lane;
+    std::memcpy(&lane, address.data() + address.size() - sizeof lane, sizeof lane);
+    return lane;
+  }
+  ControlPath& path() { return *endpoint_.rails().front()->control(); }
+
+  RcAddress from_;
+  RcAddress to_;
+  Endpoint endpoint_;
+  ibv_ah* route_ = nullptr;
+};
+
+TEST_F(AbsentPeer, IsNotSpokenForByWhoLacksAKeyOrAToken) {
+  connect();
+  break_here();
+  Stranger stranger(there(), here());
+  ControlAddress other_key = stranger.control(), other_token = stranger.control();
+  other_key.key ^= 1;
+  other_token.token ^= 1;
+  for (int i = 0; i < 40; ++i) {
+    stranger.forge(other_key);
+    stranger.forge(other_token);
+    ASSERT_EQ(here().turn(), Status::ok) << here().channel.failure();
+  }
+  expect_exchange();
+}
+
+TEST_F(AbsentPeer, IsSpokenForByWhoHasBoth) {
+  connect();
+  break_here();
+  Stranger stranger(there(), here());
+  stranger.forge(stranger.control());
+  EXPECT_EQ(poll_here(kPatience), Status::failed);
+  EXPECT_NE(std::string(here().channel.failure()).find("the peer has given the connection up"),
+            std::string::npos)
+      << here().channel.failure();
+}
+
+TEST(ControlPath, HasAKeyAndATokenOfItsOwn) {
+  const Endpoint one(settings(milliseconds(0))), other(settings(milliseconds(0)));
+  const auto address_of = [](const Endpoint& end) {
+    return end.rails().front()->control()->address();
+  };
+  const auto responder_of = [](const Endpoint& end) {
+    return end.rails().front()->responder()->address();
+  };
+  EXPECT_NE(address_of(one).key, address_of(other).key);
+  EXPECT_NE(address_of(one).token, address_of(other).token);
+  EXPECT_NE(address_of(one).key, responder_of(one).key);
+  EXPECT_NE(address_of(one).token, responder_of(one).token);
+}
+
+TEST(ANotice, IsReadFromBytesOfItsSizeAndTokenOnly) {
+  Notice notice, read;
+  notice.token = 7;
+  notice.reason.fill('x');
+  std::array<std::byte, sizeof notice + 1> bytes{};
+  std::memcpy(bytes.data(), &notice, sizeof notice);
+  const auto whole = std::span(bytes).first(sizeof notice);
+  EXPECT_TRUE(decode_notice(whole, 7, read));
+  EXPECT_EQ(read.reason.back(), '\0');
+  EXPECT_FALSE(decode_notice(whole, 8, read));
+  EXPECT_FALSE(decode_notice(bytes, 7, read));
+  EXPECT_FALSE(decode_notice(whole.first(whole.size() - 1), 7, read));
+  bytes[0] ^= std::byte{1};
+  EXPECT_FALSE(decode_notice(whole, 7, read));
 }
 
 }  // namespace

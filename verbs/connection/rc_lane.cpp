@@ -125,8 +125,8 @@ RcAddress RcLane::address() const {
   const PortAddress& own = rail_.address();
   RcAddress address;
   address.queue_pair = pair_->qp_num;
-  address.control = rail_.control() == nullptr ? 0 : rail_.control()->number();
-  address.responder = rail_.responder() == nullptr ? 0 : rail_.responder()->number();
+  if (rail_.control() != nullptr) address.control = rail_.control()->address();
+  if (rail_.responder() != nullptr) address.responder = rail_.responder()->address();
   address.lid = own.lid;
   address.partition = own.partition;
   address.software = rail_.software() ? 1 : 0;
@@ -228,7 +228,7 @@ void RcLane::complete(const ibv_wc& completion) noexcept {
   note_success();
 }
 
-void RcLane::send(Notice& notice, std::uint32_t to) noexcept {
+void RcLane::send(Notice& notice, const ControlAddress& to) noexcept {
   if (!has_control()) return;
   if (control_address_ == nullptr) {
     control_address_ = rail_.control()->create_address(route(rail_, peer_));

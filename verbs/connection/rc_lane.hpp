@@ -16,9 +16,9 @@ class Connection;
 /// Address of a lane, which the other end needs to connect. Sent as bytes: both ends run the same
 /// build.
 struct RcAddress {
+  ControlAddress control;    // of its rail
+  ControlAddress responder;  // of its rail's liveness responder
   std::uint32_t queue_pair = 0;
-  std::uint32_t control = 0;    // queue pair of its rail's control path; 0: none
-  std::uint32_t responder = 0;  // queue pair of its rail's liveness responder; 0: none
   std::uint16_t lid = 0;
   std::uint16_t partition = 0;
   std::uint8_t software = 0;
@@ -32,7 +32,7 @@ struct RcAddress {
   std::uint64_t fabric = 0;  // Library::fabric
   ibv_gid gid{};
 };
-static_assert(sizeof(RcAddress) == 48, "addresses are compared as bytes, so nothing is padding");
+static_assert(sizeof(RcAddress) == 72, "addresses are compared as bytes, so nothing is padding");
 
 /// Owns its queue pair. The connection chooses the lane of a request, recovery resets lanes.
 class RcLane final : public RecoverableLane {
@@ -62,11 +62,11 @@ class RcLane final : public RecoverableLane {
   const char* reset(std::uint32_t epoch) noexcept override;
   const char* start() noexcept override;
   bool has_control() const noexcept override {
-    return rail_.control() != nullptr && peer_.control != 0;
+    return rail_.control() != nullptr && peer_.control.pair != 0;
   }
   void send_notice(Notice notice) noexcept override { send(notice, peer_.control); }
   void ask_liveness(Notice notice) noexcept override {
-    if (peer_.responder != 0) send(notice, peer_.responder);
+    if (peer_.responder.pair != 0) send(notice, peer_.responder);
   }
   void stop_answering() noexcept override;
   bool carried_nothing() const noexcept override { return completed_ == 0; }
@@ -98,7 +98,7 @@ class RcLane final : public RecoverableLane {
   std::uint64_t share_bytes = 0;
 
  private:
-  void send(Notice& notice, std::uint32_t to) noexcept;
+  void send(Notice& notice, const ControlAddress& to) noexcept;
   bool modify(ibv_qp_attr& attributes, ibv_qp_state state, int mask) noexcept;
 
   Rail& rail_;

@@ -1,16 +1,18 @@
 #include "verbs/control/control_path.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 namespace weft::verbs {
 
 namespace {
 
-constexpr std::uint32_t kKey = 0x11776674;  // the upper half of keys is privileged
+constexpr std::uint32_t kKeys = 0x7fffffff;  // the upper half of keys is privileged
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 16;
 constexpr std::size_t kRouteHeader = 40;  // GRH, before each datagram that arrives
@@ -26,7 +28,10 @@ constexpr std::uint64_t request(std::uint64_t generation, std::size_t slot) noex
 }  // namespace
 
 ControlPath::ControlPath(const Library& library, const Port& port)
-    : library_(library), port_(port) {
+    : library_(library),
+      port_(port),
+      key_(static_cast<std::uint32_t>(random_token()) & kKeys),
+      token_(random_token()) {
   const std::size_t bytes = (kReceives + kSends) * kDatagramBytes;
   const File file = make_memory_file("weft-control", bytes);
   memory_ = Mapping(file.get(), bytes);
@@ -68,7 +73,7 @@ const char* ControlPath::start() noexcept {
   };
   wanted.port_num = port_.number;
   wanted.pkey_index = port_.partition_index;
-  wanted.qkey = kKey;
+  wanted.qkey = key_;
   if (!move(IBV_QPS_RESET, 0)) return "ibv_modify_qp(UD, RESET)";
   if (!move(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)) {
     return "ibv_modify_qp(UD, INIT)";
@@ -94,9 +99,10 @@ ibv_ah* ControlPath::create_address(ibv_ah_attr attributes) const noexcept {
   return library_.create_ah(port_.domain, &attributes);
 }
 
-void ControlPath::send(ibv_ah* address, std::uint32_t pair, const Notice& notice) noexcept {
+void ControlPath::send(ibv_ah* route, const ControlAddress& to, Notice notice) noexcept {
   const auto free = static_cast<std::size_t>(std::countr_one(sends_));
   if (free >= kSends) return;
+  notice.token = to.token;
   std::byte* memory = slot(kReceives + free);
   std::memcpy(memory, &notice, sizeof notice);
   ibv_sge piece{reinterpret_cast<std::uint64_t>(memory), sizeof notice, region_->lkey};
@@ -106,9 +112,9 @@ void ControlPath::send(ibv_ah* address, std::uint32_t pair, const Notice& notice
   wanted.sg_list = &piece;
   wanted.num_sge = 1;
   wanted.send_flags = IBV_SEND_SIGNALED;
-  wanted.wr.ud.ah = address;
-  wanted.wr.ud.remote_qpn = pair;
-  wanted.wr.ud.remote_qkey = kKey;
+  wanted.wr.ud.ah = route;
+  wanted.wr.ud.remote_qpn = to.pair;
+  wanted.wr.ud.remote_qkey = to.key;
   ibv_send_wr* bad = nullptr;
   if (ibv_post_send(pair_, &wanted, &bad) == 0) sends_ |= 1U << free;
 }
@@ -124,9 +130,20 @@ bool ControlPath::complete(const ibv_wc& completion, Notice& notice) noexcept {
     sends_ &= ~(1U << (number - kReceives));
     return false;
   }
-  std::memcpy(&notice, slot(number) + kRouteHeader, sizeof notice);
+  const std::size_t bytes = std::min<std::size_t>(completion.byte_len, kDatagramBytes);
+  const bool is_notice =
+      bytes >= kRouteHeader &&
+      decode_notice({slot(number) + kRouteHeader, bytes - kRouteHeader}, token_, notice);
   post_receive(number);
-  return completion.byte_len == kRouteHeader + sizeof notice && notice.magic == Notice::kMagic;
+  return is_notice;
+}
+
+bool decode_notice(std::span<const std::byte> datagram, std::uint64_t token,
+                   Notice& notice) noexcept {
+  if (datagram.size() != sizeof notice) return false;
+  std::memcpy(&notice, datagram.data(), sizeof notice);
+  notice.reason.back() = '\0';
+  return notice.magic == Notice::kMagic && notice.token == token;
 }
 
 }  // namespace weft::verbs

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/file.hpp"
 #include "verbs/device/library.hpp"
@@ -14,7 +15,7 @@ namespace weft::verbs {
 /// Notice: a datagram from one end of a broken connection to the other, or to the other's liveness
 /// responder.
 struct Notice {
-  static constexpr std::uint32_t kMagic = 0x77667432;
+  static constexpr std::uint32_t kMagic = 0x77667433;
   /// Of a reason, with the 0 at its end.
   static constexpr std::size_t kReasonBytes = 40;
   enum Flag : std::uint32_t {
@@ -31,11 +32,27 @@ struct Notice {
   std::uint32_t flags = 0;
   std::uint32_t slots = 0;  // received by the sender before this epoch: verbs::Received
   std::uint64_t windows = 0;
+  std::uint64_t token = 0;  // that of the receiver's control path or responder: see ControlPath
   std::array<char, kReasonBytes> reason{};  // with kFailed: why; cut where it is long
 };
 
+/// What a peer must know to send notices to a control path. All of it is told in the set-up of a
+/// connection; the key and the token are random.
+struct ControlAddress {
+  std::uint32_t pair = 0;  // queue pair; 0: none
+  std::uint32_t key = 0;   // its Q_Key
+  std::uint64_t token = 0;
+  bool operator==(const ControlAddress&) const = default;
+};
+
+/// Of a datagram's bytes, without its route header. False when they are no notice, or it has
+/// another token: it may come from anybody on the fabric.
+bool decode_notice(std::span<const std::byte> datagram, std::uint64_t token,
+                   Notice& notice) noexcept;
+
 /// An unreliable datagram (UD) queue pair and the memory of its datagrams. Its completions, with
-/// its number(), go to the completion queue of `port`.
+/// its number(), go to the completion queue of `port`. What arrives without its Q_Key and its token
+/// is dropped.
 class ControlPath {
  public:
   struct Port {
@@ -53,14 +70,15 @@ class ControlPath {
   ~ControlPath();
 
   std::uint32_t number() const noexcept { return pair_->qp_num; }
+  ControlAddress address() const noexcept { return {number(), key_, token_}; }
 
   /// Null when the address is refused.
   ibv_ah* create_address(ibv_ah_attr attributes) const noexcept;
   void destroy_address(ibv_ah* address) const noexcept { library_.destroy_ah(address); }
 
-  /// Sends to the control path or liveness responder with queue pair number `pair`. The notice may
-  /// be lost, here or on the way.
-  void send(ibv_ah* address, std::uint32_t pair, const Notice& notice) noexcept;
+  /// Sends to the control path or liveness responder `to`, with its token. The notice may be lost,
+  /// here or on the way.
+  void send(ibv_ah* route, const ControlAddress& to, Notice notice) noexcept;
   /// Handles a completion of this queue pair; true when a datagram arrived, which is in `notice`.
   bool complete(const ibv_wc& completion, Notice& notice) noexcept;
 
@@ -75,6 +93,8 @@ class ControlPath {
   Mapping memory_;  // receives, then sends
   ibv_mr* region_ = nullptr;
   ibv_qp* pair_ = nullptr;
+  std::uint32_t key_;
+  std::uint64_t token_;
   std::uint64_t generation_ = 0;  // counts the starts of the queue pair; an error needs another one
   std::uint32_t sends_ = 0;       // bit i: send slot i is in use
 };

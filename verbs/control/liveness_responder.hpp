@@ -27,13 +27,13 @@ class LivenessResponder {
   LivenessResponder& operator=(const LivenessResponder&) = delete;
   ~LivenessResponder();
 
-  /// Of the queue pair that takes the questions.
-  std::uint32_t number() const noexcept { return path_->number(); }
+  /// Where it takes the questions.
+  ControlAddress address() const noexcept { return path_->address(); }
 
-  /// The other end of a connection: its queue pair, that of its control path, and the route to it.
+  /// The other end of a connection: its queue pair, its control path, and the route to it.
   struct Peer {
     std::uint32_t pair = 0;
-    std::uint32_t control = 0;
+    ControlAddress control;
     ibv_ah_attr route{};
   };
   /// Answers the peer of this end's queue pair `pair` from now on. The first call starts the
