@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstring>
 
 namespace weft::comm {
 
@@ -18,32 +18,50 @@ constexpr char kGivenUp = 'g';
 // The worst first.
 constexpr std::string_view kKinds = "ueg+";
 
-/// A rank's result, or its error behind the rank in decimal and a 0.
+constexpr std::size_t kRankBytes = sizeof(std::int32_t);
+
+/// A rank's result, or its error behind the rank.
 std::string vote_of(int rank, std::string attempted) {
-  if (attempted[0] != kDone) attempted.insert(1, fmt::format("{}", rank) + '\0');
-  return attempted;
+  if (attempted[0] == kDone) return attempted;
+  const std::int32_t number = rank;
+  return attempted.insert(1, reinterpret_cast<const char*>(&number), kRankBytes);
 }
 
-int rank_of(std::string_view vote) {
-  return std::atoi(std::string(vote.substr(1, vote.find('\0'))).c_str());
-}
+/// What another rank has sent is an error where it is nothing that vote_of() writes.
+struct Vote {
+  char kind = kError;
+  std::int32_t rank = -1;  // of an error
+  std::string_view text = "not the outcome of a step";
+
+  explicit Vote(std::string_view bytes) {
+    if (bytes.empty() || kKinds.find(bytes[0]) == kKinds.npos) return;
+    const bool is_done = bytes[0] == kDone;
+    if (!is_done && bytes.size() < 1 + kRankBytes) return;
+    kind = bytes[0];
+    if (!is_done) std::memcpy(&rank, bytes.data() + 1, kRankBytes);
+    text = bytes.substr(is_done ? 1 : 1 + kRankBytes);
+  }
+  std::size_t badness() const { return kKinds.find(kind); }
+};
 
 std::string join_votes(std::string_view a, std::string_view b, const Bootstrap::Merge& merge) {
-  const auto badness = [](std::string_view vote) { return kKinds.find(vote.at(0)); };
-  if (a.at(0) == kDone && b.at(0) == kDone) return kDone + merge(a.substr(1), b.substr(1));
-  if (badness(a) != badness(b)) return std::string(badness(a) < badness(b) ? a : b);
-  return std::string(rank_of(a) < rank_of(b) ? a : b);
+  const Vote first(a), second(b);
+  if (first.kind == kDone && second.kind == kDone) return kDone + merge(first.text, second.text);
+  const bool is_first = first.badness() != second.badness() ? first.badness() < second.badness()
+                                                            : first.rank < second.rank;
+  return std::string(is_first ? a : b);
 }
 
-StepOutcome outcome_of(std::string vote) {
+StepOutcome outcome_of(std::string_view bytes) {
+  const Vote vote(bytes);
   StepOutcome outcome;
-  if (vote.at(0) == kDone) {
-    outcome.results.push_back(vote.substr(1));
+  if (vote.kind == kDone) {
+    outcome.results.emplace_back(vote.text);
     return outcome;
   }
-  const std::string text = vote.substr(vote.find('\0') + 1);
-  outcome.is_usage_error = vote[0] == kUsageError;
-  outcome.error = outcome.is_usage_error ? text : fmt::format("rank {}: {}", rank_of(vote), text);
+  outcome.is_usage_error = vote.kind == kUsageError;
+  outcome.error = outcome.is_usage_error ? std::string(vote.text)
+                                         : fmt::format("rank {}: {}", vote.rank, vote.text);
   return outcome;
 }
 
@@ -73,7 +91,7 @@ StepOutcome run_step(
   StepOutcome outcome;
   std::vector<std::string> all = allgather(attempt(step));
   for (std::string& one : all) {
-    if (one.empty()) one = kError;
+    if (one.empty() || kKinds.find(one[0]) == kKinds.npos) one = kError;
   }
   for (const char kind : {kUsageError, kError, kGivenUp}) {
     const auto found = std::ranges::find_if(all, [&](const auto& one) { return one[0] == kind; });
