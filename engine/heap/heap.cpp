@@ -1,5 +1,6 @@
 #include "engine/heap/heap.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -72,10 +73,13 @@ std::string make(std::uint64_t asked) {
   if (kSanitized) return "built with a sanitizer, whose allocator stays";
   const Limit limit = limit_of(asked);
   if (!limit.why_none.empty()) return limit.why_none;
-  File memory_file(::memfd_create("weft-heap", MFD_CLOEXEC));
+  File memory_file(::memfd_create("weft-heap", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory_file) return SystemError("memfd_create(weft-heap)", errno).what();
   if (::ftruncate(memory_file.get(), static_cast<off_t>(limit.bytes)) != 0) {
     return SystemError(fmt::format("ftruncate(weft-heap, {} bytes)", limit.bytes), errno).what();
+  }
+  if (::fcntl(memory_file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return SystemError("fcntl(weft-heap, F_ADD_SEALS)", errno).what();
   }
   std::byte* memory = map(memory_file.get(), limit.bytes);
   if (memory == nullptr) {

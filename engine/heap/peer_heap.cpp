@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/foreign_file.hpp"
 #include "engine/heap/heap.hpp"
 
 namespace weft::engine {
@@ -84,7 +85,12 @@ PeerHeap PeerHeap::attach(std::string_view bytes) {
         status.st_ino != handle.inode) {
       throw Error(fmt::format("{} is not the heap of process {} any more", path, handle.process));
     }
+    const std::string why_not = why_not_safe_to_map(file.get(), handle.bytes);
+    if (!why_not.empty()) throw Error(fmt::format("{}, another rank's heap: {}", path, why_not));
     mine = attached = std::make_shared<const Attached>(file.get(), handle.bytes);
+  }
+  if (attached->size != handle.bytes) {
+    throw Error(fmt::format("the heap of process {} has another size", handle.process));
   }
   PeerHeap heap;
   heap.begin_ = handle.begin;

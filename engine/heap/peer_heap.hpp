@@ -18,7 +18,8 @@ class PeerHeap {
   static std::string handle();
   static std::size_t handle_bytes();
   /// From another process's handle(). Empty when that process has no heap, or is this one.
-  /// SystemError when the system does not let this process open it.
+  /// SystemError when the system does not let this process open it, and Error when the file is not
+  /// what the handle says, another user's, or one that could be made shorter.
   static PeerHeap attach(std::string_view handle);
 
   explicit operator bool() const noexcept { return local_ != 0; }

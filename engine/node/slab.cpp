@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,8 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/foreign_file.hpp"
+#include "base/random.hpp"
 
 namespace weft::engine {
 
@@ -26,16 +27,6 @@ constexpr std::uint64_t kAttachments = (std::uint64_t{1} << (kGenerationShift - 
 // small enough to get done between two signals of a profiler's timer.
 constexpr std::uint64_t kPiecePages = 256;
 
-std::uint64_t random_token() {
-  std::uint64_t token = 0;
-  while (token == 0) {
-    if (::getrandom(&token, sizeof token, 0) != sizeof token && errno != EINTR) {
-      throw_errno("getrandom");
-    }
-  }
-  return token;
-}
-
 [[noreturn]] void throw_ended() {
   throw Error("shared memory of a rank that has ended");
 }
@@ -47,10 +38,9 @@ File open_peers(const BlockHandle& handle) {
   if (!file) throw_errno(fmt::format("open({}), another rank's shared memory", path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_errno(fmt::format("fstat({})", path));
-  const int seals = ::fcntl(file.get(), F_GET_SEALS);
-  const bool is_sealed = seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   const auto pages = static_cast<std::uint64_t>(status.st_size) / Slab::kPage;
-  if (!is_sealed || pages != handle.slab_pages || pages == 0) throw_ended();
+  const bool is_safe = why_not_safe_to_map(file.get(), pages * Slab::kPage).empty();
+  if (!is_safe || pages != handle.slab_pages || pages == 0) throw_ended();
   return file;
 }
 

@@ -1,9 +1,11 @@
 // The shared heap of another process: mapped, read and written, found by its file.
 #include "engine/heap/peer_heap.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +13,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "engine/heap/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
@@ -18,6 +21,25 @@ namespace weft::engine {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
+
+/// What `body` returns in a child.
+template <class Body>
+std::string said_in_child(Body body) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe(ends.data()), 0);
+  const File reads(ends[0]);
+  File writes(ends[1]);
+  const pid_t child = begin_child([&] {
+    const std::string said = body();
+    EXPECT_EQ(::write(writes.get(), said.data(), said.size()), static_cast<ssize_t>(said.size()));
+  });
+  writes.reset();
+  std::string said(200, '\0');
+  const ssize_t got = ::read(reads.get(), said.data(), said.size());
+  said.resize(static_cast<std::size_t>(got > 0 ? got : 0));
+  EXPECT_EQ(code_of(child), 0);
+  return said;
+}
 
 /// A process with a heap, which obeys commands of one character.
 class Peer {
@@ -61,6 +83,7 @@ class Peer {
     while (::read(sockets_[1], &what, 1) == 1) {
       if (what == 'c') ::close(heap::descriptor());
       if (what == 'w') std::memset(block, 'w', kBytes);
+      if (what == 's') block[0] = ::ftruncate(heap::descriptor(), 0) == 0 ? 's' : '-';
       EXPECT_EQ(::write(sockets_[1], block, 1), 1);
     }
   }
@@ -130,6 +153,65 @@ TEST_F(PeerHeapTest, StaysMappedAfterItsProcessHasEnded) {
 
 TEST_F(PeerHeapTest, ProcessWithoutAHeapHasAnEmptyHandle) {
   EXPECT_FALSE(PeerHeap::attach(PeerHeap::handle()));
+}
+
+// Whoever has it mapped would be ended by SIGBUS.
+TEST_F(PeerHeapTest, CannotBeMadeShorterByItsProcess) {
+  Peer peer;
+  const PeerHeap heap = PeerHeap::attach(peer.handle());
+  EXPECT_EQ(peer.tell('s'), '-');
+  EXPECT_EQ(static_cast<char>(*heap.find(peer.block() + kBytes - 1, 1)), 'a');
+}
+
+/// The words of a handle: process, descriptor, begin, bytes, device and inode of the file.
+using Words = std::array<std::uint64_t, 6>;
+
+std::string handle_of(const Words& words) {
+  return {reinterpret_cast<const char*>(words.data()), sizeof words};
+}
+
+TEST_F(PeerHeapTest, OfAnotherSizeThanItsFileIsRefused) {
+  Peer peer;
+  Words words;
+  ASSERT_EQ(peer.handle().size(), sizeof words);
+  std::memcpy(words.data(), peer.handle().data(), sizeof words);
+  words[3] *= 2;
+  EXPECT_THROW(PeerHeap::attach(handle_of(words)), Error);
+  const PeerHeap heap = PeerHeap::attach(peer.handle());
+  EXPECT_THROW(PeerHeap::attach(handle_of(words)), Error);
+}
+
+/// Why a file of these bytes and seals, which this process has, is refused as a heap.
+std::string refusal_of(std::uint64_t bytes, unsigned seals, uid_t owner) {
+  const File file(::memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  struct stat status {};
+  EXPECT_EQ(::ftruncate(file.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, seals), 0);
+  EXPECT_EQ(::fchown(file.get(), owner, static_cast<gid_t>(-1)), 0);
+  EXPECT_EQ(::fstat(file.get(), &status), 0);
+  const std::string handle =
+      handle_of({static_cast<std::uint64_t>(::getpid()), static_cast<std::uint64_t>(file.get()),
+                 4096, 8192, status.st_dev, status.st_ino});
+  // A process does not attach a heap of its own.
+  return said_in_child([&] {
+    try {
+      PeerHeap::attach(handle);
+    } catch (const Error& error) {
+      const std::string said = error.what();
+      return said.substr(said.find("heap: ") + 6);
+    }
+    return std::string();
+  });
+}
+
+TEST_F(PeerHeapTest, IsRefusedByWhatItsFileIs) {
+  const uid_t own = ::geteuid();
+  EXPECT_EQ(refusal_of(8192, F_SEAL_SHRINK, own), "");
+  EXPECT_EQ(refusal_of(8191, F_SEAL_SHRINK, own), "8191 bytes, not 8192");
+  EXPECT_EQ(refusal_of(8192, F_SEAL_GROW, own), "not sealed against being made shorter");
+  if (own == 0) {
+    EXPECT_EQ(refusal_of(8192, F_SEAL_SHRINK, 65534), "of user 65534");
+  }
 }
 
 }  // namespace

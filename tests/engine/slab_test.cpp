@@ -396,6 +396,10 @@ TEST(Slab, HandlesThatDoNotFitTheFileAreRefused) {
   const SharedMemory block = SharedMemory::create("weft-test", 10 * kPage);
   const File sealed = imitation(1, 2, F_SEAL_SHRINK);
   const File open_ended = imitation(1, 2, F_SEAL_GROW);
+  const File others = imitation(1, 2, F_SEAL_SHRINK);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::fchown(others.get(), 65534, 65534), 0);
+  }
   using Handle = BlockHandle&;
   const auto imitated = [](const File& file) {
     return [descriptor = file.get()](Handle handle) {
@@ -413,6 +417,9 @@ TEST(Slab, HandlesThatDoNotFitTheFileAreRefused) {
               EXPECT_FALSE(is_refused(block, imitated(sealed)));
               // Its owner could make it shorter.
               EXPECT_TRUE(is_refused(block, imitated(open_ended)));
+              if (::geteuid() == 0) {
+                EXPECT_TRUE(is_refused(block, imitated(others)));
+              }
               // Touching what lies beyond its end would be SIGBUS.
               EXPECT_TRUE(is_refused(block, [&](Handle handle) {
                 imitated(sealed)(handle);

@@ -6,8 +6,11 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "tests/soft/endpoint.hpp"
 #include "tests/soft/processes/roles.hpp"
@@ -128,6 +131,45 @@ TEST(Fallback, TheAgentCopiesWhereTheKernelRefuses) {
   introduce<char>(first, second);
   first.expect_success();
   second.expect_success();
+}
+
+/// Makes the memory file of this process's region shorter.
+void cut_off_file(std::size_t bytes) {
+  for (int descriptor = 0; descriptor < 1000; ++descriptor) {
+    std::array<char, 64> name{};
+    const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+    if (::readlink(link.c_str(), name.data(), name.size() - 1) < 0) continue;
+    if (!std::string_view(name.data()).starts_with("/memfd:weft-test")) continue;
+    ASSERT_EQ(::ftruncate(descriptor, static_cast<off_t>(bytes)), 0);
+    return;
+  }
+  FAIL() << "no file behind the region";
+}
+
+// To touch what a mapping has beyond the end of its file is SIGBUS.
+TEST(FileBehindARegion, ThatIsShorterByNowEndsNoRequester) {
+  Role target([](Line& line) {
+    Endpoint end(Options{.bytes = kBytes, .shared_memory = true, .timeout = 18});
+    end.connect(line.exchange(end.address()));
+    cut_off_file(kBytes / 2);
+    line.exchange('r');
+    line.exchange('d');
+  });
+  Role requester([](Line& line) {
+    Endpoint end(Options{.bytes = kBytes, .shared_memory = true, .timeout = 18});
+    end.connect(line.exchange(end.address()));
+    line.exchange('r');
+    ASSERT_EQ(end.post_send(IBV_WR_RDMA_WRITE, 1, {end.sge(0, 100)}, 0), 0);
+    EXPECT_EQ(end.sent().status, IBV_WC_SUCCESS);
+    ASSERT_EQ(end.post_send(IBV_WR_RDMA_WRITE, 2, {end.sge(0, 100)}, kBytes * 3 / 4), 0);
+    EXPECT_NE(end.sent().status, IBV_WC_SUCCESS);
+    line.exchange('d');
+  });
+  introduce<Address>(target, requester);
+  introduce<char>(target, requester);
+  introduce<char>(target, requester);
+  target.expect_success();
+  requester.expect_success();
 }
 
 TEST(Atomics, OfManyProcessesOnOneWordAddUp) {

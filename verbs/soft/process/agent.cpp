@@ -135,10 +135,13 @@ void Agent::forget(int connection) noexcept {
 }
 
 bool Agent::answer(int connection) noexcept {
-  Request request{};
-  const ssize_t peeked = ::recv(connection, &request, sizeof(request), MSG_PEEK | MSG_DONTWAIT);
+  std::array<std::byte, sizeof(Request)> bytes;
+  const ssize_t peeked = ::recv(connection, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
   if (peeked < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-  if (peeked != sizeof(request) || request.length > kPacketBytes) return false;
+  if (peeked < 0) return false;
+  const auto decoded = decode_request(std::span(bytes).first(static_cast<std::size_t>(peeked)));
+  if (!decoded) return false;
+  Request request = *decoded;
   if (request.kind == RequestKind::put) {
     const Reply reply = {.error = put(connection, request)};
     const iovec part = {const_cast<Reply*>(&reply), sizeof(reply)};

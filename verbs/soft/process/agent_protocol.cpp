@@ -21,6 +21,19 @@ bool may_try_again(int& attempts) noexcept {
 
 }  // namespace
 
+std::optional<Request> decode_request(std::span<const std::byte> bytes) noexcept {
+  Request request;
+  if (bytes.size() != sizeof request) return std::nullopt;
+  std::memcpy(&request, bytes.data(), sizeof request);
+  const bool is_atomic =
+      request.kind == RequestKind::fetch_add || request.kind == RequestKind::compare_swap;
+  if (request.kind > RequestKind::compare_swap || request.length > kPacketBytes) {
+    return std::nullopt;
+  }
+  if (is_atomic && request.address % sizeof(std::uint64_t) != 0) return std::nullopt;
+  return request;
+}
+
 SlotAddress::SlotAddress(std::uint32_t slot) noexcept : storage{}, length(0) {
   static_assert(sizeof(storage) >= sizeof(sockaddr_un));
   sockaddr_un name{};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/file.hpp"
@@ -32,6 +33,10 @@ struct Request {
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
 };
+
+/// Nothing when the bytes are no request that an agent may serve: of another size or kind, with a
+/// payload of more than kPacketBytes, or an atomic on a word that is not aligned.
+std::optional<Request> decode_request(std::span<const std::byte> bytes) noexcept;
 
 struct Reply {
   std::int32_t error = 0;  // errno, 0 when done

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
+#include "base/foreign_file.hpp"
 #include "base/log.hpp"
 #include "verbs/soft/segment/clock.hpp"
 
@@ -91,8 +92,13 @@ std::shared_ptr<Peer> Peer::attach(std::uint32_t slot) {
     throw SystemError(fmt::format("asking weft-soft slot {} for its segment", slot), error);
   }
   if (!file) throw SystemError(fmt::format("weft-soft slot {} sent no segment", slot), EPROTO);
+  const std::string why_not = why_not_safe_to_map(file.get(), kSegmentBytes);
+  if (!why_not.empty()) {
+    throw SystemError(fmt::format("segment of weft-soft slot {}: {}", slot, why_not), EPROTO);
+  }
   std::shared_ptr<Peer> peer(new Peer(file.get(), slot));
-  if (peer->segment_.header().magic != kSegmentMagic) {
+  const SegmentHeader& header = peer->segment_.header();
+  if (header.magic != kSegmentMagic || header.slot != slot) {
     throw SystemError(fmt::format("weft-soft slot {} is of another version", slot), EPROTO);
   }
   peer->pid_ = pid;
@@ -173,8 +179,13 @@ Peer::Range Peer::map_file(std::uint32_t index, const MrEntry& entry) noexcept {
     const int flags = ::fcntl(file.get(), F_GETFL);
     const bool writable = flags < 0 || (flags & O_ACCMODE) == O_RDWR;  // else mmap will refuse
     const std::size_t bytes = entry.length + entry.address % kPage;
-    void* memory = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                          file.get(), static_cast<off_t>(reply.value));
+    // To touch what lies behind the end of a file would be SIGBUS here; the peer's copy says so.
+    void* memory = MAP_FAILED;
+    errno = ENXIO;
+    if (reaches(file.get(), reply.value, bytes)) {
+      memory = ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                      file.get(), static_cast<off_t>(reply.value));
+    }
     error = memory == MAP_FAILED ? errno : 0;
     if (error == 0) range.memory = {static_cast<std::byte*>(memory), bytes};
   }

@@ -22,10 +22,14 @@ void ControlSegment::ring_doorbell() const noexcept {
   ::syscall(SYS_futex, &head.doorbell, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-ControlSegmentFile::ControlSegmentFile() : file_(::memfd_create("weft-soft", MFD_CLOEXEC)) {
+ControlSegmentFile::ControlSegmentFile()
+    : file_(::memfd_create("weft-soft", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (!file_) throw_errno("memfd_create(weft-soft)");
   if (::ftruncate(file_.get(), kSegmentBytes) != 0) {
     throw_errno(fmt::format("ftruncate(weft-soft, {} bytes)", kSegmentBytes));
+  }
+  if (::fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    throw_errno("fcntl(weft-soft, F_ADD_SEALS)");
   }
   free_.emplace(kRingArea, kSegmentBytes - kRingArea);
 }
