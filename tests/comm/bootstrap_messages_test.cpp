@@ -2,6 +2,7 @@
 #include "comm/bootstrap/messages.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include <rapidcheck/gtest.h>
@@ -134,9 +135,11 @@ TEST(BootstrapMessage, TakesMemoryForWhatHasComeOnly) {
   head[7] = '\x0f';  // 240 MiB
   ASSERT_TRUE(decode_head(bytes_of(head)));
   ASSERT_TRUE(send_at_once(other.get(), head + "abc"));
+  const auto mapped = ::mallinfo2().hblkhd;  // large blocks
   ArrivingMessage message;
   EXPECT_EQ(message.read(mine.get(), {MessageKind::texts}), ArrivingMessage::State::partial);
   EXPECT_EQ(message.body().size(), 3u);
+  EXPECT_LT(::mallinfo2().hblkhd - mapped, std::size_t{1} << 20);
 }
 
 TEST(BootstrapMessage, OfAKindThatIsNotExpectedIsForeign) {
