@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/give_way.hpp"
 
 namespace weft::comm {
@@ -79,6 +81,30 @@ const SharedCall& Calls::vector_call_for(const Task& task) {
   return call;
 }
 
+const SharedCall& Calls::neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in) {
+  resources_.members().require_no_poison();
+  const bool is_first = neighbours_ == nullptr;
+  if (is_first) {
+    Problem problem;
+    problem.collective = Collective::alltoallv;
+    problem.ranks = resources_.size();
+    preparation_.meet(problem);
+    choice_.note_other_than(NeighbourExchange::kAlgorithm, Collective::alltoallv,
+                            "neighbourhood exchange",
+                            "a rank knows its own edges only, so it exchanges with each neighbour "
+                            "directly");
+    neighbours_ = std::make_unique<NeighbourExchange>(resources_);
+  }
+  const SharedCall& call = neighbours_->call_for(out, in);
+  if (is_first) end_set_up();
+  if (call->entry == kNoEntry) {
+    call->entry =
+        usage_.entry_for(Collective::alltoallv, NeighbourExchange::kAlgorithm,
+                         call->input_bytes / std::max<std::size_t>(out.size(), 1));
+  }
+  return call;
+}
+
 /// On a fiber the program was elsewhere meanwhile.
 void Calls::end_set_up() {
   if (!gives_way()) resources_.executor().arrive(usage_.end_set_up());
@@ -86,6 +112,7 @@ void Calls::end_set_up() {
 
 void Calls::add_sent(std::span<std::uint64_t> bytes) const {
   if (vector_ != nullptr) vector_->add_sent(bytes);
+  if (neighbours_ != nullptr) neighbours_->add_sent(bytes);
   const std::uint64_t each = usage_.sent_to_each(bytes.size());
   for (std::uint64_t& one : bytes) one += each;
 }

@@ -12,6 +12,7 @@
 
 #include "comm/calls/call_cache.hpp"
 #include "comm/calls/preparation.hpp"
+#include "comm/irregular/neighbour_exchange.hpp"
 #include "comm/irregular/rooted_exchange.hpp"
 #include "comm/irregular/vector_exchange.hpp"
 
@@ -27,6 +28,8 @@ class Calls {
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
+  /// The same of a neighbourhood exchange, of which each rank gives its own edges.
+  const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
   /// The last call that call_for() has returned for blocks of one size; null: none. Valid as long
   /// as changes() stays.
   const Call* last() const noexcept { return last_ == nullptr ? nullptr : last_->get(); }
@@ -57,6 +60,7 @@ class Calls {
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
   std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
   std::string vector_algorithm_;
+  std::unique_ptr<NeighbourExchange> neighbours_;  // from the first neighbourhood exchange on
 };
 
 }  // namespace weft::comm

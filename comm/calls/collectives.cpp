@@ -194,6 +194,11 @@ Request Communicator::alltoallv_init(const void* input, std::span<const Part> se
   return Request(impl_->request(alltoallv_task(*this, input, sends, output, receives)));
 }
 
+void Communicator::neighbours(const void* input, std::span<const Edge> out, void* output,
+                              std::span<const Edge> in) {
+  impl_->run_neighbours(bytes_of(input), out, bytes_of(output), in);
+}
+
 bool Communicator::packs_in_parts() const {
   return impl_->packs_in_parts();
 }

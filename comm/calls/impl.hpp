@@ -35,6 +35,8 @@ class Communicator::Impl {
 
   /// Runs a collective that all ranks describe alike.
   void run(const comm::Task& task);
+  void run_neighbours(const std::byte* input, std::span<const Edge> out, std::byte* output,
+                      std::span<const Edge> in);
   bool packs_in_parts() const { return comm::PackedExchange::serves(resources_); }
   /// An alltoallw, where it is packed in parts.
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,

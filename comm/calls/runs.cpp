@@ -122,6 +122,21 @@ inline void Communicator::Impl::end_counted(comm::Counts& counts) {
   resources_.host_progress().after_call(end);
 }
 
+void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const Edge> out,
+                                        std::byte* output, std::span<const Edge> in) {
+  const auto now = [&] {
+    resources_.executor().arrive(usage_.begin());
+    const Call& call = *calls_.neighbour_call_for(out, in);
+    comm::Counts& counts = usage_.at(call.entry);
+    run_plain(call, counts, {input, output, nullptr});
+    ++counts.calls;
+    counts.bytes += call.input_bytes;
+    end_counted(counts);
+  };
+  if (resources_.members().is_poisoned() || needs_turn()) return run_exclusively(now);
+  now();
+}
+
 void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
                                     std::span<const std::size_t> receives, const Packer& packer) {
   run_exclusively([&] {

@@ -16,6 +16,7 @@
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/described.hpp"
+#include "mpi/calls/neighbours.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
@@ -133,6 +134,7 @@ int init_from(MPI_Info info, MPI_Request* request, void** attached, Init init, H
 }  // namespace weft::mpi
 
 using weft::mpi::Blocks;
+using weft::mpi::EdgeBlocks;
 using weft::mpi::Repeats;
 using weft::mpi::TypedBlocks;
 using weft::mpi::World;
@@ -225,11 +227,4 @@ void weft_core_free(void* attached) {
 WEFT_DEFINE(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))
 #define WEFT_COLLECTIVE WEFT_DEFINE
 #include "mpi/calls/collectives.inc"
-
-#define WEFT_NEIGHBOURS(name, parameters, arguments)                                         \
-  int weft_core_ineighbor_##name(WEFT_UNPACK parameters, MPI_Request* request, void* module, \
-                                 weft_start_neighbor_##name* start, void** /*attached*/) {   \
-    return weft::mpi::start_in_host(request, weft::mpi::OfHost{start, module}, comm,         \
-                                    WEFT_UNPACK arguments);                                  \
-  }
 #include "mpi/calls/neighbours.inc"

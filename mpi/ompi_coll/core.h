@@ -65,12 +65,8 @@ void weft_core_free(void* attached);
 #define WEFT_DISPLACEMENT int
 WEFT_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), (comm), )
 #include "mpi/calls/collectives.inc"
-#undef WEFT_COLLECTIVE
-
-// The host's own, which it begins behind what is under way on the communicator.
-#define WEFT_NEIGHBOURS(name, parameters, arguments) WEFT_START(neighbor_##name, parameters)
 #include "mpi/calls/neighbours.inc"
-#undef WEFT_NEIGHBOURS
+#undef WEFT_COLLECTIVE
 
 #ifdef __cplusplus
 }

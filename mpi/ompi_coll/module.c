@@ -42,13 +42,8 @@
   }
 WEFT_COLLECTIVE(Barrier, barrier, (MPI_Comm comm), (comm), )
 #include "mpi/calls/collectives.inc"
-#undef WEFT_COLLECTIVE
-
-// The host's own, behind what is under way.
-#define WEFT_NEIGHBOURS(name, parameters, arguments) \
-  WEFT_NONBLOCKING(neighbor_##name, parameters, arguments)
 #include "mpi/calls/neighbours.inc"
-#undef WEFT_NEIGHBOURS
+#undef WEFT_COLLECTIVE
 
 /// Called when all modules of less priority have been enabled: theirs are the functions now. A
 /// collective that none of them serves is not weft's either.

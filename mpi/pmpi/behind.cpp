@@ -46,13 +46,3 @@ WEFT_DEFINE(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), {
   return weft::mpi::start_behind(comm, request,
                                  [=](MPI_Request* of_host) { return host(comm, made, of_host); });
 })
-
-#define WEFT_NEIGHBOURS(name, parameters, arguments)                               \
-  WEFT_BEHIND(Neighbor_##name, parameters, arguments)                              \
-  WEFT_DEFINE(Ineighbor_##name, (WEFT_UNWRAP parameters, MPI_Request * request), { \
-    return weft::mpi::start_behind(comm, request, [=](MPI_Request* of_host) {      \
-      return host(WEFT_UNWRAP arguments, of_host);                                 \
-    });                                                                            \
-  })
-
-#include "mpi/calls/neighbours.inc"

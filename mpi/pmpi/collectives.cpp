@@ -4,6 +4,7 @@
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/described.hpp"
+#include "mpi/calls/neighbours.hpp"
 #include "mpi/calls/passed.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/calls/repeats.hpp"
@@ -16,6 +17,7 @@ using weft::mpi::Arguments;
 using weft::mpi::Blocks;
 using weft::mpi::BufferPair;
 using weft::mpi::describe_call;
+using weft::mpi::EdgeBlocks;
 using weft::mpi::host_function;
 using weft::mpi::Repeats;
 using weft::mpi::TypedBlocks;
@@ -91,6 +93,7 @@ WEFT_ALL_FORMS(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(com
 #define WEFT_COUNT int
 #define WEFT_DISPLACEMENT int
 #include "mpi/calls/collectives.inc"
+#include "mpi/calls/neighbours.inc"
 #undef WEFT_COLLECTIVE
 #undef WEFT_COUNT
 #undef WEFT_DISPLACEMENT
@@ -110,4 +113,5 @@ WEFT_ALL_FORMS(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(com
 #define WEFT_COUNT MPI_Count
 #define WEFT_DISPLACEMENT MPI_Aint
 #include "mpi/calls/collectives.inc"
+#include "mpi/calls/neighbours.inc"
 #endif

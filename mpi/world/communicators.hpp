@@ -18,6 +18,7 @@
 #include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/neighbourhood.hpp"
 #include "mpi/world/race.hpp"
 #include "mpi/world/take_over.hpp"
 #include "weft/weft.hpp"
@@ -80,6 +81,9 @@ struct Attached {
   std::vector<Part> receive_parts;  // of calls that have two lists
   std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
   Resolutions operations;
+  /// Of its topology, from the first neighbourhood collective on.
+  mutable std::optional<Neighbourhood> neighbourhood;
+  std::vector<Edge> out, in;              // of the neighbourhood collective at hand
   std::shared_ptr<PendingQueue> pending;  // calls that are not blocking; null before the first
 };
 

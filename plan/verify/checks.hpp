@@ -2,9 +2,11 @@
 // whose findings make the next ones meaningless.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "plan/verify/contract.hpp"
 #include "plan/verify/events.hpp"
 #include "plan/verify/verify.hpp"
 
@@ -34,6 +36,9 @@ class Findings {
 /// Shape: there is a plan of each rank, for this problem, and a node for each.
 void check_shape(const Problem& problem, std::span<const int> node_of_rank,
                  std::span<const Plan> plans, Findings& findings);
+/// The same of a neighbourhood exchange; both ends agree on each edge.
+void check_shape(std::span<const Edges> edges, std::span<const int> node_of_rank,
+                 std::span<const Plan> plans, Findings& findings);
 
 /// Bounds: each access lies in a space that the op's rank may reach. Needs the shape.
 void check_bounds(const OpTable& ops, std::span<const int> node_of_rank, Findings& findings);
@@ -53,9 +58,12 @@ std::string describe_cycle(const OpTable& ops, std::span<const Event> cycle);
 void check_races(const OpTable& ops, const EventGraph& graph, Findings& findings);
 
 /// Delivery, undefined reads, cut elements and groupings, by running the ops in one order on
-/// symbolic memory: without races all orders give the same. Needs the same.
-void check_delivery(const Problem& problem, const OpTable& ops, const Matching& matching,
-                    const EventGraph& graph, Findings& findings);
+/// symbolic memory: without races all orders give the same. `expected_on` gives the contract of a
+/// rank. Needs the same.
+void check_delivery(const Problem& problem,
+                    const std::function<std::vector<Expectation>(int rank)>& expected_on,
+                    const OpTable& ops, const Matching& matching, const EventGraph& graph,
+                    Findings& findings);
 
 /// Synchronization, for barriers in place of delivery: no rank leaves before all have entered. The
 /// bytes of a barrier's messages do not matter. Needs the same.

@@ -77,12 +77,30 @@ Expectations expectations(const Problem& problem, int rank) {
   return {};
 }
 
+Expectations without_empty(Expectations expected) {
+  std::erase_if(expected, [](const Expectation& one) { return one.bytes == 0; });
+  return expected;
+}
+
 }  // namespace
 
 std::vector<Expectation> contract(const Problem& problem, int rank) {
-  Expectations expected = expectations(problem, rank);
-  std::erase_if(expected, [](const Expectation& one) { return one.bytes == 0; });
-  return expected;
+  return without_empty(expectations(problem, rank));
+}
+
+/// The k-th edge in from a rank brings what that rank's k-th edge to this one has.
+std::vector<Expectation> contract(std::span<const Edges> edges, int rank) {
+  Expectations expected;
+  std::vector<std::size_t> next(edges.size());  // by origin: behind its edges that were matched
+  for (const Edge& in : edges[static_cast<std::size_t>(rank)].in) {
+    const auto origin = static_cast<std::size_t>(in.rank);
+    const std::vector<Edge>& out = edges[origin].out;
+    while (out[next[origin]].rank != rank) ++next[origin];
+    const Edge& match = out[next[origin]++];
+    expected.push_back({in.block.offset, in.block.bytes, match.block.offset, {in.rank}});
+  }
+  std::ranges::sort(expected, {}, &Expectation::offset);
+  return without_empty(std::move(expected));
 }
 
 }  // namespace weft::plan

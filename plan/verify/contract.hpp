@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "plan/edge.hpp"
 #include "plan/problem.hpp"
 
 namespace weft::plan {
@@ -22,5 +24,7 @@ struct Expectation {
 /// All that `rank` must find in its output, by ascending offset. Bytes of the output that no
 /// expectation covers must be left as they were.
 std::vector<Expectation> contract(const Problem& problem, int rank);
+/// The same of a neighbourhood exchange, of the edges of all ranks, by rank.
+std::vector<Expectation> contract(std::span<const Edges> edges, int rank);
 
 }  // namespace weft::plan

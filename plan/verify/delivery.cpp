@@ -19,12 +19,13 @@ class Delivery {
   Delivery(SymbolicRun& run, Findings& findings)
       : run_(run), expressions_(run.expressions()), findings_(findings) {}
 
-  void compare(const Problem& problem) {
+  void compare(const Problem& problem,
+               const std::function<std::vector<Expectation>(int rank)>& expected_on) {
     in_place_ = problem.in_place;
     for (int rank = 0; rank < problem.ranks && !findings_.full(); ++rank) {
       Output output{rank, run_.memory(Space::output, rank).segments(), 0};
       std::uint64_t checked = 0;
-      for (const Expectation& expected : contract(problem, rank)) {
+      for (const Expectation& expected : expected_on(rank)) {
         expect_untouched(output, checked, expected.offset);
         expect(output, expected);
         checked = expected.offset + expected.bytes;
@@ -142,13 +143,15 @@ class Delivery {
 
 }  // namespace
 
-void check_delivery(const Problem& problem, const OpTable& ops, const Matching& matching,
-                    const EventGraph& graph, Findings& findings) {
+void check_delivery(const Problem& problem,
+                    const std::function<std::vector<Expectation>(int rank)>& expected_on,
+                    const OpTable& ops, const Matching& matching, const EventGraph& graph,
+                    Findings& findings) {
   if (findings.full()) return;
   SymbolicRun run(problem, ops, matching, findings);
   run.run(graph);
   Delivery delivery(run, findings);
-  delivery.compare(problem);
+  delivery.compare(problem, expected_on);
   if (!findings.any()) delivery.compare_groupings(problem);
 }
 

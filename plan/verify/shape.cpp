@@ -120,21 +120,75 @@ bool check_problem(const Problem& problem, Findings& findings) {
   return check_layout(problem, bad) && check_pairs(problem, bad) && check_elements(problem, bad);
 }
 
-void check_plan(const Problem& problem, int rank, const Plan& plan, Findings& findings) {
+/// Of `ranks` ranks, with buffers of at least so many bytes.
+void check_plan(int ranks, int rank, const Plan& plan, std::uint64_t input_bytes,
+                std::uint64_t output_bytes, Findings& findings) {
   const auto bad = [&](std::string detail) {
     findings.add(Flaw::shape, rank, kNoOp, std::move(detail));
   };
-  if (plan.rank() != rank || plan.ranks() != problem.ranks) {
+  if (plan.rank() != rank || plan.ranks() != ranks) {
     bad(fmt::format("its plan is for rank {} of {}, expected {} of {}", plan.rank(), plan.ranks(),
-                    rank, problem.ranks));
+                    rank, ranks));
   }
   const auto expect = [&](Space space, std::uint64_t bytes) {
     if (plan.space_bytes(space) >= bytes) return;
     bad(fmt::format("its plan has {} bytes of {}, the problem {}", plan.space_bytes(space),
                     to_string(space), bytes));
   };
-  expect(Space::input, problem.input_bytes(rank));
-  expect(Space::output, problem.output_bytes(rank));
+  expect(Space::input, input_bytes);
+  expect(Space::output, output_bytes);
+}
+
+bool check_counts(std::size_t ranks, std::span<const int> node_of_rank, std::span<const Plan> plans,
+                  Findings& findings) {
+  if (plans.size() == ranks && node_of_rank.size() == ranks) return true;
+  findings.add(Flaw::shape, -1, kNoOp,
+               fmt::format("{} plans and the nodes of {} ranks, for a problem of {} ranks",
+                           plans.size(), node_of_rank.size(), ranks));
+  return false;
+}
+
+std::vector<Block> blocks_of(std::span<const Edge> edges) {
+  std::vector<Block> blocks;
+  for (const Edge& edge : edges) blocks.push_back(edge.block);
+  return blocks;
+}
+
+/// The sizes of the edges from one rank to another, in order.
+std::vector<std::uint64_t> sizes_to(std::span<const Edge> edges, int rank) {
+  std::vector<std::uint64_t> sizes;
+  for (const Edge& edge : edges) {
+    if (edge.rank == rank) sizes.push_back(edge.block.bytes);
+  }
+  return sizes;
+}
+
+bool check_edges(std::span<const Edges> edges, Findings& findings) {
+  const auto bad = [&](std::string detail) {
+    findings.add(Flaw::shape, -1, kNoOp, std::move(detail));
+    return false;
+  };
+  const int ranks = static_cast<int>(edges.size());
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Edges& own = edges[static_cast<std::size_t>(rank)];
+    for (const auto* list : {&own.out, &own.in}) {
+      for (const Edge& edge : *list) {
+        if (edge.rank >= 0 && edge.rank < ranks) continue;
+        return bad(fmt::format("an edge of rank {} with rank {} of {}", rank, edge.rank, ranks));
+      }
+    }
+  }
+  for (int rank = 0; rank < ranks; ++rank) {
+    const Edges& own = edges[static_cast<std::size_t>(rank)];
+    if (!check_apart(blocks_of(own.in), fmt::format("rank {}'s edges in", rank), bad)) return false;
+    for (int peer = 0; peer < ranks; ++peer) {
+      const auto& others = edges[static_cast<std::size_t>(peer)].in;
+      if (sizes_to(own.out, peer) == sizes_to(others, rank)) continue;
+      return bad(fmt::format("the edges of rank {} to rank {} are not those that come in there",
+                             rank, peer));
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -143,14 +197,20 @@ void check_shape(const Problem& problem, std::span<const int> node_of_rank,
                  std::span<const Plan> plans, Findings& findings) {
   if (!check_problem(problem, findings)) return;
   const auto ranks = static_cast<std::size_t>(problem.ranks);
-  if (plans.size() != ranks || node_of_rank.size() != ranks) {
-    findings.add(Flaw::shape, -1, kNoOp,
-                 fmt::format("{} plans and the nodes of {} ranks, for a problem of {} ranks",
-                             plans.size(), node_of_rank.size(), ranks));
-    return;
-  }
+  if (!check_counts(ranks, node_of_rank, plans, findings)) return;
   for (int rank = 0; rank < problem.ranks; ++rank) {
-    check_plan(problem, rank, plans[static_cast<std::size_t>(rank)], findings);
+    check_plan(problem.ranks, rank, plans[static_cast<std::size_t>(rank)],
+               problem.input_bytes(rank), problem.output_bytes(rank), findings);
+  }
+}
+
+void check_shape(std::span<const Edges> edges, std::span<const int> node_of_rank,
+                 std::span<const Plan> plans, Findings& findings) {
+  if (!check_edges(edges, findings)) return;
+  if (!check_counts(edges.size(), node_of_rank, plans, findings)) return;
+  for (std::size_t rank = 0; rank < edges.size(); ++rank) {
+    check_plan(static_cast<int>(edges.size()), static_cast<int>(rank), plans[rank],
+               end_of(blocks_of(edges[rank].out)), end_of(blocks_of(edges[rank].in)), findings);
   }
 }
 

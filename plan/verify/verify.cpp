@@ -62,10 +62,13 @@ void check_matching(const OpTable& ops, const Matching& matching, Findings& find
   }
 }
 
-std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of_rank,
-                            std::span<const Plan> plans, const VerifyOptions& options) {
-  Findings findings(options.limit);
-  check_shape(problem, node_of_rank, plans, findings);
+namespace {
+
+/// What follows the check of the shape, of a problem with the contract `expected_on`.
+std::vector<Finding> prove(const Problem& problem,
+                           const std::function<std::vector<Expectation>(int rank)>& expected_on,
+                           std::span<const int> node_of_rank, std::span<const Plan> plans,
+                           const VerifyOptions& options, Findings findings) {
   if (findings.any()) return std::move(findings).take();
   const OpTable ops(plans);
   check_bounds(ops, node_of_rank, findings);
@@ -84,9 +87,32 @@ std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of
   if (problem.collective == Collective::barrier) {
     check_synchronization(ops, graph, findings);
   } else {
-    check_delivery(problem, ops, matching, graph, findings);
+    check_delivery(problem, expected_on, ops, matching, graph, findings);
   }
   return std::move(findings).take();
+}
+
+}  // namespace
+
+std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of_rank,
+                            std::span<const Plan> plans, const VerifyOptions& options) {
+  Findings findings(options.limit);
+  check_shape(problem, node_of_rank, plans, findings);
+  return prove(
+      problem, [&](int rank) { return contract(problem, rank); }, node_of_rank, plans, options,
+      std::move(findings));
+}
+
+std::vector<Finding> verify(std::span<const Edges> edges, std::span<const int> node_of_rank,
+                            std::span<const Plan> plans, const VerifyOptions& options) {
+  Findings findings(options.limit);
+  check_shape(edges, node_of_rank, plans, findings);
+  Problem problem;
+  problem.collective = Collective::alltoallv;
+  problem.ranks = static_cast<int>(edges.size());
+  return prove(
+      problem, [&](int rank) { return contract(edges, rank); }, node_of_rank, plans, options,
+      std::move(findings));
 }
 
 }  // namespace weft::plan

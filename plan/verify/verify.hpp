@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/edge.hpp"
 #include "plan/plan.hpp"
 #include "plan/problem.hpp"
 
@@ -54,6 +55,9 @@ struct VerifyOptions {
 /// Empty when the plans are correct. `node_of_rank[r]` is the node of rank r: only ranks of one
 /// node share stages and signals. Costs O(total block count x log) in time and memory.
 std::vector<Finding> verify(const Problem& problem, std::span<const int> node_of_rank,
+                            std::span<const Plan> plans, const VerifyOptions& options = {});
+/// The same of a neighbourhood exchange along the edges of all ranks, by rank.
+std::vector<Finding> verify(std::span<const Edges> edges, std::span<const int> node_of_rank,
                             std::span<const Plan> plans, const VerifyOptions& options = {});
 
 }  // namespace weft::plan

@@ -130,6 +130,13 @@ struct Part {
   std::size_t bytes = 0;
 };
 
+/// A block for a neighbour, or from one: bytes of a buffer.
+struct Edge {
+  int rank = 0;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
 /// Functions of a caller that copy bytes `from` to `to` of a block, as if the block were packed
 /// from its beginning to its end: to rank `rank`, out of the caller's memory, or from that rank,
 /// into it.
@@ -267,6 +274,14 @@ class WEFT_API Communicator {
   /// in caches; elsewhere whole.
   void alltoallw(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                  const Packer& packer);
+  /// Neighbourhood exchange: the k-th of the edges `out` to rank j, bytes of `input`, becomes the
+  /// k-th of j's edges `in` from this rank, bytes of j's `output`; both ends give it the same bytes.
+  /// A rank may be its own neighbour. All ranks make the call, those without edges included, and
+  /// none looks at ranks that are no neighbours. Only the first call on a communicator is
+  /// collective beyond what it moves.
+  void neighbours(const void* input, std::span<const Edge> out, void* output,
+                  std::span<const Edge> in);
+
   /// Whether alltoallw() packs in parts on this communicator: the same on all ranks.
   bool packs_in_parts() const;
 

@@ -1,0 +1,28 @@
+// Neighbourhood collectives over weft: MPI_Neighbor_alltoall[v,w] and MPI_Neighbor_allgather[v].
+#pragma once
+
+#include "mpi/calls/call.hpp"
+#include "mpi/calls/edge_blocks.hpp"
+
+namespace weft::mpi {
+
+/// Any of them: what differs is where blocks lie. To weft it is an alltoallv between neighbours: a
+/// rank knows its own blocks and nothing of others, so it is counted as one, is left to the host
+/// where those are, and weft takes over by the same rule.
+class Neighbours final : public Call {
+ public:
+  Neighbours(const EdgeBlocks& send, const EdgeBlocks& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  std::optional<Passed> judge(const Context& context) override;
+  std::optional<std::uint64_t> block_bytes(const Context&) const override { return std::nullopt; }
+  std::optional<std::uint64_t> sent_bytes() const override { return sent_bytes_; }
+  void run(const Context& context) override;
+  void keep(Arrays& arrays, const Attached& attached) override;
+  void add_handles(Handles& handles, const Attached& attached) const override;
+
+ private:
+  EdgeBlocks send_, receive_;
+  std::uint64_t sent_bytes_ = 0;
+};
+
+}  // namespace weft::mpi
