@@ -54,5 +54,10 @@ static inline int start_as_request(int code) {
 #define MPI_Exscan(...) AS(Exscan, exscan, __VA_ARGS__)
 #define MPI_Reduce_scatter_block(...) AS(Reduce_scatter_block, reduce_scatter_block, __VA_ARGS__)
 #define MPI_Reduce_scatter(...) AS(Reduce_scatter, reduce_scatter, __VA_ARGS__)
+#define MPI_Neighbor_allgather(...) AS(Neighbor_allgather, neighbor_allgather, __VA_ARGS__)
+#define MPI_Neighbor_allgatherv(...) AS(Neighbor_allgatherv, neighbor_allgatherv, __VA_ARGS__)
+#define MPI_Neighbor_alltoall(...) AS(Neighbor_alltoall, neighbor_alltoall, __VA_ARGS__)
+#define MPI_Neighbor_alltoallv(...) AS(Neighbor_alltoallv, neighbor_alltoallv, __VA_ARGS__)
+#define MPI_Neighbor_alltoallw(...) AS(Neighbor_alltoallw, neighbor_alltoallw, __VA_ARGS__)
 
 #endif
