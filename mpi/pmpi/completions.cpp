@@ -3,8 +3,11 @@
 
 #include "mpi/pmpi/define.hpp"
 #include "mpi/pmpi/waits.hpp"
+#include "mpi/requests/failures.hpp"
 #include "mpi/requests/persistent.hpp"
 
+using weft::mpi::Failures;
+using weft::mpi::SeveralEnds;
 using weft::mpi::Unfolded;
 using weft::mpi::wait_by_tests;
 using weft::mpi::waits_by_tests;
@@ -33,77 +36,94 @@ int start_one(int /*count*/, MPI_Request requests[]) {
 }  // namespace
 
 WEFT_DEFINE(Wait, (MPI_Request * request, MPI_Status* status), {
-  if (is_of_host()) return host(request, status);
+  if (is_of_host()) return Failures::end_one(host(request, status));
   Unfolded requests(1, request);
   WEFT_HOST(Test);
-  return wait_by_tests([&](int* done) { return Test(requests.get(), done, status); },
-                       [&] { return host(requests.get(), status); });
+  return Failures::end_one(
+      wait_by_tests([&](int* done) { return Test(requests.get(), done, status); },
+                    [&] { return host(requests.get(), status); }));
 })
 
 WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
-  if (is_of_host()) return host(count, array, statuses);
   Unfolded requests(count, array);
+  const SeveralEnds ends(count, requests.get());
+  if (is_of_host()) return ends.end(host(count, array, statuses), nullptr, nullptr, statuses);
   WEFT_HOST(Testall);
-  return wait_by_tests([&](int* done) { return Testall(count, requests.get(), done, statuses); },
-                       [&] { return host(count, requests.get(), statuses); });
+  const int code =
+      wait_by_tests([&](int* done) { return Testall(count, requests.get(), done, statuses); },
+                    [&] { return host(count, requests.get(), statuses); });
+  return ends.end(code, nullptr, nullptr, statuses);
 })
 
 WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* status), {
-  if (is_of_host()) return host(count, array, index, status);
+  if (is_of_host()) return Failures::end_one(host(count, array, index, status));
   Unfolded requests(count, array);
   WEFT_HOST(Testany);
-  return wait_by_tests(
+  return Failures::end_one(wait_by_tests(
       [&](int* done) { return Testany(count, requests.get(), index, done, status); },
-      [&] { return host(count, requests.get(), index, status); });
+      [&] { return host(count, requests.get(), index, status); }));
 })
 
 WEFT_DEFINE(Waitsome,
             (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
-              if (is_of_host()) return host(count, array, ended, indices, statuses);
               Unfolded requests(count, array);
+              const SeveralEnds ends(count, requests.get());
+              if (is_of_host()) {
+                return ends.end(host(count, array, ended, indices, statuses), ended, indices,
+                                statuses);
+              }
               WEFT_HOST(Testsome);
               const auto test = [&](int* done) {
                 const int code = Testsome(count, requests.get(), ended, indices, statuses);
                 *done = code != MPI_SUCCESS || *ended != 0;
                 return code;
               };
-              return wait_by_tests(
+              const int code = wait_by_tests(
                   test, [&] { return host(count, requests.get(), ended, indices, statuses); });
+              return ends.end(code, ended, indices, statuses);
             })
 
 WEFT_DEFINE(Test, (MPI_Request * request, int* done, MPI_Status* status), {
-  if (is_of_host()) return host(request, done, status);
+  if (is_of_host()) return Failures::end_one(host(request, done, status));
   move_weft();
   Unfolded requests(1, request);
-  return host(requests.get(), done, status);
+  return Failures::end_one(host(requests.get(), done, status));
 })
 
 WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status statuses[]), {
-  if (is_of_host()) return host(count, array, done, statuses);
   move_weft();
   Unfolded requests(count, array);
-  return host(count, requests.get(), done, statuses);
+  const SeveralEnds ends(count, requests.get());
+  const int code = host(count, requests.get(), done, statuses);
+  if (code == MPI_SUCCESS && *done == 0) {
+    if (Failures::any()) Failures::take();  // told when all are completed
+    return code;
+  }
+  return ends.end(code, nullptr, nullptr, statuses);
 })
 
 WEFT_DEFINE(Testany, (int count, MPI_Request array[], int* index, int* done, MPI_Status* status), {
-  if (is_of_host()) return host(count, array, index, done, status);
+  if (is_of_host()) return Failures::end_one(host(count, array, index, done, status));
   move_weft();
   Unfolded requests(count, array);
-  return host(count, requests.get(), index, done, status);
+  return Failures::end_one(host(count, requests.get(), index, done, status));
 })
 
 WEFT_DEFINE(Testsome,
             (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
-              if (is_of_host()) return host(count, array, ended, indices, statuses);
               move_weft();
               Unfolded requests(count, array);
-              return host(count, requests.get(), ended, indices, statuses);
+              const SeveralEnds ends(count, requests.get());
+              const int code = host(count, requests.get(), ended, indices, statuses);
+              return ends.end(code, ended, indices, statuses);
             })
 
 WEFT_DEFINE(Request_get_status, (MPI_Request request, int* done, MPI_Status* status), {
   move_weft();
   Unfolded requests(1, &request);
-  return host(*requests.get(), done, status);
+  const int code = host(*requests.get(), done, status);
+  if (Failures::any()) Failures::take();  // told when the request is completed
+  return code;
 })
 
 WEFT_DEFINE(Request_free, (MPI_Request * request), {

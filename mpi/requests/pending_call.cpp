@@ -71,6 +71,10 @@ void PendingCall::then(std::function<void()> call) {
 }
 
 void PendingCall::end() {
+  if (code_ != MPI_SUCCESS) {
+    comm_kept_.hold({.types = {}, .op = MPI_OP_NULL, .comm = comm_});
+    has_failed.store(true, std::memory_order_relaxed);
+  }
   work_.reset();
   fiber_.reset();
   std::function<void()> call;

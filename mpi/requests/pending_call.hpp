@@ -54,6 +54,7 @@ class PendingCall {
   std::shared_ptr<Work> work_;
   const bool hands_back_;
   std::unique_ptr<Fiber> fiber_;
+  Held comm_kept_;  // of a call that has failed: its error handler is called later
   bool is_starting_ = false;
   bool is_for_host_ = false;
   int code_ = MPI_SUCCESS;
@@ -71,6 +72,9 @@ inline std::atomic<int> pending_calls = 0;
 inline bool is_any_pending() noexcept {
   return pending_calls.load(std::memory_order_relaxed) != 0;
 }
+
+/// Whether any call of this process has ended in an error.
+inline std::atomic<bool> has_failed = false;
 
 /// Goes on with what is pending, without waiting. True when a call has ended. To be called while a
 /// rank waits in any call of MPI; does nothing on a fiber, nor inside of itself.

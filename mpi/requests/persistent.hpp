@@ -38,7 +38,10 @@ template <class HostInit, class Host, class Make, class... Arguments>
 int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit host_init,
                     Host host, Make make, Arguments... arguments) {
   Attached* attached = served_in_background(comm);
-  if (attached == nullptr) return host_init(arguments..., info, request);
+  if (attached == nullptr) {
+    background_of(make(arguments...));  // counted once, not at each start
+    return host_init(arguments..., info, request);
+  }
   return make_persistent(std::make_shared<CollectiveWork<Host, Make, Arguments...>>(
                              *attached, host, make, arguments...),
                          request);

@@ -4,6 +4,7 @@
 
 #include "mpi/calls/passed.hpp"
 #include "mpi/host/host.hpp"
+#include "mpi/requests/failures.hpp"
 
 namespace weft::mpi {
 
@@ -44,7 +45,10 @@ struct Given {
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
     const auto* given = static_cast<const Given*>(self);
-    return given->call->is_done() ? given->call->code() : MPI_SUCCESS;
+    if (given->call->is_done() && given->call->code() != MPI_SUCCESS) {
+      Failures::add({given->call, given->request});
+    }
+    return MPI_SUCCESS;
   }
   static int free(void* self) {
     delete static_cast<Given*>(self);
