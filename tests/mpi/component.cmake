@@ -53,11 +53,11 @@ weft_component_test(threads.nodes threads --ranks 4 --device --env WEFT_NODES=2 
 weft_component_test(repeats repeats --ranks 4 -- 100 2)
 weft_component_test(repeats.take_over repeats --ranks 2 --env WEFT_AFTER=auto -- 6 3 300)
 weft_component_test(repeats.nodes repeats --ranks 3 --device --env WEFT_NODES=2 -- 20 4)
-weft_component_test(neighbours.4 neighbours --ranks 4 --all-taken -- 25 4)
-weft_component_test(neighbours.nodes neighbours --ranks 5 --all-taken --device --env WEFT_NODES=2+3
+weft_component_test(neighbours.4 neighbours --ranks 4 --ran neighbours -- 25 4)
+weft_component_test(neighbours.nodes neighbours --ranks 5 --ran neighbours --device --env WEFT_NODES=2+3
   -- 25 5)
 foreach(form nonblocking persistent)
-  weft_component_test(neighbours.${form} neighbours_${form} --ranks 3 --all-taken
+  weft_component_test(neighbours.${form} neighbours_${form} --ranks 3 --ran neighbours
     --env WEFT_NODES=2+1 -- 25 6)
   set(keep "")
   if(form STREQUAL "persistent")
@@ -74,7 +74,7 @@ foreach(form nonblocking persistent)
   weft_component_test(${form}.installed ${form} --ranks 2 --env WEFT_AFTER=auto
     --passed "first calls" -- 200 6 ${keep})
 endforeach()
-weft_component_test(nonblocking.mismatch nonblocking --ranks 3 -- 2 1 mismatch)
+weft_component_test(nonblocking.mismatch nonblocking --ranks 3 -- 2 1 mismatch-of-one)
 weft_component_test(nonblocking_threads nonblocking_threads --ranks 3 -- 20)
 weft_component_test(nonblocking_threads.nodes nonblocking_threads --ranks 3 --device
   --env WEFT_NODES=2+1 -- 20)

@@ -1,0 +1,158 @@
+/* The collectives of a test by their forms with large counts, MPI_Bcast_c and so on, of MPI 4. What
+ * is given is the same, arrays are copied to wider ones. */
+#ifndef WEFT_TESTS_MPI_AS_LARGE_H
+#define WEFT_TESTS_MPI_AS_LARGE_H
+
+#define _GNU_SOURCE /* host.h, which comes later, needs it */
+#include "check.h"
+
+/* As many as a call has ranks or neighbours. */
+enum { kMostWide = 128 };
+
+typedef struct {
+  MPI_Count counts[2][kMostWide];
+  MPI_Aint places[2][kMostWide];
+} Wide;
+
+static inline MPI_Count* wide_counts(Wide* wide, int side, const int* counts, int length) {
+  for (int i = 0; i < length && counts != NULL; ++i) wide->counts[side][i] = counts[i];
+  return counts == NULL ? NULL : wide->counts[side];
+}
+static inline MPI_Aint* wide_places(Wide* wide, int side, const int* places, int length) {
+  for (int i = 0; i < length && places != NULL; ++i) wide->places[side][i] = places[i];
+  return places == NULL ? NULL : wide->places[side];
+}
+
+static inline int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+/* 1: the call is at its root, whose arrays it reads. */
+static inline int is_root(int root, MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank == root;
+}
+static inline void degrees_of(MPI_Comm comm, int* in, int* out) {
+  int kind = MPI_UNDEFINED, rank = 0, weighted = 0;
+  MPI_Topo_test(comm, &kind);
+  MPI_Comm_rank(comm, &rank);
+  if (kind == MPI_DIST_GRAPH) {
+    MPI_Dist_graph_neighbors_count(comm, in, out, &weighted);
+  } else if (kind == MPI_GRAPH) {
+    MPI_Graph_neighbors_count(comm, rank, in);
+    *out = *in;
+  } else {
+    MPI_Cartdim_get(comm, in);
+    *out = *in *= 2;
+  }
+}
+
+static inline int alltoallv_large(const void* send, const int* sends, const int* from,
+                                  MPI_Datatype send_type, void* receive, const int* receives,
+                                  const int* to, MPI_Datatype type, MPI_Comm comm) {
+  Wide wide;
+  const int n = size_of(comm), sent = send == MPI_IN_PLACE ? 0 : n;
+  return MPI_Alltoallv_c(send, wide_counts(&wide, 0, sends, sent),
+                         wide_places(&wide, 0, from, sent), send_type, receive,
+                         wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), type,
+                         comm);
+}
+static inline int alltoallw_large(const void* send, const int* sends, const int* from,
+                                  const MPI_Datatype* send_types, void* receive,
+                                  const int* receives, const int* to, const MPI_Datatype* types,
+                                  MPI_Comm comm) {
+  Wide wide;
+  const int n = size_of(comm), sent = send == MPI_IN_PLACE ? 0 : n;
+  return MPI_Alltoallw_c(send, wide_counts(&wide, 0, sends, sent),
+                         wide_places(&wide, 0, from, sent), send_types, receive,
+                         wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), types,
+                         comm);
+}
+static inline int scatterv_large(const void* send, const int* sends, const int* from,
+                                 MPI_Datatype send_type, void* receive, int count,
+                                 MPI_Datatype type, int root, MPI_Comm comm) {
+  Wide wide;
+  const int n = is_root(root, comm) ? size_of(comm) : 0;
+  return MPI_Scatterv_c(send, wide_counts(&wide, 0, sends, n), wide_places(&wide, 0, from, n),
+                        send_type, receive, count, type, root, comm);
+}
+static inline int gatherv_large(const void* send, int count, MPI_Datatype send_type, void* receive,
+                                const int* receives, const int* to, MPI_Datatype type, int root,
+                                MPI_Comm comm) {
+  Wide wide;
+  const int n = is_root(root, comm) ? size_of(comm) : 0;
+  return MPI_Gatherv_c(send, count, send_type, receive, wide_counts(&wide, 1, receives, n),
+                       wide_places(&wide, 1, to, n), type, root, comm);
+}
+static inline int allgatherv_large(const void* send, int count, MPI_Datatype send_type,
+                                   void* receive, const int* receives, const int* to,
+                                   MPI_Datatype type, MPI_Comm comm) {
+  Wide wide;
+  const int n = size_of(comm);
+  return MPI_Allgatherv_c(send, count, send_type, receive, wide_counts(&wide, 1, receives, n),
+                          wide_places(&wide, 1, to, n), type, comm);
+}
+static inline int reduce_scatter_large(const void* send, void* receive, const int* receives,
+                                       MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  Wide wide;
+  return MPI_Reduce_scatter_c(send, receive, wide_counts(&wide, 1, receives, size_of(comm)), type,
+                              op, comm);
+}
+static inline int neighbor_allgatherv_large(const void* send, int count, MPI_Datatype send_type,
+                                            void* receive, const int* receives, const int* to,
+                                            MPI_Datatype type, MPI_Comm comm) {
+  Wide wide;
+  int in = 0, out = 0;
+  degrees_of(comm, &in, &out);
+  return MPI_Neighbor_allgatherv_c(send, count, send_type, receive,
+                                   wide_counts(&wide, 1, receives, in),
+                                   wide_places(&wide, 1, to, in), type, comm);
+}
+static inline int neighbor_alltoallv_large(const void* send, const int* sends, const int* from,
+                                           MPI_Datatype send_type, void* receive,
+                                           const int* receives, const int* to, MPI_Datatype type,
+                                           MPI_Comm comm) {
+  Wide wide;
+  int in = 0, out = 0;
+  degrees_of(comm, &in, &out);
+  return MPI_Neighbor_alltoallv_c(send, wide_counts(&wide, 0, sends, out),
+                                  wide_places(&wide, 0, from, out), send_type, receive,
+                                  wide_counts(&wide, 1, receives, in),
+                                  wide_places(&wide, 1, to, in), type, comm);
+}
+static inline int neighbor_alltoallw_large(const void* send, const int* sends, const MPI_Aint* from,
+                                           const MPI_Datatype* send_types, void* receive,
+                                           const int* receives, const MPI_Aint* to,
+                                           const MPI_Datatype* types, MPI_Comm comm) {
+  Wide wide;
+  int in = 0, out = 0;
+  degrees_of(comm, &in, &out);
+  return MPI_Neighbor_alltoallw_c(send, wide_counts(&wide, 0, sends, out), from, send_types,
+                                  receive, wide_counts(&wide, 1, receives, in), to, types, comm);
+}
+
+#define MPI_Bcast(...) MPI_Bcast_c(__VA_ARGS__)
+#define MPI_Scatter(...) MPI_Scatter_c(__VA_ARGS__)
+#define MPI_Scatterv(...) scatterv_large(__VA_ARGS__)
+#define MPI_Gather(...) MPI_Gather_c(__VA_ARGS__)
+#define MPI_Gatherv(...) gatherv_large(__VA_ARGS__)
+#define MPI_Allgather(...) MPI_Allgather_c(__VA_ARGS__)
+#define MPI_Allgatherv(...) allgatherv_large(__VA_ARGS__)
+#define MPI_Alltoall(...) MPI_Alltoall_c(__VA_ARGS__)
+#define MPI_Alltoallv(...) alltoallv_large(__VA_ARGS__)
+#define MPI_Alltoallw(...) alltoallw_large(__VA_ARGS__)
+#define MPI_Reduce(...) MPI_Reduce_c(__VA_ARGS__)
+#define MPI_Allreduce(...) MPI_Allreduce_c(__VA_ARGS__)
+#define MPI_Scan(...) MPI_Scan_c(__VA_ARGS__)
+#define MPI_Exscan(...) MPI_Exscan_c(__VA_ARGS__)
+#define MPI_Reduce_scatter_block(...) MPI_Reduce_scatter_block_c(__VA_ARGS__)
+#define MPI_Reduce_scatter(...) reduce_scatter_large(__VA_ARGS__)
+#define MPI_Neighbor_allgather(...) MPI_Neighbor_allgather_c(__VA_ARGS__)
+#define MPI_Neighbor_allgatherv(...) neighbor_allgatherv_large(__VA_ARGS__)
+#define MPI_Neighbor_alltoall(...) MPI_Neighbor_alltoall_c(__VA_ARGS__)
+#define MPI_Neighbor_alltoallv(...) neighbor_alltoallv_large(__VA_ARGS__)
+#define MPI_Neighbor_alltoallw(...) neighbor_alltoallw_large(__VA_ARGS__)
+
+#endif
