@@ -19,6 +19,7 @@ BUILD = os.path.join(ROOT, "build", "release")
 ALGORITHMS = {
     "alltoall": ["isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree", "sa",
                  "sa:between=bruck", "rd", "leader", "two-step"],
+    "neighbours": [],
     "alltoallv": ["isend", "pairwise-xor", "pairwise-ring", "fat-tree", "sa", "rd", "leader",
                   "two-step"],
     "allgather": ["ring", "bruck", "leader", "multi-object"],

@@ -9,7 +9,8 @@
 
    Sizes are bytes of a block or vector; vectors that are reduced are rounded up to whole numbers of
    8 bytes. alltoallv has blocks of that size, alltoallv:one lets rank 0 alone send, and
-   alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean. */
+   alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean.
+   neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -100,6 +101,16 @@ static uint64_t right_scan(int block, size_t at) {
   return sum_to(rank, 0, at);
 }
 
+static void do_neighbours(void) {
+  static MPI_Comm ring = MPI_COMM_NULL;
+  const int periodic = 1;
+  if (ring == MPI_COMM_NULL) MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
+  MPI_Neighbor_alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, ring);
+}
+static uint64_t right_neighbours(int block, size_t at) {
+  return block == 0 ? value((rank + ranks - 1) % ranks, 1, at) : value((rank + 1) % ranks, 0, at);
+}
+
 static void do_barrier(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -120,6 +131,7 @@ static const struct Collective {
     {"allgather", do_allgather, right_allgather, 1, 0, kAll, 1},
     {"allreduce", do_allreduce, right_allreduce, 8, 1, kAll, 1},
     {"reduce_scatter", do_reduce_scatter, right_reduce_scatter, 8, 1, kAll, 1},
+    {"neighbours", do_neighbours, right_neighbours, 1, 2, kAll, 0},
     {"barrier", do_barrier, NULL, 1, 1, kNobody, 1},
     {"broadcast", do_bcast, right_bcast, 1, 1, kOthers, 0},
     {"scatter", do_scatter, right_scatter, 1, 1, kAll, 0},

@@ -17,7 +17,8 @@
 //   bytes     of these edges: each crosses once
 //   signals   pairs of a node whose edges go through a slot
 //   copied    2 m an edge through a slot (one of them at each end), m an edge to itself
-//   stage     (P - 1) (most_in_slot + 64) with P ranks on the node, whatever the edges are; scratch 0
+//   stage     (P - 1) (most_in_slot + 64) with P ranks on the node, whatever the edges are; scratch
+//   0
 //
 // Source: Hoefler, Schneider, "Optimization Principles for Collective Neighborhood Communications",
 // SC 2012, section 3; what the two ends must match by: MPI 4.0, section 8.6.

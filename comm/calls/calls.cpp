@@ -98,9 +98,8 @@ const SharedCall& Calls::neighbour_call_for(std::span<const Edge> out, std::span
   const SharedCall& call = neighbours_->call_for(out, in);
   if (is_first) end_set_up();
   if (call->entry == kNoEntry) {
-    call->entry =
-        usage_.entry_for(Collective::alltoallv, NeighbourExchange::kAlgorithm,
-                         call->input_bytes / std::max<std::size_t>(out.size(), 1));
+    call->entry = usage_.entry_for(Collective::alltoallv, NeighbourExchange::kAlgorithm,
+                                   call->input_bytes / std::max<std::size_t>(out.size(), 1));
   }
   return call;
 }

@@ -91,19 +91,18 @@ void EdgeBlocks::for_each_block(const Layouts& layouts, Body body) const {
 const std::byte* EdgeBlocks::input(const Layouts& layouts, Buffer& packed) const {
   if (direct_) return lowest_;
   std::byte* const all = packed.reserve(total_bytes_);
-  for_each_block(layouts, [&](const std::byte* memory, MPI_Count count, const Layout& layout,
-                              std::size_t offset) {
-    layouts.pack(memory, count, layout, all + offset);
-  });
+  for_each_block(layouts,
+                 [&](const std::byte* memory, MPI_Count count, const Layout& layout,
+                     std::size_t offset) { layouts.pack(memory, count, layout, all + offset); });
   return all;
 }
 
 void EdgeBlocks::deliver(const Layouts& layouts, const std::byte* output) const {
   if (direct_) return;
-  for_each_block(layouts, [&](std::byte* memory, MPI_Count count, const Layout& layout,
-                              std::size_t offset) {
-    layouts.unpack(output + offset, memory, count, layout);
-  });
+  for_each_block(layouts,
+                 [&](std::byte* memory, MPI_Count count, const Layout& layout, std::size_t offset) {
+                   layouts.unpack(output + offset, memory, count, layout);
+                 });
 }
 
 }  // namespace weft::mpi

@@ -54,7 +54,9 @@ class EdgeBlocks {
   /// The bytes to send: of the program's buffer, or packed into `packed`.
   const std::byte* input(const Layouts& layouts, Buffer& packed) const;
   /// Where to receive: the program's buffer, or `packed`, which deliver() then unpacks.
-  std::byte* output(Buffer& packed) const { return direct_ ? lowest_ : packed.reserve(total_bytes_); }
+  std::byte* output(Buffer& packed) const {
+    return direct_ ? lowest_ : packed.reserve(total_bytes_);
+  }
   void deliver(const Layouts& layouts, const std::byte* output) const;
 
  private:

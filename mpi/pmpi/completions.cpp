@@ -59,9 +59,9 @@ WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* st
   if (is_of_host()) return Failures::end_one(host(count, array, index, status));
   Unfolded requests(count, array);
   WEFT_HOST(Testany);
-  return Failures::end_one(wait_by_tests(
-      [&](int* done) { return Testany(count, requests.get(), index, done, status); },
-      [&] { return host(count, requests.get(), index, status); }));
+  return Failures::end_one(
+      wait_by_tests([&](int* done) { return Testany(count, requests.get(), index, done, status); },
+                    [&] { return host(count, requests.get(), index, status); }));
 })
 
 WEFT_DEFINE(Waitsome,

@@ -1,8 +1,8 @@
 // Failures: pending calls that have ended in an error, whose requests the host has just completed.
 //
 // To the host a generalized request belongs to no communicator, so it would call the error handler
-// of MPI_COMM_WORLD. It is told that all went well instead, and the add-on's functions that complete
-// requests call the handler of the call's communicator, and give the error to the program.
+// of MPI_COMM_WORLD. It is told that all went well instead, and the add-on's functions that
+// complete requests call the handler of the call's communicator, and give the error to the program.
 #pragma once
 
 #include <mpi.h>

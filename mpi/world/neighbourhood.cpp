@@ -20,7 +20,8 @@ std::vector<Neighbour> turned(const std::vector<int>& ranks) {
   std::vector<Neighbour> neighbours;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::size_t block = i ^ 1;
-    if (ranks[block] != MPI_PROC_NULL) neighbours.push_back({ranks[block], static_cast<int>(block)});
+    if (ranks[block] != MPI_PROC_NULL)
+      neighbours.push_back({ranks[block], static_cast<int>(block)});
   }
   return neighbours;
 }

@@ -60,8 +60,7 @@ std::vector<Plan> plans_of(const std::vector<Edges>& graph, const Machine& machi
                            std::uint64_t most_in_slot) {
   std::vector<Plan> plans;
   for (int rank = 0; rank < machine.ranks(); ++rank) {
-    plans.push_back(
-        neighbours(graph[static_cast<std::size_t>(rank)], machine, rank, most_in_slot));
+    plans.push_back(neighbours(graph[static_cast<std::size_t>(rank)], machine, rank, most_in_slot));
   }
   return plans;
 }

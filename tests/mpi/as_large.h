@@ -54,10 +54,9 @@ static inline int alltoallv_large(const void* send, const int* sends, const int*
                                   const int* to, MPI_Datatype type, MPI_Comm comm) {
   Wide wide;
   const int n = size_of(comm), sent = send == MPI_IN_PLACE ? 0 : n;
-  return MPI_Alltoallv_c(send, wide_counts(&wide, 0, sends, sent),
-                         wide_places(&wide, 0, from, sent), send_type, receive,
-                         wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), type,
-                         comm);
+  return MPI_Alltoallv_c(
+      send, wide_counts(&wide, 0, sends, sent), wide_places(&wide, 0, from, sent), send_type,
+      receive, wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), type, comm);
 }
 static inline int alltoallw_large(const void* send, const int* sends, const int* from,
                                   const MPI_Datatype* send_types, void* receive,
@@ -65,10 +64,9 @@ static inline int alltoallw_large(const void* send, const int* sends, const int*
                                   MPI_Comm comm) {
   Wide wide;
   const int n = size_of(comm), sent = send == MPI_IN_PLACE ? 0 : n;
-  return MPI_Alltoallw_c(send, wide_counts(&wide, 0, sends, sent),
-                         wide_places(&wide, 0, from, sent), send_types, receive,
-                         wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), types,
-                         comm);
+  return MPI_Alltoallw_c(
+      send, wide_counts(&wide, 0, sends, sent), wide_places(&wide, 0, from, sent), send_types,
+      receive, wide_counts(&wide, 1, receives, n), wide_places(&wide, 1, to, n), types, comm);
 }
 static inline int scatterv_large(const void* send, const int* sends, const int* from,
                                  MPI_Datatype send_type, void* receive, int count,
@@ -117,10 +115,9 @@ static inline int neighbor_alltoallv_large(const void* send, const int* sends, c
   Wide wide;
   int in = 0, out = 0;
   degrees_of(comm, &in, &out);
-  return MPI_Neighbor_alltoallv_c(send, wide_counts(&wide, 0, sends, out),
-                                  wide_places(&wide, 0, from, out), send_type, receive,
-                                  wide_counts(&wide, 1, receives, in),
-                                  wide_places(&wide, 1, to, in), type, comm);
+  return MPI_Neighbor_alltoallv_c(
+      send, wide_counts(&wide, 0, sends, out), wide_places(&wide, 0, from, out), send_type, receive,
+      wide_counts(&wide, 1, receives, in), wide_places(&wide, 1, to, in), type, comm);
 }
 static inline int neighbor_alltoallw_large(const void* send, const int* sends, const MPI_Aint* from,
                                            const MPI_Datatype* send_types, void* receive,

@@ -72,7 +72,7 @@ static void make_distributed(Topology* topology, uint64_t* shared, int rank, int
                              int standard) {
   const int edges = below(shared, 3 * size + 1), weighted = below(shared, 2);
   int sources[kMostDegree], destinations[kMostDegree], weights[kMostDegree], ins[64] = {0},
-      outs[64] = {0};
+                                                                             outs[64] = {0};
   for (int i = 0; i < kMostDegree; ++i) weights[i] = 1 + i % 3;
   char* joined = calloc((size_t)(size * size), 1);
   for (int i = 0; i < edges; ++i) {
@@ -87,10 +87,9 @@ static void make_distributed(Topology* topology, uint64_t* shared, int rank, int
   free(joined);
   topology->sends = outs[rank];
   topology->receives = ins[rank];
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, ins[rank], sources,
-                                 weighted ? weights : MPI_UNWEIGHTED, outs[rank], destinations,
-                                 weighted ? weights : MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                 &topology->comm);
+  MPI_Dist_graph_create_adjacent(
+      MPI_COMM_WORLD, ins[rank], sources, weighted ? weights : MPI_UNWEIGHTED, outs[rank],
+      destinations, weighted ? weights : MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &topology->comm);
 }
 
 /* Symmetric, as MPI asks of graphs that all ranks give. */

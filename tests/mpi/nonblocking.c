@@ -336,8 +336,8 @@ static void mismatch(int ways) {
     if (requests[0] != MPI_REQUEST_NULL) MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     if (requests[1] != MPI_REQUEST_NULL) MPI_Request_free(&requests[1]);
     MPI_Error_class(code, &class);
-    expect(code != MPI_SUCCESS && class != MPI_SUCCESS,
-           "round %d: a mismatch is completed with %d", round, code);
+    expect(code != MPI_SUCCESS && class != MPI_SUCCESS, "round %d: a mismatch is completed with %d",
+           round, code);
     expect(told, "round %d: statuses do not say which one has failed", round);
     expect(handled == 1 && handled_comm == name && handled_code != MPI_SUCCESS,
            "round %d: the communicator's handler was called %d times, with %d", round, handled,

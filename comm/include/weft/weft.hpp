@@ -275,9 +275,9 @@ class WEFT_API Communicator {
   void alltoallw(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                  const Packer& packer);
   /// Neighbourhood exchange: the k-th of the edges `out` to rank j, bytes of `input`, becomes the
-  /// k-th of j's edges `in` from this rank, bytes of j's `output`; both ends give it the same bytes.
-  /// A rank may be its own neighbour. All ranks make the call, those without edges included, and
-  /// none looks at ranks that are no neighbours. Only the first call on a communicator is
+  /// k-th of j's edges `in` from this rank, bytes of j's `output`; both ends give it the same
+  /// bytes. A rank may be its own neighbour. All ranks make the call, those without edges included,
+  /// and none looks at ranks that are no neighbours. Only the first call on a communicator is
   /// collective beyond what it moves.
   void neighbours(const void* input, std::span<const Edge> out, void* output,
                   std::span<const Edge> in);
