@@ -54,8 +54,8 @@ weft_component_test(repeats repeats --ranks 4 -- 100 2)
 weft_component_test(repeats.take_over repeats --ranks 2 --env WEFT_AFTER=auto -- 6 3 300)
 weft_component_test(repeats.nodes repeats --ranks 3 --device --env WEFT_NODES=2 -- 20 4)
 weft_component_test(neighbours.4 neighbours --ranks 4 --ran neighbours -- 25 4)
-weft_component_test(neighbours.nodes neighbours --ranks 5 --ran neighbours --device --env WEFT_NODES=2+3
-  -- 25 5)
+weft_component_test(neighbours.nodes neighbours --ranks 5 --ran neighbours --device
+  --env WEFT_NODES=2+3 -- 25 5)
 foreach(form nonblocking persistent)
   weft_component_test(neighbours.${form} neighbours_${form} --ranks 3 --ran neighbours
     --env WEFT_NODES=2+1 -- 25 6)
