@@ -16,7 +16,7 @@ bool is_contiguous(const TypeMap& map, MPI_Datatype type) {
   PMPI_Type_get_extent_x(type, &low, &extent);
   if (low != 0 || extent != static_cast<MPI_Count>(map.bytes())) return false;
   if (map.nests().empty()) return true;
-  const TypeMap::Nest& only = map.nests().front();
+  const engine::Nest& only = map.nests().front();
   return map.nests().size() == 1 && only.at == 0 && only.loops.empty();
 }
 

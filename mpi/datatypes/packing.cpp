@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/cast.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/host/errors.hpp"
@@ -77,8 +78,8 @@ void Layouts::pack(const void* buffer, MPI_Count count, const Layout& layout,
   if (count * layout.size_bytes == 0) return;
   if (layout.contiguous && copies_device_memory(packed, buffer, count * layout.size_bytes)) return;
   if (copies_by_map(buffer, layout)) {
-    return layout.map->pack(buffer, layout.extent_bytes, 0, unsigned_of(count * layout.size_bytes),
-                            packed);
+    const auto elements = layout.map->elements(buffer, unsigned_of(count), layout.extent_bytes);
+    return engine::pack(elements, 0, elements.bytes(), packed);
   }
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
@@ -101,8 +102,8 @@ void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
   if (count * layout.size_bytes == 0) return;
   if (layout.contiguous && copies_device_memory(buffer, packed, count * layout.size_bytes)) return;
   if (copies_by_map(buffer, layout)) {
-    return layout.map->unpack(buffer, layout.extent_bytes, 0,
-                              unsigned_of(count * layout.size_bytes), packed);
+    const auto elements = layout.map->elements(buffer, unsigned_of(count), layout.extent_bytes);
+    return engine::unpack(elements, 0, elements.bytes(), packed);
   }
   const MPI_Count fit = INT_MAX / layout.size_bytes, at_once = std::max<MPI_Count>(fit, 1);
   for (MPI_Count at = 0; at < count; at += at_once) {
@@ -121,6 +122,12 @@ void Layouts::unpack(const std::byte* packed, void* buffer, MPI_Count count,
 }
 
 namespace {
+
+/// As many as have the packed bytes up to `to`.
+engine::Elements elements_to(const void* buffer, const Layout& layout, MPI_Count to) {
+  const std::uint64_t count = ceil_div(unsigned_of(to), unsigned_of(layout.size_bytes));
+  return layout.map->elements(buffer, count, layout.extent_bytes);
+}
 
 /// Calls whole(element, elements, packed offset) and part(element, offset in it, bytes, packed
 /// offset) for the pieces of bytes `from` to `to`.
@@ -145,8 +152,8 @@ void for_each_piece(MPI_Count size, MPI_Count from, MPI_Count to, Whole whole, P
 void Layouts::pack_part(const void* buffer, const Layout& layout, MPI_Count from, MPI_Count to,
                         std::byte* packed, std::byte* element) const {
   if (copies_by_map(buffer, layout)) {
-    return layout.map->pack(buffer, layout.extent_bytes, unsigned_of(from), unsigned_of(to),
-                            packed);
+    const auto elements = elements_to(buffer, layout, to);
+    return engine::pack(elements, unsigned_of(from), unsigned_of(to), packed);
   }
   const auto at = [&](MPI_Count index) {
     return static_cast<const std::byte*>(buffer) + index * layout.extent_bytes;
@@ -165,8 +172,8 @@ void Layouts::pack_part(const void* buffer, const Layout& layout, MPI_Count from
 void Layouts::unpack_part(const std::byte* packed, void* buffer, const Layout& layout,
                           MPI_Count from, MPI_Count to, std::byte* element) const {
   if (copies_by_map(buffer, layout)) {
-    return layout.map->unpack(buffer, layout.extent_bytes, unsigned_of(from), unsigned_of(to),
-                              packed);
+    const auto elements = elements_to(buffer, layout, to);
+    return engine::unpack(elements, unsigned_of(from), unsigned_of(to), packed);
   }
   const auto at = [&](MPI_Count index) {
     return static_cast<std::byte*>(buffer) + index * layout.extent_bytes;

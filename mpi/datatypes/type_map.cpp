@@ -6,144 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/cast.hpp"
-#include "engine/copying/copy.hpp"
 
 namespace weft::mpi {
 
-using Loop = TypeMap::Loop;
-using Nest = TypeMap::Nest;
+using engine::Loop;
+using engine::Nest;
 
 namespace {
-
-/// Joins loops that are one, so that runs are as long, and loops as few, as can be.
-void simplify(Nest& nest) {
-  std::erase_if(nest.loops, [](const Loop& loop) { return loop.count == 1; });
-  while (!nest.loops.empty()) {
-    const Loop inner = nest.loops.back();
-    if (inner.stride != static_cast<std::ptrdiff_t>(nest.run_bytes)) break;
-    nest.run_bytes *= inner.count;
-    nest.loops.pop_back();
-  }
-  for (std::size_t i = nest.loops.size(); i-- > 1;) {
-    Loop& outer = nest.loops[i - 1];
-    const Loop inner = nest.loops[i];
-    if (outer.stride != static_cast<std::ptrdiff_t>(inner.count) * inner.stride) continue;
-    outer = {outer.count * inner.count, inner.stride};
-    nest.loops.erase(nest.loops.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-}
-
-/// Runs at equal distances, in memory and among the packed bytes.
-struct Runs {
-  std::ptrdiff_t at = 0;  // in memory
-  std::ptrdiff_t stride = 0;
-  std::uint64_t packed = 0;
-  std::uint64_t packed_stride = 0;
-  std::uint64_t bytes = 0;  // of a run
-  std::uint64_t count = 1;
-};
-
-// Where the runs of one row lie further apart than rows do (columns of a matrix), runs of several
-// rows share lines of memory: a tile of so many runs of each row is copied after the other. Not
-// where a run has a line of its own.
-constexpr std::uint64_t kTileRuns = 64;
-constexpr std::uint64_t kTileRows = 16;
-constexpr std::uint64_t kLine = 64;
-// Of packed elements that are taken nest by nest.
-constexpr std::uint64_t kTileBytes = 8 << 10;
-
-/// Copies parts of a nest: its *rows*, which are the runs of the innermost loop, in the order of
-/// their packed bytes.
-template <class Copy>
-class NestCopy {
- public:
-  NestCopy(const Nest& nest, const Copy& copy) : nest_(nest), copy_(copy) {
-    if (nest.loops.empty()) return;
-    inner_ = nest.loops.back();
-    if (nest.loops.size() > 1) outer_ = nest.loops[nest.loops.size() - 2];
-    tiled_ = nest.run_bytes < kLine && std::abs(outer_.stride) < std::abs(inner_.stride);
-  }
-
-  /// The packed bytes `from` to `to` of the nest, of which the first is `packed`.
-  void copy(std::uint64_t from, std::uint64_t to, std::uint64_t packed) const {
-    const std::uint64_t row_bytes = nest_.run_bytes * inner_.count;
-    for (std::uint64_t at = from; at < to;) {
-      const std::uint64_t row = at / row_bytes;
-      const std::uint64_t within = at % row_bytes;
-      const std::uint64_t here = packed + (at - from);
-      if (within != 0 || to - at < row_bytes) {
-        const std::uint64_t end = std::min(to - at + within, row_bytes);
-        copy_in_row(place_of(row), within, end, here);
-        at += end - within;
-        continue;
-      }
-      // All whole rows of one turn of the next loop.
-      const std::uint64_t rows = std::min((to - at) / row_bytes, outer_.count - row % outer_.count);
-      copy_rows(place_of(row), rows, here);
-      at += rows * row_bytes;
-    }
-  }
-
- private:
-  /// Of the row's first byte.
-  std::ptrdiff_t place_of(std::uint64_t row) const {
-    std::ptrdiff_t place = nest_.at;
-    for (std::size_t i = nest_.loops.empty() ? 0 : nest_.loops.size() - 1; i-- > 0;) {
-      const Loop& loop = nest_.loops[i];
-      place += static_cast<std::ptrdiff_t>(row % loop.count) * loop.stride;
-      row /= loop.count;
-    }
-    return place;
-  }
-
-  void copy_rows(std::ptrdiff_t place, std::uint64_t rows, std::uint64_t packed) const {
-    const std::uint64_t tile_rows = tiled_ ? kTileRows : 1;
-    const std::uint64_t tile_runs = tiled_ ? kTileRuns : inner_.count;
-    for (std::uint64_t row = 0; row < rows; row += tile_rows) {
-      const std::uint64_t last = std::min(row + tile_rows, rows);
-      for (std::uint64_t run = 0; run < inner_.count; run += tile_runs) {
-        const std::uint64_t runs = std::min(tile_runs, inner_.count - run);
-        for (std::uint64_t one = row; one < last; ++one) {
-          copy_({.at = place + static_cast<std::ptrdiff_t>(one) * outer_.stride +
-                       static_cast<std::ptrdiff_t>(run) * inner_.stride,
-                 .stride = inner_.stride,
-                 .packed = packed + (one * inner_.count + run) * nest_.run_bytes,
-                 .packed_stride = nest_.run_bytes,
-                 .bytes = nest_.run_bytes,
-                 .count = runs});
-        }
-      }
-    }
-  }
-
-  /// Bytes `from` to `to` of a row.
-  void copy_in_row(std::ptrdiff_t place, std::uint64_t from, std::uint64_t to,
-                   std::uint64_t packed) const {
-    for (std::uint64_t at = from; at < to;) {
-      const std::uint64_t run = at / nest_.run_bytes;
-      const std::uint64_t within = at % nest_.run_bytes;
-      const std::uint64_t whole = within == 0 ? (to - at) / nest_.run_bytes : 0;
-      const std::uint64_t bytes =
-          whole != 0 ? nest_.run_bytes : std::min(nest_.run_bytes - within, to - at);
-      const std::uint64_t count = std::max<std::uint64_t>(whole, 1);
-      copy_({.at = place + static_cast<std::ptrdiff_t>(run) * inner_.stride +
-                   static_cast<std::ptrdiff_t>(within),
-             .stride = inner_.stride,
-             .packed = packed + (at - from),
-             .packed_stride = bytes,
-             .bytes = bytes,
-             .count = count});
-      at += bytes * count;
-    }
-  }
-
-  const Nest& nest_;
-  const Copy& copy_;
-  Loop inner_ = {1, 0};
-  Loop outer_ = {1, 0};
-  bool tiled_ = false;
-};
 
 bool is_predefined(int combiner) {
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
@@ -339,12 +208,6 @@ Made derived(const Contents& contents) {
 
 }  // namespace
 
-std::uint64_t Nest::bytes() const noexcept {
-  std::uint64_t all = run_bytes;
-  for (const Loop& loop : loops) all *= loop.count;
-  return all;
-}
-
 Made TypeMap::of(MPI_Datatype type) {
   const Contents contents(type);
   if (!contents.is_known()) return std::nullopt;
@@ -357,16 +220,16 @@ TypeMap TypeMap::run(std::uint64_t bytes) {
   return map;
 }
 
-void TypeMap::add(Nest nest) {
+void TypeMap::add(const Nest& nest) {
   const std::uint64_t bytes = nest.bytes();
   if (bytes == 0) return;
-  nest.first = bytes_;
-  bytes_ += bytes;
+  const std::uint64_t first = std::exchange(bytes_, bytes_ + bytes);
   if (!nests_.empty() && nest.loops.empty() && nests_.back().loops.empty() &&
       nests_.back().at + static_cast<std::ptrdiff_t>(nests_.back().run_bytes) == nest.at) {
     nests_.back().run_bytes += nest.run_bytes;
   } else {
-    nests_.push_back(std::move(nest));
+    nests_.push_back(nest);
+    nests_.back().first = first;
   }
 }
 
@@ -376,9 +239,10 @@ bool TypeMap::repeat(std::uint64_t count, std::ptrdiff_t stride) {
   if (nests_.size() <= 1) {
     bytes_ *= count;
     for (Nest& nest : nests_) {
-      nest.loops.insert(nest.loops.begin(), {count, stride});
-      simplify(nest);
-      if (nest.loops.size() > kMostLoops) return false;
+      // One place is left for the loop over elements.
+      nest.loops.push_front({count, stride});
+      engine::simplify(nest);
+      if (nest.loops.size() == engine::Loops::kMost) return false;
     }
     return true;
   }
@@ -393,114 +257,14 @@ bool TypeMap::repeat(std::uint64_t count, std::ptrdiff_t stride) {
 bool TypeMap::append(const TypeMap& other, std::ptrdiff_t at) {
   for (Nest nest : other.nests_) {
     nest.at += at;
-    add(std::move(nest));
+    add(nest);
     if (nests_.size() > kMostNests) return false;
   }
   return true;
 }
 
-/// Calls copy(Runs) for all of them.
-template <class Copy>
-void TypeMap::for_each_part(std::ptrdiff_t extent, std::uint64_t from, std::uint64_t to,
-                            const Copy& copy) const {
-  if (from == to) return;
-  if (nests_.size() == 1) {
-    // Elements are one loop more.
-    Nest all = nests_.front();
-    all.loops.insert(all.loops.begin(), {ceil_div(to, bytes_), extent});
-    simplify(all);
-    return NestCopy(all, copy).copy(from, to, 0);
-  }
-  const auto copy_part = [&](std::uint64_t element, std::uint64_t begin, std::uint64_t end) {
-    const auto moved = [&](Runs runs) {
-      runs.at += static_cast<std::ptrdiff_t>(element) * extent;
-      copy(runs);
-    };
-    auto nest = std::ranges::upper_bound(nests_, begin, {}, &Nest::first) - 1;
-    for (std::uint64_t at = begin; at < end; ++nest) {
-      const std::uint64_t last = std::min(end, nest->first + nest->bytes());
-      NestCopy(*nest, moved)
-          .copy(at - nest->first, last - nest->first, element * bytes_ + at - from);
-      at = last;
-    }
-  };
-  for (std::uint64_t at = from; at < to;) {
-    const std::uint64_t element = at / bytes_;
-    const std::uint64_t begin = at % bytes_;
-    if (begin != 0 || to - at < bytes_) {
-      const std::uint64_t end = std::min(begin + (to - at), bytes_);
-      copy_part(element, begin, end);
-      at += end - begin;
-      continue;
-    }
-    // The same nest of many elements, so few that they stay in the nearest cache.
-    const std::uint64_t elements =
-        std::min((to - at) / bytes_, std::max<std::uint64_t>(kTileBytes / bytes_, 1));
-    for (const Nest& nest : nests_) {
-      if (nest.loops.empty()) {
-        copy({.at = nest.at + static_cast<std::ptrdiff_t>(element) * extent,
-              .stride = extent,
-              .packed = at - from + nest.first,
-              .packed_stride = bytes_,
-              .bytes = nest.run_bytes,
-              .count = elements});
-        continue;
-      }
-      for (std::uint64_t i = 0; i < elements; ++i) {
-        copy_part(element + i, nest.first, nest.first + nest.bytes());
-      }
-    }
-    at += elements * bytes_;
-  }
-}
-
-namespace {
-
-// A buffer may be MPI_BOTTOM, and strides may be negative: sums are those of numbers.
-std::byte* address(const void* buffer, std::ptrdiff_t place) noexcept {
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
-                                      static_cast<std::uintptr_t>(place));
-}
-
-/// Calls copy(layout in memory, layout among the packed bytes).
-template <class Copy>
-void with_layouts(const void* buffer, std::byte* packed, const Runs& runs, Copy copy) noexcept {
-  if (runs.stride >= 0) {
-    return copy(
-        {address(buffer, runs.at), runs.bytes, runs.count, static_cast<std::uint64_t>(runs.stride)},
-        {packed + runs.packed, runs.bytes, runs.count, runs.packed_stride});
-  }
-  for (std::uint64_t i = 0; i < runs.count; ++i) {
-    const std::ptrdiff_t at = runs.at + static_cast<std::ptrdiff_t>(i) * runs.stride;
-    copy({address(buffer, at), runs.bytes, 1, runs.bytes},
-         {packed + runs.packed + i * runs.packed_stride, runs.bytes, 1, runs.bytes});
-  }
-}
-
-}  // namespace
-
-void TypeMap::pack(const void* buffer, std::ptrdiff_t extent, std::uint64_t from, std::uint64_t to,
-                   std::byte* packed) const {
-  for_each_part(extent, from, to, [&](const Runs& runs) {
-    with_layouts(buffer, packed, runs, [](const verbs::Layout& memory, const verbs::Layout& there) {
-      engine::copy(there, memory);
-    });
-  });
-}
-
-void TypeMap::unpack(void* buffer, std::ptrdiff_t extent, std::uint64_t from, std::uint64_t to,
-                     const std::byte* packed) const {
-  // engine::copy() writes to the other end alone.
-  auto* source = const_cast<std::byte*>(packed);
-  for_each_part(extent, from, to, [&](const Runs& runs) {
-    with_layouts(buffer, source, runs, [](const verbs::Layout& memory, const verbs::Layout& there) {
-      engine::copy(memory, there);
-    });
-  });
-}
-
 const TypeMap* keep(TypeMap map) {
-  constexpr std::size_t kMostKept = 1 << 18;  // nests, some 20 MiB
+  constexpr std::size_t kMostKept = 1 << 17;  // nests, some 20 MiB
   struct Kept {
     std::mutex mutex;
     std::unordered_multimap<std::size_t, const TypeMap> maps;

@@ -183,6 +183,7 @@ RC_GTEST_PROP(TypeMap, IsWhatTheConstructorsSay, (unsigned seed)) {
   elements.add(*type, count, 0);
   const std::vector<MPI_Aint>& places = elements.places;
   const auto all = static_cast<std::uint64_t>(places.size());
+  const auto number = static_cast<std::uint64_t>(count);
   if (all == 0) return;
 
   const auto [low, high] = std::ranges::minmax(places);
@@ -201,7 +202,7 @@ RC_GTEST_PROP(TypeMap, IsWhatTheConstructorsSay, (unsigned seed)) {
                  expected.begin() + static_cast<std::ptrdiff_t>(last));
     wanted.resize(wanted.size() + 8, std::byte{0x5a});
     Bytes packed(wanted.size(), std::byte{0x5a});
-    map->pack(memory.data() + begin, extent, first, last, packed.data());
+    engine::pack(map->elements(memory.data() + begin, number, extent), first, last, packed.data());
     RC_ASSERT(packed == wanted);
   }
 
@@ -215,9 +216,55 @@ RC_GTEST_PROP(TypeMap, IsWhatTheConstructorsSay, (unsigned seed)) {
   }
   for (const auto& [first, last] :
        {std::pair{to, all}, std::pair{std::uint64_t{0}, from}, std::pair{from, to}}) {
-    map->unpack(received.data() + begin, extent, first, last, expected.data() + first);
+    engine::unpack(map->elements(received.data() + begin, number, extent), first, last,
+                   expected.data() + first);
   }
   RC_ASSERT(received == wanted);
+}
+
+/// Elements of a datatype in memory of their own.
+struct Side {
+  std::optional<TypeMap> map;
+  std::vector<MPI_Aint> places;  // of each byte in `memory`
+  MPI_Aint begin = 0;            // of the first element there
+  MPI_Aint extent = 0;
+  std::uint64_t count = 0;
+  Bytes memory;
+
+  Side(const Type& type, std::uint64_t elements)
+      : map(TypeMap::of(type.handle)), extent(type.extent()), count(elements) {
+    Type all;
+    all.add(type, static_cast<int>(count), 0);
+    const auto [low, high] = std::ranges::minmax(all.places);
+    begin = 8 - low;
+    for (const MPI_Aint place : all.places) places.push_back(begin + place);
+    memory.resize(static_cast<std::size_t>(begin + high + 8));
+  }
+  engine::Elements elements() const {
+    return map->elements(memory.data() + begin, count, extent);
+  }
+};
+
+// Equal signatures are all that MPI asks of the two ends.
+RC_GTEST_PROP(TypeMap, CopiesToElementsOfAnotherType, (unsigned seed)) {
+  const Shared from_type = draw_type(draw(0, 5)), to_type = draw_type(draw(0, 5));
+  const std::size_t from_bytes = from_type->places.size(), to_bytes = to_type->places.size();
+  RC_PRE(from_bytes != 0 && to_bytes != 0);
+  const std::size_t all = std::lcm(from_bytes, to_bytes) * static_cast<std::size_t>(draw(1, 6));
+  RC_PRE(all < 100'000);
+  Side from(*from_type, all / from_bytes), to(*to_type, all / to_bytes);
+  RC_PRE(from.map.has_value() && to.map.has_value());
+  std::vector<MPI_Aint> sorted = to.places;
+  std::ranges::sort(sorted);
+  RC_PRE(std::ranges::adjacent_find(sorted) == sorted.end());
+  fill(from.memory, seed);
+  Bytes wanted = to.memory;
+  for (std::size_t i = 0; i < all; ++i) {
+    wanted[static_cast<std::size_t>(to.places[i])] =
+        from.memory[static_cast<std::size_t>(from.places[i])];
+  }
+  engine::copy(to.elements(), from.elements(), draw(0, 2) == 0);
+  RC_ASSERT(to.memory == wanted);
 }
 
 TEST(TypeMap, TakesColumnsOfAMatrix) {
@@ -233,12 +280,13 @@ TEST(TypeMap, TakesColumnsOfAMatrix) {
   std::vector<double> matrix(kRows * kColumns), transposed(matrix.size()), back(matrix.size());
   std::iota(matrix.begin(), matrix.end(), 0.0);
   const std::uint64_t all = matrix.size() * sizeof(double);
-  map->pack(matrix.data(), sizeof(double), 0, all, reinterpret_cast<std::byte*>(transposed.data()));
+  engine::pack(map->elements(matrix.data(), kColumns, sizeof(double)), 0, all,
+               reinterpret_cast<std::byte*>(transposed.data()));
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     ASSERT_EQ(transposed[i % kColumns * kRows + i / kColumns], matrix[i]) << i;
   }
-  map->unpack(back.data(), sizeof(double), 0, all,
-              reinterpret_cast<const std::byte*>(transposed.data()));
+  engine::unpack(map->elements(back.data(), kColumns, sizeof(double)), 0, all,
+                 reinterpret_cast<const std::byte*>(transposed.data()));
   EXPECT_EQ(back, matrix);
   MPI_Type_free(&columns);
   MPI_Type_free(&column);
