@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "engine/copying/copy.hpp"
 
 namespace weft::comm {
 
@@ -23,25 +25,31 @@ constexpr std::size_t kLine = 64;
 
 PackedExchange::PackedExchange(Resources& resources)
     : resources_(resources),
+      direct_(resources),
       told_(static_cast<std::size_t>(resources.size())),
       heard_(told_.size()),
       sent_(told_.size()) {}
 
-void PackedExchange::run(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
-                         const Packer& packer, const std::function<void(const Task&)>& run) {
-  const auto guarded = [this](auto step) {
-    try {
-      step();
-    } catch (const PeerError&) {
-      throw;
-    } catch (const std::exception& error) {
-      resources_.poison_all(error.what());
-    }
-  };
+/// Tells the others of an error of this rank.
+template <class Step>
+void PackedExchange::guarded(const Step& step) {
+  try {
+    step();
+  } catch (const PeerError&) {
+    throw;
+  } catch (const std::exception& error) {
+    resources_.poison_all(error.what());
+  }
+}
+
+const char* PackedExchange::run(std::span<const std::size_t> sends,
+                                std::span<const std::size_t> receives, const Packer& packer,
+                                const std::function<void(const Task&)>& run) {
   const int ranks = resources_.size();
-  Task barrier;
-  barrier.problem.collective = plan::Collective::barrier;
-  barrier.problem.ranks = ranks;
+  Task meeting;
+  meeting.problem.collective = plan::Collective::barrier;
+  meeting.problem.ranks = ranks;
+  const auto barrier = [&] { run(meeting); };
   Task news;
   news.problem = plan::Problem::alltoall(ranks, sizeof(News));
   news.input = reinterpret_cast<const std::byte*>(told_.data());
@@ -50,34 +58,55 @@ void PackedExchange::run(std::span<const std::size_t> sends, std::span<const std
     // From here on a rank that fails is heard of by those that wait for it.
     make_memory();
     run(news);
-    run(barrier);
+    barrier();
   }
+  const auto sum = [](std::span<const std::size_t> bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+  };
+  const bool past_caches = engine::exceeds_caches(sum(sends) + sum(receives),
+                                                  static_cast<std::uint64_t>(ranks));
   guarded([&] { tell(sends, packer); });
   run(news);
-  guarded([&] { hear(receives, packer); });
-  const auto own = static_cast<std::size_t>(resources_.rank());
-  guarded([&] { move_own(receives[own], packer); });
-
+  guarded([&] {
+    hear(receives, packer);
+    take_shown(packer, past_caches);
+    move_own(receives[static_cast<std::size_t>(resources_.rank())], packer, past_caches);
+  });
   const std::uint64_t most = std::ranges::max_element(heard_, {}, &News::most)->most;
-  if (most <= News::kInside) return;
+  const bool any_shown = std::ranges::any_of(heard_, [](const News& one) { return one.any_shown; });
+  if (most > News::kInside) {
+    run_rounds(sends, receives, packer, barrier);
+  } else if (any_shown) {
+    barrier();
+  }
+  return any_shown && told_.front().most <= News::kInside ? kDirectAlgorithm : kAlgorithm;
+}
+
+/// Of blocks that are neither small nor copied directly.
+void PackedExchange::run_rounds(std::span<const std::size_t> sends,
+                                std::span<const std::size_t> receives, const Packer& packer,
+                                const std::function<void()>& barrier) {
+  const std::uint64_t most = std::ranges::max_element(heard_, {}, &News::most)->most;
   for (std::uint64_t round = 0; round < ceil_div(most, slot_bytes_); ++round) {
     const std::uint64_t from = round * slot_bytes_;
     // Calls body(rank, end of its part) for the blocks of which there is a part in this round.
-    const auto for_each_part = [&](std::span<const std::size_t> bytes, auto body) {
-      for (int i = 1; i < ranks; ++i) {
-        const std::size_t all = bytes[static_cast<std::size_t>(other(i))];
-        if (all <= News::kInside || from >= all) continue;
+    const auto for_each_part = [&](std::span<const std::size_t> bytes,
+                                   const std::vector<News>& news, auto body) {
+      for (int i = 1; i < resources_.size(); ++i) {
+        const auto rank = static_cast<std::size_t>(other(i));
+        const std::size_t all = bytes[rank];
+        if (all <= News::kInside || news[rank].shown.nests != 0 || from >= all) continue;
         body(other(i), std::min<std::size_t>(all, from + slot_bytes_));
       }
     };
     guarded([&] {
-      for_each_part(sends, [&](int to, std::size_t end) {
+      for_each_part(sends, told_, [&](int to, std::size_t end) {
         packer.pack(to, from, end, slot(resources_.rank(), to, round));
       });
     });
-    run(barrier);
+    barrier();
     guarded([&] {
-      for_each_part(receives, [&](int source, std::size_t end) {
+      for_each_part(receives, heard_, [&](int source, std::size_t end) {
         packer.unpack(source, from, end, slot(source, resources_.rank(), round));
       });
     });
@@ -86,15 +115,42 @@ void PackedExchange::run(std::span<const std::size_t> sends, std::span<const std
 
 void PackedExchange::tell(std::span<const std::size_t> sends, const Packer& packer) {
   std::uint64_t most = 0;
+  std::uint64_t any_shown = 0;
   for (std::size_t to = 0; to < told_.size(); ++to) {
-    const bool is_own = static_cast<int>(to) == resources_.rank();
-    if (!is_own) most = std::max<std::uint64_t>(most, sends[to]);
-    told_[to].bytes = sends[to];
-    sent_[to] += sends[to];
-    if (is_own || sends[to] == 0 || sends[to] > News::kInside) continue;
-    packer.pack(static_cast<int>(to), 0, sends[to], told_[to].inside);
+    const auto rank = static_cast<int>(to);
+    const std::size_t bytes = sends[to];
+    News& news = told_[to];
+    news.bytes = bytes;
+    news.shown = {};
+    sent_[to] += bytes;
+    if (rank == resources_.rank() || bytes == 0) continue;
+    if (bytes <= News::kInside) {
+      packer.pack(rank, 0, bytes, news.inside);
+      continue;
+    }
+    const engine::Elements* block = packer.send_elements ? packer.send_elements(rank) : nullptr;
+    if (block != nullptr) news.shown = direct_.show(*block);
+    if (news.shown.nests != 0) {
+      any_shown = 1;
+    } else {
+      most = std::max<std::uint64_t>(most, bytes);
+    }
   }
-  for (News& news : told_) news.most = most;
+  for (News& news : told_) {
+    news.most = most;
+    news.any_shown = any_shown;
+  }
+}
+
+/// What others have shown to this rank.
+void PackedExchange::take_shown(const Packer& packer, bool past_caches) {
+  for (int i = 1; i < resources_.size(); ++i) {
+    const int from = other(i);
+    const Shown& shown = heard_[static_cast<std::size_t>(from)].shown;
+    if (shown.nests == 0) continue;
+    direct_.take(from, shown, packer.receive_elements ? packer.receive_elements(from) : nullptr,
+                 packer, past_caches);
+  }
 }
 
 void PackedExchange::hear(std::span<const std::size_t> receives, const Packer& packer) {
@@ -120,9 +176,15 @@ void PackedExchange::make_memory() {
     return memory_->handle();
   });
   resources_.members().agree([&] { memory_->attach(handles); });
+  direct_.make_boards();
 }
 
-void PackedExchange::move_own(std::size_t bytes, const Packer& packer) {
+void PackedExchange::move_own(std::size_t bytes, const Packer& packer, bool past_caches) {
+  const int own = resources_.rank();
+  const bool has_elements = packer.send_elements && packer.receive_elements;
+  const engine::Elements* const source = has_elements ? packer.send_elements(own) : nullptr;
+  const engine::Elements* const wanted = has_elements ? packer.receive_elements(own) : nullptr;
+  if (source != nullptr && wanted != nullptr) return engine::copy(*wanted, *source, past_caches);
   own_.resize(std::min(bytes, kOwnBytes));
   for (std::size_t from = 0; from < bytes; from += kOwnBytes) {
     const std::size_t end = std::min(bytes, from + kOwnBytes);

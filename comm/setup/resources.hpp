@@ -43,6 +43,10 @@ class Resources {
   int places() const noexcept { return machine().ranks_on_node_of(rank()); }
   /// Peers see shared heaps and no other memory: buffers elsewhere are to be copied there.
   bool sees_only_heaps() const noexcept { return only_heaps_; }
+  /// The view that all ranks have of their neighbours' buffers.
+  engine::View view() const noexcept { return view_; }
+  /// Null: alone on its node.
+  engine::NodeControl* node() noexcept { return node_.get(); }
   /// What the choice of algorithms rests on.
   tune::Situation situation() const;
   /// The device that joins the nodes; nothing where there is none.

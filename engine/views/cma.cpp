@@ -1,7 +1,5 @@
 #include "engine/views/cma.hpp"
 
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -64,6 +62,15 @@ bool read_from(pid_t process, const Layout& ours, const Layout& theirs) noexcept
 
 bool write_to(pid_t process, const Layout& ours, const Layout& theirs) noexcept {
   return move(&::process_vm_writev, process, ours, theirs);
+}
+
+std::int64_t read_runs(pid_t process, std::span<const iovec> ours,
+                       std::span<const iovec> theirs) noexcept {
+  for (;;) {
+    const ssize_t done =
+        ::process_vm_readv(process, ours.data(), ours.size(), theirs.data(), theirs.size(), 0);
+    if (done >= 0 || errno != EINTR) return done;
+  }
 }
 
 bool has_cma(pid_t process, std::uint64_t address, std::uint64_t expected) noexcept {

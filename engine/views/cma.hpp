@@ -2,8 +2,10 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include <cstdint>
+#include <span>
 
 #include "verbs/channel/message_layout.hpp"
 
@@ -18,5 +20,10 @@ bool has_cma(pid_t process, std::uint64_t address, std::uint64_t expected) noexc
 /// written then.
 bool read_from(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
 bool write_to(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
+
+/// Reads runs of `process` into runs of this one, of as many bytes. Returns the bytes read, which
+/// may be fewer; -1 with errno when the kernel refuses.
+std::int64_t read_runs(pid_t process, std::span<const iovec> ours,
+                       std::span<const iovec> theirs) noexcept;
 
 }  // namespace weft::engine

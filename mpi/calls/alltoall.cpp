@@ -138,15 +138,20 @@ void Alltoallw::run_in_parts(const Context& context) {
   const Layouts& layouts = context.layouts();
   send_.pack_whole(layouts, context.attached.packed_input);
   receive_.reserve_whole(layouts, context.attached.packed_output);
-  const auto sends = send_.bytes(), receives = receive_.bytes();
+  send_.find_elements(layouts);
+  receive_.find_elements(layouts);
   context.weft().alltoallw(
-      sends, receives,
-      {[&](int rank, std::size_t from, std::size_t to, std::byte* packed) {
-         send_.pack_part(layouts, rank, from, to, packed);
-       },
-       [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
-         receive_.unpack_part(layouts, rank, from, to, packed);
-       }});
+      send_.bytes(), receive_.bytes(),
+      {.pack =
+           [&](int rank, std::size_t from, std::size_t to, std::byte* packed) {
+             engine::pack(*send_.elements(rank), from, to, packed);
+           },
+       .unpack =
+           [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
+             engine::unpack(*receive_.elements(rank), from, to, packed);
+           },
+       .send_elements = [&](int rank) { return send_.elements(rank); },
+       .receive_elements = [&](int rank) { return receive_.elements(rank); }});
   receive_.unpack_whole(layouts);
 }
 

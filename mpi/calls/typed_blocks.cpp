@@ -109,25 +109,23 @@ void TypedBlocks::unpack_whole(const Layouts& layouts) const {
   }
 }
 
-void TypedBlocks::pack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
-                            std::byte* into) const {
-  const std::byte* const whole = whole_[static_cast<std::size_t>(block)];
-  const Layout layout = layouts.of(types_[block]);
-  if (whole != nullptr || layout.contiguous) {
-    std::memcpy(into, (whole != nullptr ? whole : memory(block)) + from, to - from);
-  } else {
-    layout.map->pack(memory(block), layout.extent_bytes, from, to, into);
-  }
-}
-
-void TypedBlocks::unpack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
-                              const std::byte* part) const {
-  std::byte* const whole = whole_[static_cast<std::size_t>(block)];
-  const Layout layout = layouts.of(types_[block]);
-  if (whole != nullptr || layout.contiguous) {
-    std::memcpy((whole != nullptr ? whole : memory(block)) + from, part, to - from);
-  } else {
-    layout.map->unpack(memory(block), layout.extent_bytes, from, to, part);
+void TypedBlocks::find_elements(const Layouts& layouts) {
+  const auto blocks = static_cast<std::size_t>(blocks_);
+  elements_.assign(blocks, {});
+  in_a_row_.assign(blocks, {});
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::size_t bytes = (*parts_)[i].bytes;
+    if (bytes == 0) continue;
+    const auto block = static_cast<int>(i);
+    const Layout layout = layouts.of(types_[block]);
+    if (whole_[i] == nullptr && !layout.contiguous) {
+      elements_[i] = layout.map->elements(
+          memory(block), static_cast<std::uint64_t>(counts_[block]), layout.extent_bytes);
+      continue;
+    }
+    std::byte* const begin = whole_[i] != nullptr ? whole_[i] : memory(block);
+    in_a_row_[i].run_bytes = bytes;
+    elements_[i] = {reinterpret_cast<std::uintptr_t>(begin), {&in_a_row_[i], 1}, bytes, 0, 1};
   }
 }
 

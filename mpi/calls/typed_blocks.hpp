@@ -40,17 +40,18 @@ class TypedBlocks {
 
   std::size_t total_bytes() const { return total_bytes_; }
 
-  // Blocks in parts. What neither is contiguous nor has a map is packed whole before and unpacked
+  // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and unpacked
   // after, in `packed`.
 
   std::vector<std::size_t> bytes() const;
   void pack_whole(const Layouts& layouts, Buffer& packed);
   void reserve_whole(const Layouts& layouts, Buffer& packed);
   void unpack_whole(const Layouts& layouts) const;
-  void pack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
-                 std::byte* into) const;
-  void unpack_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
-                   const std::byte* part) const;
+  /// After that: where each block lies, packed whole or as the program has it.
+  void find_elements(const Layouts& layouts);
+  const engine::Elements* elements(int block) const {
+    return &elements_[static_cast<std::size_t>(block)];
+  }
 
   /// The bytes that weft works on: the program's buffer, or `packed`.
   std::byte* output(Buffer& packed) const;
@@ -73,6 +74,8 @@ class TypedBlocks {
   std::size_t total_bytes_ = 0;
   const std::vector<Part>* parts_ = nullptr;
   std::vector<std::byte*> whole_;  // by block; null where it goes in parts
+  std::vector<engine::Elements> elements_;  // by block
+  std::vector<engine::Nest> in_a_row_;      // of blocks in one piece
 };
 
 }  // namespace weft::mpi

@@ -31,6 +31,9 @@ namespace weft {
 namespace comm {
 struct Facts;
 }
+namespace engine {
+struct Elements;
+}
 
 /// The way ranks reach one another before there is a channel. Used when a communicator is made and
 /// when a new plan needs new connections, never after. Implemented for MPI (weft/mpi.hpp), TCP and
@@ -143,6 +146,10 @@ struct Edge {
 struct Packer {
   std::function<void(int rank, std::size_t from, std::size_t to, std::byte* packed)> pack;
   std::function<void(int rank, std::size_t from, std::size_t to, const std::byte* packed)> unpack;
+  /// For weft's own add-ons: where the block to or from a rank lies, until the call is over. Null:
+  /// only the functions above know. Both may be missing.
+  std::function<const engine::Elements*(int rank)> send_elements = {};
+  std::function<const engine::Elements*(int rank)> receive_elements = {};
 };
 
 /// Memory in the shared heap, which the ranks of the node map: peers copy it where it lies, without
