@@ -131,13 +131,14 @@ def read_figures(text):
             for row in rows if row and row[0].isdigit()}
 
 
-def program_of(arguments, mpi="openmpi"):
-    return os.path.join(arguments.build, "bench", f"bench_mpi_collective-{mpi}")
+def program_of(arguments, mpi="openmpi", name="collective"):
+    return os.path.join(arguments.build, "bench", f"bench_mpi_{name}-{mpi}")
 
 
-def run_here(arguments, mpi, ranks, what, sizes, settings=None):
-    """{bytes: [microseconds of each batch]} of the collective under an MPI of this machine: with
-    weft where settings are given for it, else as it is."""
+def run_here(arguments, mpi, ranks, what, sizes, settings=None, program="collective"):
+    """{bytes: [microseconds of each batch]} of the collective, or of what another one of the
+    programs takes, under an MPI of this machine: with weft where settings are given for it, else
+    as it is."""
     command = [f"mpirun.{mpi}", "-n", str(ranks)]
     settings = {} if settings is None else settings | {
         # What weft does is timed, not when it takes over from the host.
@@ -147,7 +148,7 @@ def run_here(arguments, mpi, ranks, what, sizes, settings=None):
         command.append("--oversubscribe")
     for name, value in settings.items():
         command += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-env", name, value]
-    command += [program_of(arguments, mpi), what, str(arguments.repeats),
+    command += [program_of(arguments, mpi, program), what, str(arguments.repeats),
                 str(arguments.milliseconds)]
     environment = dict(os.environ)
     if os.geteuid() == 0:

@@ -180,6 +180,7 @@ void PackedExchange::make_memory() {
 }
 
 void PackedExchange::move_own(std::size_t bytes, const Packer& packer, bool past_caches) {
+  if (bytes == 0) return;
   const int own = resources_.rank();
   const bool has_elements = packer.send_elements && packer.receive_elements;
   const engine::Elements* const source = has_elements ? packer.send_elements(own) : nullptr;

@@ -7,6 +7,29 @@
 
 namespace weft::mpi {
 
+namespace {
+
+/// Where blocks lie, of a list of which all are plain or have a map, or none.
+class ElementsOf {
+ public:
+  ElementsOf(const Blocks& blocks, int count)
+      : elements_(static_cast<std::size_t>(count)), in_a_row_(elements_.size()) {
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      elements_[i] = blocks.elements(static_cast<int>(i), in_a_row_[i]);
+    }
+  }
+  const engine::Elements* operator[](int block) const {
+    const auto& found = elements_[static_cast<std::size_t>(block)];
+    return found ? &*found : nullptr;
+  }
+
+ private:
+  std::vector<std::optional<engine::Elements>> elements_;
+  std::vector<engine::Nest> in_a_row_;
+};
+
+}  // namespace
+
 std::optional<Passed> Alltoall::judge(const Context& context) {
   std::vector<Part>& parts = context.attached.parts;
   if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
@@ -50,11 +73,31 @@ void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
   });
 }
 
+void Alltoall::run_in_parts(const Context& context) {
+  const std::vector<std::size_t> bytes(static_cast<std::size_t>(context.size()),
+                                       receive_.bytes(0));
+  const ElementsOf sends(send_, context.size());
+  const ElementsOf receives(receive_, context.size());
+  const PieceCopies copies(context.layouts());
+  context.weft().alltoallw(
+      bytes, bytes,
+      {.pack = [&](int rank, std::size_t from, std::size_t to,
+                   std::byte* packed) { copies.take(send_, rank, from, to, packed); },
+       .unpack = [&](int rank, std::size_t from, std::size_t to,
+                     const std::byte* packed) { copies.put(receive_, rank, from, to, packed); },
+       .send_elements = [&](int rank) { return sends[rank]; },
+       .receive_elements = [&](int rank) { return receives[rank]; }});
+}
+
 void Alltoall::run(const Context& context) {
   Attached& attached = context.attached;
-  const auto piece = piece_of(context, receive_.bytes(0), context.size(),
-                              {&receive_, send_.is_in_place() ? &receive_ : &send_});
-  if (piece) return run_in_pieces(context, *piece);
+  if (!send_.is_in_place() && context.weft().packs_in_parts()) {
+    if (go_in_parts(context, receive_.bytes(0), send_, receive_)) return run_in_parts(context);
+  } else if (const auto piece =
+                 piece_of(context, receive_.bytes(0), context.size(),
+                          {&receive_, send_.is_in_place() ? &receive_ : &send_})) {
+    return run_in_pieces(context, *piece);
+  }
   std::byte* output = receive_.output(attached.packed_output);
   const std::byte* input = output;
   if (send_.is_in_place()) {

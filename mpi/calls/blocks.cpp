@@ -97,6 +97,17 @@ void Blocks::take_part(const Layouts& layouts, int block, std::size_t from, std:
   }
 }
 
+std::optional<engine::Elements> Blocks::elements(int block, engine::Nest& in_a_row) const {
+  if (is_direct_memory_) {
+    in_a_row = {.at = 0, .run_bytes = bytes(block)};
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory(block));
+    return engine::Elements{begin, {&in_a_row, 1}, bytes(block), 0, 1};
+  }
+  if (!copies_by_map(buffer_, layout_)) return std::nullopt;
+  return layout_.map->elements(memory(block), static_cast<std::uint64_t>(count(block)),
+                               layout_.extent_bytes);
+}
+
 void Blocks::put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                       const std::byte* piece, std::byte* element) const {
   if (direct_) {

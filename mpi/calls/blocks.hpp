@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -96,6 +97,7 @@ class Blocks {
   MPI_Datatype type() const { return type_; }
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   bool is_irregular() const { return irregular_; }
+  bool has_buffer_of(const Blocks& other) const { return buffer_ == other.buffer_; }
   /// Whether block `block` and the single block of `other` have equal arguments: the same memory,
   /// count and datatype.
   bool is_same_block(int block, const Blocks& other) const;
@@ -136,6 +138,9 @@ class Blocks {
   }
   void take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                  std::byte* into, std::byte* element) const;
+  /// Where a block lies; `in_a_row` becomes the nest of one in one piece. Nothing where the host has
+  /// to pack it.
+  std::optional<engine::Elements> elements(int block, engine::Nest& in_a_row) const;
   void put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                 const std::byte* piece, std::byte* element) const;
 

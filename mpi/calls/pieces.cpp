@@ -6,25 +6,45 @@ namespace {
 
 constexpr std::size_t kPiece = 4 << 20;  // of all blocks together
 
+// Of all blocks together. Below it packing and unpacking them whole stays in a cache, and takes less
+// time than the question.
+constexpr std::size_t kLeastInParts = 128 << 10;
+
 enum Wish : int { kNone, kPieces, kWhole };  // the largest of all ranks counts
+
+int wish_of(std::initializer_list<const Blocks*> used) {
+  int wish = kNone;
+  for (const Blocks* one : used) {
+    if (one->is_packed()) wish = std::max<int>(wish, one->can_be_cut() ? kPieces : kWhole);
+  }
+  return wish;
+}
+
+/// The largest wish of all ranks.
+int ask(const Context& context, int mine) {
+  const Resolution* largest =
+      context.world.operations().resolve(MPI_MAX, MPI_INT, context.attached.operations);
+  if (largest == nullptr) throw Error("the host refuses MPI_MAX of MPI_INT");
+  int all = mine;
+  context.weft().allreduce(&mine, &all, 1, largest->operation);
+  return all;
+}
 
 }  // namespace
 
 std::optional<std::size_t> piece_of(const Context& context, std::size_t block_bytes, int blocks,
                                     std::initializer_list<const Blocks*> used) {
   const auto count = static_cast<std::size_t>(blocks);
-  if (block_bytes * count <= kPiece) return std::nullopt;
-  int mine = kNone;
-  for (const Blocks* one : used) {
-    if (one->is_packed()) mine = std::max<int>(mine, one->can_be_cut() ? kPieces : kWhole);
-  }
-  const Resolution* largest =
-      context.world.operations().resolve(MPI_MAX, MPI_INT, context.attached.operations);
-  if (largest == nullptr) throw Error("the host refuses MPI_MAX of MPI_INT");
-  int all = mine;
-  context.weft().allreduce(&mine, &all, 1, largest->operation);
-  if (all != kPieces) return std::nullopt;
+  if (block_bytes * count <= kPiece || ask(context, wish_of(used)) != kPieces) return std::nullopt;
   return std::max<std::size_t>(kPiece / count, 1);
+}
+
+bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
+                 const Blocks& receive) {
+  const std::size_t bytes = block_bytes * static_cast<std::size_t>(context.size());
+  if (bytes < kLeastInParts) return false;
+  const int wish = send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
+  return ask(context, wish) == kPieces;
 }
 
 }  // namespace weft::mpi

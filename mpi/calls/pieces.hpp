@@ -34,24 +34,35 @@ void for_each_piece(std::size_t bytes, std::size_t piece, Body body) {
 std::optional<std::size_t> piece_of(const Context& context, std::size_t block_bytes, int blocks,
                                     std::initializer_list<const Blocks*> used);
 
+/// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some rank
+/// has to pack, and there are enough bytes for the question, which is the same. None does where one
+/// receives into what it sends.
+bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
+                 const Blocks& receive);
+
 /// Pieces of a rank's blocks, packed or copied.
 class PieceCopies {
  public:
-  explicit PieceCopies(const Layouts& layouts)
-      : layouts_(layouts), element_(new std::byte[Blocks::kLargestElement]) {}
+  explicit PieceCopies(const Layouts& layouts) : layouts_(layouts) {}
 
   void take(const Blocks& blocks, int block, std::size_t from, std::size_t to,
             std::byte* into) const {
-    blocks.take_part(layouts_, block, from, to, into, element_.get());
+    blocks.take_part(layouts_, block, from, to, into, element());
   }
   void put(const Blocks& blocks, int block, std::size_t from, std::size_t to,
            const std::byte* piece) const {
-    blocks.put_part(layouts_, block, from, to, piece, element_.get());
+    blocks.put_part(layouts_, block, from, to, piece, element());
   }
 
  private:
+  /// Memory for an element that lies across an end of a piece, where the host packs.
+  std::byte* element() const {
+    if (element_ == nullptr) element_.reset(new std::byte[Blocks::kLargestElement]);
+    return element_.get();
+  }
+
   const Layouts& layouts_;
-  std::unique_ptr<std::byte[]> element_;  // that lies across an end of a piece
+  mutable std::unique_ptr<std::byte[]> element_;
 };
 
 }  // namespace weft::mpi

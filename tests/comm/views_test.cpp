@@ -1,39 +1,20 @@
 // Views of neighbours' buffers that the kernel refuses in the middle of a run.
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstddef>
 #include <numeric>
 #include <vector>
 
 #include "tests/comm/algorithms_that_ran.hpp"
 #include "tests/comm/processes.hpp"
+#include "tests/comm/refuse_process_vm.hpp"
 
 namespace weft {
 namespace {
 
 constexpr int kRanks = 3;
 constexpr std::size_t kWords = 30'000;  // of a block: far above what is staged
-
-/// From now on the kernel refuses this process to look into others.
-bool refuse_process_vm() {
-  std::array<sock_filter, 5> filter = {{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  }};
-  const sock_fprog program = {filter.size(), filter.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 std::string exchange(Communicator& comm, int round) {
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -83,7 +64,7 @@ TEST_P(RefusedInMidRun, GoesOnWithCopiesByTheOwner) {
     if (auto other = test::other_than(asked, "alltoall", comm); !other.empty()) return other;
     if (has_note(comm.statistics())) return "refused from the beginning";
     // Two of three ranks, so that ranks that are refused meet a rank that is not.
-    if (rank != 1 && !refuse_process_vm()) return "no filter";
+    if (rank != 1 && !test::refuse_process_vm()) return "no filter";
     for (int round = 2; round < 5; ++round) {
       if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;
     }
