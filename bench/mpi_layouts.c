@@ -27,8 +27,8 @@ typedef struct {
   char* memory;
   size_t bytes; /* of the memory */
   int count;
-  MPI_Datatype* types;  /* by rank: of MPI_Alltoallw */
-  MPI_Datatype type;    /* of MPI_Alltoall */
+  MPI_Datatype* types; /* by rank: of MPI_Alltoallw */
+  MPI_Datatype type;   /* of MPI_Alltoall */
 } Side;
 
 static Side sends, receives;

@@ -147,8 +147,8 @@ void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
         sends, receives, packer,
         [&](const comm::Task& task) { carry_out(task, *calls_.call_for(task), parts); });
     const auto bytes = std::accumulate(sends.begin(), sends.end(), std::uint64_t{0});
-    comm::Counts& counts = usage_.at(
-        usage_.entry_for(plan::Collective::alltoallv, algorithm, bytes / sends.size()));
+    comm::Counts& counts =
+        usage_.at(usage_.entry_for(plan::Collective::alltoallv, algorithm, bytes / sends.size()));
     ++counts.calls;
     counts.bytes += bytes;
     end_counted(counts);

@@ -121,17 +121,18 @@ void DirectCopies::take(int from, const Shown& shown, const Elements* block, con
   const int place = resources_.place_of_rank()[static_cast<std::size_t>(from)];
   const engine::SharedMemory& board = boards_[static_cast<std::size_t>(place)];
   const auto* nests = reinterpret_cast<const Nest*>(board.data()) + shown.first_nest;
-  const Elements theirs{shown.buffer, {nests, shown.nests}, shown.element_bytes, shown.extent,
-                        shown.count};
+  const Elements theirs{
+      shown.buffer, {nests, shown.nests}, shown.element_bytes, shown.extent, shown.count};
   engine::PeerElements peer(*resources_.node(), place, theirs, scratch_);
   const bool done = block != nullptr
                         ? peer.copy_to(*block, past_caches)
-                        : peer.for_each_piece([&](std::uint64_t begin, std::uint64_t end,
-                                                  const std::byte* packed) {
-                            packer.unpack(from, begin, end, packed);
-                          });
+                        : peer.for_each_piece(
+                              [&](std::uint64_t begin, std::uint64_t end, const std::byte* packed) {
+                                packer.unpack(from, begin, end, packed);
+                              });
   if (!done) {
-    throw Error(fmt::format("the memory of rank {} cannot be read: {}", from, std::strerror(errno)));
+    throw Error(
+        fmt::format("the memory of rank {} cannot be read: {}", from, std::strerror(errno)));
   }
 }
 

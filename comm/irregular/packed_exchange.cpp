@@ -63,8 +63,8 @@ const char* PackedExchange::run(std::span<const std::size_t> sends,
   const auto sum = [](std::span<const std::size_t> bytes) {
     return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
   };
-  const bool past_caches = engine::exceeds_caches(sum(sends) + sum(receives),
-                                                  static_cast<std::uint64_t>(ranks));
+  const bool past_caches =
+      engine::exceeds_caches(sum(sends) + sum(receives), static_cast<std::uint64_t>(ranks));
   guarded([&] { tell(sends, packer); });
   run(news);
   guarded([&] {

@@ -46,7 +46,7 @@ class PackedExchange {
   /// PeerError on all ranks where one sends other sizes than are received, or cannot pack. Returns
   /// the name of the algorithm.
   const char* run(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
-           const Packer& packer, const std::function<void(const Task&)>& run);
+                  const Packer& packer, const std::function<void(const Task&)>& run);
   /// Shared memory of this rank.
   std::uint64_t memory_bytes() const {
     return memory_ ? 2 * memory_->half_bytes() + direct_.memory_bytes() : 0;

@@ -18,7 +18,8 @@ constexpr std::uint64_t kLine = 64;
 /// The lengths and distances of a nest from its bytes outwards.
 class Steps {
  public:
-  explicit Steps(const Nest& nest) : nest_(nest), now_{nest.run_bytes, 1}, next_(nest.loops.size()) {}
+  explicit Steps(const Nest& nest)
+      : nest_(nest), now_{nest.run_bytes, 1}, next_(nest.loops.size()) {}
 
   const Loop& now() const noexcept { return now_; }
   bool is_over() const noexcept { return now_.count == 1 && next_ == 0; }
@@ -46,10 +47,10 @@ std::size_t nearest(const Grid& grid, std::ptrdiff_t Axis::*side) noexcept {
 void copy_row(std::byte* to, const std::byte* from, std::uint64_t run, const Axis& axis,
               bool past_caches) noexcept {
   if (axis.to >= 0 && axis.from >= 0) {
-    return copy({to, run, axis.count, static_cast<std::uint64_t>(axis.to), 0},
-                {const_cast<std::byte*>(from), run, axis.count,
-                 static_cast<std::uint64_t>(axis.from), 0},
-                past_caches);
+    return copy(
+        {to, run, axis.count, static_cast<std::uint64_t>(axis.to), 0},
+        {const_cast<std::byte*>(from), run, axis.count, static_cast<std::uint64_t>(axis.from), 0},
+        past_caches);
   }
   for (std::uint64_t i = 0; i < axis.count; ++i) {
     std::memcpy(to + static_cast<std::ptrdiff_t>(i) * axis.to,

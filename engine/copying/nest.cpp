@@ -208,10 +208,10 @@ void pack(const Elements& elements, std::uint64_t from, std::uint64_t to,
 
 void unpack(const Elements& elements, std::uint64_t from, std::uint64_t to,
             const std::byte* packed) noexcept {
-  for_each_grid<&Axis::to>(
-      elements, from, to, [packed](std::uintptr_t memory, std::uint64_t at, const Grid& grid) {
-        copy(reinterpret_cast<std::byte*>(memory), packed + at, grid, false);
-      });
+  for_each_grid<&Axis::to>(elements, from, to,
+                           [packed](std::uintptr_t memory, std::uint64_t at, const Grid& grid) {
+                             copy(reinterpret_cast<std::byte*>(memory), packed + at, grid, false);
+                           });
 }
 
 std::size_t list_runs(const Elements& elements, std::uint64_t from, std::uint64_t to,

@@ -74,7 +74,8 @@ void simplify(Nest& nest) noexcept;
 /// Elements in memory, `extent` bytes apart: each is the runs of `nests` in their order, counted
 /// from where it begins. A view, of this process's memory or of another one's.
 struct Elements {
-  std::uintptr_t buffer = 0;  // where the first element begins; 0 with absolute addresses in `nests`
+  std::uintptr_t buffer =
+      0;  // where the first element begins; 0 with absolute addresses in `nests`
   std::span<const Nest> nests;
   std::uint64_t element_bytes = 0;  // of an element, packed
   std::ptrdiff_t extent = 0;

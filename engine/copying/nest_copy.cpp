@@ -78,8 +78,7 @@ class Sequence {
 };
 
 bool is_fine(const Elements& elements) noexcept {
-  return elements.nests.size() > 1 &&
-         elements.element_bytes / elements.nests.size() < kLeastNest;
+  return elements.nests.size() > 1 && elements.element_bytes / elements.nests.size() < kLeastNest;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace weft::engine {
@@ -44,9 +44,8 @@ void copy_all(std::byte* to, const std::byte* from, const Axis& writes, const Ax
 template <std::size_t kBytes>
 void copy_sized(std::byte* to, const std::byte* from, const Axis& writes,
                 const Axis& reads) noexcept {
-  copy_all(to, from, writes, reads, [](std::byte* there, const std::byte* here) {
-    std::memcpy(there, here, kBytes);
-  });
+  copy_all(to, from, writes, reads,
+           [](std::byte* there, const std::byte* here) { std::memcpy(there, here, kBytes); });
 }
 
 void copy_runs(std::byte* to, const std::byte* from, std::uint64_t run, const Axis& writes,
@@ -62,9 +61,8 @@ void copy_runs(std::byte* to, const std::byte* from, std::uint64_t run, const Ax
     case 32:
       return copy_sized<32>(to, from, writes, reads);
     default:
-      copy_all(to, from, writes, reads, [run](std::byte* there, const std::byte* here) {
-        std::memcpy(there, here, run);
-      });
+      copy_all(to, from, writes, reads,
+               [run](std::byte* there, const std::byte* here) { std::memcpy(there, here, run); });
   }
 }
 
@@ -121,13 +119,74 @@ void transpose_lines(std::byte* to, const std::byte* from, const Axis& writes,
       for (std::uint64_t r = row; r < row + kRuns; r += kSide) {
         for (std::uint64_t c = column; c < column + kRuns; c += kSide) {
           transpose_square<kRun, kPast>(to + times(r, reads.to) + times(c, kRun), reads.to,
-                                        from + times(r, kRun) + times(c, writes.from),
-                                        writes.from);
+                                        from + times(r, kRun) + times(c, writes.from), writes.from);
         }
       }
     }
   }
   if constexpr (kPast) _mm_sfence();
+}
+
+// GCC takes the results that these begin with for unset.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+
+/// Four 16-byte columns of four vectors, each to one of these.
+[[gnu::target("avx512f")]] inline void transpose_quarters(__m512d (&lines)[4]) noexcept {
+  const __m512d a = _mm512_shuffle_f64x2(lines[0], lines[1], 0x88);
+  const __m512d b = _mm512_shuffle_f64x2(lines[0], lines[1], 0xdd);
+  const __m512d c = _mm512_shuffle_f64x2(lines[2], lines[3], 0x88);
+  const __m512d d = _mm512_shuffle_f64x2(lines[2], lines[3], 0xdd);
+  lines[0] = _mm512_shuffle_f64x2(a, c, 0x88);
+  lines[1] = _mm512_shuffle_f64x2(b, d, 0x88);
+  lines[2] = _mm512_shuffle_f64x2(a, c, 0xdd);
+  lines[3] = _mm512_shuffle_f64x2(b, d, 0xdd);
+}
+
+/// As transpose_lines() for runs of 8 bytes, a square of lines in registers: each is loaded and
+/// stored once, whether or not all of them fit into their set of the nearest cache.
+template <bool kPast>
+[[gnu::target("avx512f")]] void transpose_registers(std::byte* to, const std::byte* from,
+                                                    const Axis& writes,
+                                                    const Axis& reads) noexcept {
+  for (std::uint64_t column = 0; column < writes.count; column += 8) {
+    for (std::uint64_t row = 0; row < reads.count; row += 8) {
+      const std::byte* here = from + times(row, 8) + times(column, writes.from);
+      std::byte* there = to + times(row, reads.to) + times(column, 8);
+      __m512d even[4];
+      __m512d odd[4];
+      for (int i = 0; i < 4; ++i, here += 2 * writes.from) {
+        const __m512d a = _mm512_loadu_pd(here);
+        const __m512d b = _mm512_loadu_pd(here + writes.from);
+        even[i] = _mm512_unpacklo_pd(a, b);
+        odd[i] = _mm512_unpackhi_pd(a, b);
+      }
+      transpose_quarters(even);
+      transpose_quarters(odd);
+      for (int i = 0; i < 8; ++i, there += reads.to) {
+        const __m512d line = i % 2 == 0 ? even[i / 2] : odd[i / 2];
+        if constexpr (kPast) {
+          _mm512_stream_pd(reinterpret_cast<double*>(there), line);
+        } else {
+          _mm512_storeu_pd(there, line);
+        }
+      }
+    }
+  }
+  if constexpr (kPast) _mm_sfence();
+}
+
+#pragma GCC diagnostic pop
+
+template <std::size_t kRun, bool kPast>
+void transpose_whole(std::byte* to, const std::byte* from, const Axis& writes,
+                     const Axis& reads) noexcept {
+  if constexpr (kRun == 8) {
+    static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+    if (has_avx512) return transpose_registers<kPast>(to, from, writes, reads);
+  }
+  transpose_lines<kRun, kPast>(to, from, writes, reads);
 }
 
 /// Runs side by side on both sides.
@@ -151,9 +210,9 @@ void transpose(std::byte* to, const std::byte* from, Axis writes, Axis reads,
   const Axis columns = part(writes, writes.count / kRuns * kRuns);
   const Axis rows = part(reads, reads.count / kRuns * kRuns);
   if (past_caches && can_align && reads.to % static_cast<std::ptrdiff_t>(kLine) == 0) {
-    transpose_lines<kRun, true>(to, from, columns, rows);
+    transpose_whole<kRun, true>(to, from, columns, rows);
   } else {
-    transpose_lines<kRun, false>(to, from, columns, rows);
+    transpose_whole<kRun, false>(to, from, columns, rows);
   }
   copy_runs(to + times(columns.count, writes.to), from + times(columns.count, writes.from), kRun,
             part(writes, writes.count - columns.count), reads);

@@ -71,9 +71,8 @@ bool PeerElements::copy_by_calls(const Elements& ours) noexcept {
   return true;
 }
 
-bool PeerElements::for_each_piece(
-    const std::function<void(std::uint64_t from, std::uint64_t to, const std::byte* packed)>&
-        take) {
+bool PeerElements::for_each_piece(const std::function<void(std::uint64_t from, std::uint64_t to,
+                                                           const std::byte* packed)>& take) {
   const std::uint64_t bytes = theirs_.bytes();
   for (std::uint64_t at = 0; at < bytes; at += scratch_.size()) {
     const std::uint64_t end = std::min(bytes, at + scratch_.size());

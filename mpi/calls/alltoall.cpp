@@ -74,8 +74,7 @@ void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
 }
 
 void Alltoall::run_in_parts(const Context& context) {
-  const std::vector<std::size_t> bytes(static_cast<std::size_t>(context.size()),
-                                       receive_.bytes(0));
+  const std::vector<std::size_t> bytes(static_cast<std::size_t>(context.size()), receive_.bytes(0));
   const ElementsOf sends(send_, context.size());
   const ElementsOf receives(receive_, context.size());
   const PieceCopies copies(context.layouts());
@@ -93,9 +92,8 @@ void Alltoall::run(const Context& context) {
   Attached& attached = context.attached;
   if (!send_.is_in_place() && context.weft().packs_in_parts()) {
     if (go_in_parts(context, receive_.bytes(0), send_, receive_)) return run_in_parts(context);
-  } else if (const auto piece =
-                 piece_of(context, receive_.bytes(0), context.size(),
-                          {&receive_, send_.is_in_place() ? &receive_ : &send_})) {
+  } else if (const auto piece = piece_of(context, receive_.bytes(0), context.size(),
+                                         {&receive_, send_.is_in_place() ? &receive_ : &send_})) {
     return run_in_pieces(context, *piece);
   }
   std::byte* output = receive_.output(attached.packed_output);
@@ -185,10 +183,8 @@ void Alltoallw::run_in_parts(const Context& context) {
   receive_.find_elements(layouts);
   context.weft().alltoallw(
       send_.bytes(), receive_.bytes(),
-      {.pack =
-           [&](int rank, std::size_t from, std::size_t to, std::byte* packed) {
-             engine::pack(*send_.elements(rank), from, to, packed);
-           },
+      {.pack = [&](int rank, std::size_t from, std::size_t to,
+                   std::byte* packed) { engine::pack(*send_.elements(rank), from, to, packed); },
        .unpack =
            [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
              engine::unpack(*receive_.elements(rank), from, to, packed);

@@ -138,8 +138,8 @@ class Blocks {
   }
   void take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                  std::byte* into, std::byte* element) const;
-  /// Where a block lies; `in_a_row` becomes the nest of one in one piece. Nothing where the host has
-  /// to pack it.
+  /// Where a block lies; `in_a_row` becomes the nest of one in one piece. Nothing where the host
+  /// has to pack it.
   std::optional<engine::Elements> elements(int block, engine::Nest& in_a_row) const;
   void put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                 const std::byte* piece, std::byte* element) const;

@@ -6,8 +6,8 @@ namespace {
 
 constexpr std::size_t kPiece = 4 << 20;  // of all blocks together
 
-// Of all blocks together. Below it packing and unpacking them whole stays in a cache, and takes less
-// time than the question.
+// Of all blocks together. Below it packing and unpacking them whole stays in a cache, and takes
+// less time than the question.
 constexpr std::size_t kLeastInParts = 128 << 10;
 
 enum Wish : int { kNone, kPieces, kWhole };  // the largest of all ranks counts

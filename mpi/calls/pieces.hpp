@@ -34,9 +34,9 @@ void for_each_piece(std::size_t bytes, std::size_t piece, Body body) {
 std::optional<std::size_t> piece_of(const Context& context, std::size_t block_bytes, int blocks,
                                     std::initializer_list<const Blocks*> used);
 
-/// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some rank
-/// has to pack, and there are enough bytes for the question, which is the same. None does where one
-/// receives into what it sends.
+/// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some
+/// rank has to pack, and there are enough bytes for the question, which is the same. None does
+/// where one receives into what it sends.
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
 

@@ -119,8 +119,8 @@ void TypedBlocks::find_elements(const Layouts& layouts) {
     const auto block = static_cast<int>(i);
     const Layout layout = layouts.of(types_[block]);
     if (whole_[i] == nullptr && !layout.contiguous) {
-      elements_[i] = layout.map->elements(
-          memory(block), static_cast<std::uint64_t>(counts_[block]), layout.extent_bytes);
+      elements_[i] = layout.map->elements(memory(block), static_cast<std::uint64_t>(counts_[block]),
+                                          layout.extent_bytes);
       continue;
     }
     std::byte* const begin = whole_[i] != nullptr ? whole_[i] : memory(block);

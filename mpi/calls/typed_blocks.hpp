@@ -40,8 +40,8 @@ class TypedBlocks {
 
   std::size_t total_bytes() const { return total_bytes_; }
 
-  // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and unpacked
-  // after, in `packed`.
+  // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and
+  // unpacked after, in `packed`.
 
   std::vector<std::size_t> bytes() const;
   void pack_whole(const Layouts& layouts, Buffer& packed);
@@ -73,7 +73,7 @@ class TypedBlocks {
   std::byte* lowest_ = nullptr;
   std::size_t total_bytes_ = 0;
   const std::vector<Part>* parts_ = nullptr;
-  std::vector<std::byte*> whole_;  // by block; null where it goes in parts
+  std::vector<std::byte*> whole_;           // by block; null where it goes in parts
   std::vector<engine::Elements> elements_;  // by block
   std::vector<engine::Nest> in_a_row_;      // of blocks in one piece
 };

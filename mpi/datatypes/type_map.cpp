@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-
 namespace weft::mpi {
 
 using engine::Loop;

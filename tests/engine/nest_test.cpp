@@ -118,8 +118,7 @@ RC_GTEST_PROP(Nest, ListsItsRuns, ()) {
   std::uint64_t at = from;
   for (const iovec& run : std::span(runs).first(count)) {
     for (std::size_t i = 0; i < run.iov_len; ++i, ++at) {
-      RC_ASSERT(static_cast<const std::byte*>(run.iov_base) + i ==
-                side.memory.data() + places[at]);
+      RC_ASSERT(static_cast<const std::byte*>(run.iov_base) + i == side.memory.data() + places[at]);
     }
   }
   RC_ASSERT(at == from + covered);

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
     const int which = below(&shared, kComms + 1);
     Choice choice;
     choice.count = counts[below(&shared, (int)(sizeof counts / sizeof *counts))];
-    if (below(&shared, 40) == 0) choice.count = 5000 + below(&shared, 5000);
+    if (below(&shared, 12) == 0) choice.count = 5000 + below(&shared, 5000);
     choice.in_place = below(&shared, 4) == 0;
     const int again = below(&shared, 20) == 0;
     choice.send_kind = below(&own, kKinds);

@@ -240,9 +240,7 @@ struct Side {
     for (const MPI_Aint place : all.places) places.push_back(begin + place);
     memory.resize(static_cast<std::size_t>(begin + high + 8));
   }
-  engine::Elements elements() const {
-    return map->elements(memory.data() + begin, count, extent);
-  }
+  engine::Elements elements() const { return map->elements(memory.data() + begin, count, extent); }
 };
 
 // Equal signatures are all that MPI asks of the two ends.
