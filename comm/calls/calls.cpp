@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/give_way.hpp"
 
@@ -20,6 +21,10 @@ const SharedCall& Calls::call_for(const Task& task) {
 
 const SharedCall& Calls::block_call_for(const Problem& problem) {
   last_ = nullptr;
+  if (generation_ == preparation_.generation()) {
+    const auto kept = kept_.find(problem);
+    if (kept != kept_.end()) return *(last_ = &kept->second);
+  }
   if (const SharedCall* sized = preparation_.find(problem)) return *(last_ = sized);
   for (CallCache* cache : {&of_classes_, &agreed_}) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
@@ -29,6 +34,8 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
   if (generation_ != preparation_.generation()) {
     // Their classes are forgotten, and each rank has kept others.
     of_classes_.clear();
+    kept_.clear();
+    kept_steps_ = 0;
     generation_ = preparation_.generation();
   }
   if (made == nullptr) return *(last_ = preparation_.find(problem));
@@ -37,6 +44,23 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
   last_ = &cache.keep(std::move(made), &cache == &agreed_ ? 1 : 1 + steps);
   end_set_up();
   return *last_;
+}
+
+Communicator::Made Calls::keep_last() noexcept {
+  if (last_ == nullptr || !(*last_)->is_plain) return {};
+  Call& call = **last_;
+  const std::size_t steps = call.slice->program.steps().size();
+  if (!call.is_kept && call.is_of_class && kept_.size() < kMostKept &&
+      kept_steps_ + steps <= kMostKeptSteps) {
+    try {
+      last_ = &(kept_[call.problem] = *last_);
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
+    call.is_kept = true;
+    kept_steps_ += steps;
+  }
+  return {&call, call.is_kept ? kept_since() : changes() | kOnlyLast};
 }
 
 const SharedCall& Calls::rooted_call_for(const Problem& problem) {

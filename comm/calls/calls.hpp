@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "comm/calls/call_cache.hpp"
@@ -30,14 +31,20 @@ class Calls {
   const SharedCall& call_for(const Task& task);
   /// The same of a neighbourhood exchange, of which each rank gives its own edges.
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
-  /// The last call that call_for() has returned for blocks of one size; null: none. Valid as long
-  /// as changes() stays.
-  const Call* last() const noexcept { return last_ == nullptr ? nullptr : last_->get(); }
-  std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
+  /// The last call that call_for() has returned for blocks of one size, and that may be made again
+  /// as it is; null: none.
+  Communicator::Made keep_last() noexcept;
+  /// The call; null where it is forgotten.
+  const Call* known(const Communicator::Made& made) const noexcept {
+    const bool is_known = made.at == kept_since() || made.at == (changes() | kOnlyLast);
+    return is_known ? static_cast<const Call*>(made.call) : nullptr;
+  }
   /// Adds what the calls so far had for each rank, where it is known which got what.
   void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
+  std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
+  std::uint64_t kept_since() const noexcept { return preparation_.generation(); }
   const SharedCall& block_call_for(const plan::Problem& problem);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
   const SharedCall& vector_call_for(const Task& task);
@@ -54,7 +61,15 @@ class Calls {
   static constexpr std::size_t kMostSteps = 1 << 16;
   CallCache agreed_{kMostAgreed};
   CallCache of_classes_{kMostSteps};
-  std::uint64_t generation_ = 0;                                       // of the classes
+  std::uint64_t generation_ = 0;  // of the classes
+  // The first calls for which that is asked are kept as they are, though others of their class take
+  // other numbers: a program has few sizes, or so many that none comes again soon. As a call of a
+  // class is a rank's own affair, until all ranks forget their classes, so is this.
+  static constexpr std::size_t kMostKept = 256;
+  static constexpr std::size_t kMostKeptSteps = 1 << 14;
+  static constexpr std::uint64_t kOnlyLast = std::uint64_t{1} << 63;  // Made::at is of changes()
+  std::unordered_map<plan::Problem, SharedCall, ProblemHash> kept_;
+  std::size_t kept_steps_ = 0;
   const SharedCall* last_ = nullptr;                                   // of both
   std::uint64_t changes_ = 0;                                          // of the caches
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root

@@ -42,7 +42,7 @@ class Communicator::Impl {
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);
   /// The last call, where it is one that repeat() makes again.
-  Made last_made() const noexcept;
+  Made last_made() noexcept { return calls_.keep_last(); }
   bool repeat(const Made& made, const std::byte* input, std::byte* output,
               const Operation* operation);
   [[noreturn]] void fail(std::string_view why);
@@ -71,7 +71,8 @@ class Communicator::Impl {
   void run_now(const comm::Task& task);
   void run_plain(const Call& call, comm::Counts& counts, const engine::Buffers& buffers);
   void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
-  void end_counted(comm::Counts& counts);
+  /// `is_each_timed`: not only one in so many of such calls.
+  void end_counted(comm::Counts& counts, bool is_each_timed = true);
   template <class Body>
   void run_exclusively(Body body);
   void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);

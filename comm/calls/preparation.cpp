@@ -268,6 +268,7 @@ const SharedCall* Preparation::resized(const Problem& problem, SizeClass& of) {
     if (!one.program->fits(*extent)) continue;
     ++changes_;
     if (one.call.use_count() > 1) one.call = std::make_shared<Call>(*one.call);
+    one.call->is_kept = false;
     one.program->resize(one.call->slice->program, *extent);
     resources_.executor().renumbered(*one.call->slice);
     describe(problem, *one.call, of);
@@ -284,6 +285,7 @@ const SharedCall& Preparation::add_sized(const Problem& problem, const plan::Ext
     auto call = std::make_shared<Call>();
     call->slice = resources_.prepare(program->program(extent));
     describe(problem, *call, of);
+    call->is_of_class = true;
     sized_steps_ += call->slice->program.steps().size();
     return of.calls.emplace_back(program, std::move(call)).call;
   } catch (const PeerError&) {

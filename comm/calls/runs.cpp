@@ -29,25 +29,31 @@ void Communicator::Impl::run(const comm::Task& task) {
   run_now(task);
 }
 
-Communicator::Made Communicator::Impl::last_made() const noexcept {
-  const Call* last = calls_.last();
-  if (last == nullptr || !last->is_plain) return {};
-  return {last, calls_.changes()};
-}
-
 bool Communicator::Impl::repeat(const Made& made, const std::byte* input, std::byte* output,
                                 const Operation* operation) {
-  if (made.call == nullptr || made.at != calls_.changes() || needs_turn() ||
-      resources_.members().is_poisoned()) {
-    return false;
-  }
-  const Call& call = *static_cast<const Call*>(made.call);
-  resources_.executor().arrive(usage_.begin());
+  const Call* const known = calls_.known(made);
+  if (known == nullptr || needs_turn() || resources_.members().is_poisoned()) return false;
+  const Call& call = *known;
+  const engine::Buffers buffers{input, output, operation};
   comm::Counts& counts = usage_.at(call.entry);
-  run_plain(call, counts, {input, output, operation});
+  const bool is_short = !call.slice->sequence.empty();
+  if (is_short) {
+    engine::Executor& executor = resources_.executor();
+    executor.begin_call(call.key);
+    if (!executor.run(*call.slice, buffers)) [[unlikely]]
+      resources_.require_no_failure();
+  } else {
+    resources_.executor().arrive(usage_.begin());
+    run_plain(call, counts, buffers);
+  }
   ++counts.calls;
   counts.bytes += call.input_bytes;
-  end_counted(counts);
+  if (!is_short || resources_.executor().has_waited() || comm::Usage::is_timed(counts)) {
+    if (is_short) usage_.begin_at(resources_.executor().arrived());
+    end_counted(counts, !is_short || resources_.executor().has_waited());
+  } else {
+    resources_.host_progress().after_call(resources_.executor().arrived());
+  }
   return true;
 }
 
@@ -114,11 +120,12 @@ inline void Communicator::Impl::carry_out(const comm::Task& asked, const Call& c
   copies_.copy_out();
 }
 
-inline void Communicator::Impl::end_counted(comm::Counts& counts) {
+inline void Communicator::Impl::end_counted(comm::Counts& counts, bool is_each_timed) {
   // On a fiber the program was elsewhere meanwhile.
   if (gives_way()) return resources_.host_progress().after_call(comm::Stopwatch::ticks());
-  const std::uint64_t end = usage_.end(
-      counts, [this](std::uint64_t ticks) noexcept { return resources_.executor().waited(ticks); });
+  const std::uint64_t end = usage_.end(counts, is_each_timed, [this](std::uint64_t ticks) noexcept {
+    return resources_.executor().waited(ticks);
+  });
   resources_.host_progress().after_call(end);
 }
 

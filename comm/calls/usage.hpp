@@ -33,16 +33,22 @@ class Usage {
 
   /// A call begins, at the ticks that it returns.
   std::uint64_t begin() noexcept { return began_ = Stopwatch::ticks(); }
+  /// The same of a short call, which is over and began at those ticks.
+  void begin_at(std::uint64_t ticks) noexcept { began_ = ticks; }
+  /// Of calls that take no longer than to read the counter twice, one in a few is timed, which
+  /// stands for those between.
+  static bool is_timed(const Counts& counts) noexcept { return counts.calls % kTimedEvery == 0; }
   /// What came after begin() was its set-up; the call begins now.
   std::uint64_t end_set_up() noexcept;
   /// The call, which is counted already, ends at the ticks that it returns. `waited(ticks)`: how
   /// long it waited for ranks that came late. That is asked after long calls, and after some of the
-  /// others, which stand for those between: it takes longer than to count.
+  /// others, which stand for those between: it takes longer than to count. `is_each_timed`: calls
+  /// like this one are, not only where is_timed().
   template <class Waited>
-  std::uint64_t end(Counts& counts, Waited waited) noexcept {
+  std::uint64_t end(Counts& counts, bool is_each_timed, Waited waited) noexcept {
     const std::uint64_t now = Stopwatch::ticks();
     const std::uint64_t took = now - began_;
-    counts.ticks += took;
+    counts.ticks += took * (is_each_timed ? 1 : kTimedEvery);
     const bool is_long = took >= kLong;
     if (is_long || counts.calls % kEvery == kEvery / 2) [[unlikely]]
       counts.waiting_ticks += waited(took) * (is_long ? 1 : kEvery);
@@ -60,6 +66,7 @@ class Usage {
   // A tenth of a millisecond, some tenths where the counter is slow.
   static constexpr std::uint64_t kLong = 1 << 18;
   static constexpr std::uint64_t kEvery = 64;
+  static constexpr std::uint64_t kTimedEvery = 8;  // kEvery / 2 is a multiple
 
   struct Name {
     plan::Collective collective;

@@ -45,6 +45,7 @@ struct Call {
   std::uint64_t input_bytes = 0;
   std::uint32_t key = 0;     // call_key()
   bool is_of_class = false;  // of sizes: each rank prepares it alone
+  bool is_kept = false;      // for repeats, as long as Calls::kept_since() stays
 };
 
 /// "reduce of 64 bytes with root 1 in elements of 8": what all ranks must give alike.

@@ -5,10 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
+#include "base/ticks.hpp"
 #include "weft/weft.hpp"
 
 namespace weft::comm {
@@ -17,17 +14,7 @@ namespace weft::comm {
 /// over its own life.
 class Stopwatch {
  public:
-  static std::uint64_t ticks() noexcept {
-#if defined(__x86_64__)
-    return __rdtsc();
-#elif defined(__aarch64__)
-    std::uint64_t count;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(count));
-    return count;
-#else
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-  }
+  static std::uint64_t ticks() noexcept { return weft::ticks(); }
 
   double lived_seconds() const {
     const std::chrono::duration<double> lived = std::chrono::steady_clock::now() - born_;

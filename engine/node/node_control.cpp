@@ -19,6 +19,9 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded)
       crowded_(crowded),
       attached_(ranks.size()),
       bases_(ranks.size()),
+      inline_mask_(inline_slots() - 1),
+      incoming_(ranks.size()),
+      outgoing_(ranks.size()),
       peers_(place, places_),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
@@ -29,6 +32,8 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded)
   // Slots are all zero at first, as the memory is: pages of slots that no message comes to are
   // never touched.
   peers_.publish(page->views);
+  for (int from = 0; from < places_; ++from) incoming_[from] = first_inline_slot(place_, from);
+  outgoing_[place_] = incoming_[place_];
 }
 
 void NodeControl::attach(std::span<const std::string> handles) {
@@ -38,6 +43,7 @@ void NodeControl::attach(std::span<const std::string> handles) {
     if (handle.size() < PeerHeap::handle_bytes()) throw Error("handle of a different build");
     attached_[other] = SharedMemory::attach(handle.substr(PeerHeap::handle_bytes()));
     bases_[other] = attached_[other].data();
+    outgoing_[other] = first_inline_slot(other, place_);
     peers_.attach(other, ranks_[other], page(other).views,
                   handle.substr(0, PeerHeap::handle_bytes()));
   }
@@ -59,20 +65,15 @@ std::uint32_t NodeControl::last_arrival(std::uint64_t execution, std::uint32_t a
 
 void NodeControl::send_inline(int place, std::uint64_t sequence, std::uint32_t digest,
                               const verbs::Layout& bytes) noexcept {
-  InlineSlot& slot = inline_slot(place, place_, sequence);
+  const Outgoing message = message_to(place, sequence);
   const std::uint64_t size = bytes.bytes();
-  std::byte* begin = slot.bytes.data() + kInlineBytes - size;
+  std::byte* begin = message.end - size;
   if (bytes.count == 1 && size == 8) {
     std::memcpy(begin, bytes.base, 8);
   } else {
     engine::copy({begin, size, 1, size, 0}, bytes);
   }
-  if (!crowded_) {
-    slot.header.store(header(sequence, digest), std::memory_order_release);
-    return;
-  }
-  slot.header.store(header(sequence, digest), std::memory_order_seq_cst);
-  page(place).doorbell.ring(place_);
+  send(place, message, header(sequence, digest));
 }
 
 void NodeControl::abort(const char* text) noexcept {

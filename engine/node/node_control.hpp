@@ -90,17 +90,34 @@ class NodeControl {
   /// stays there until those of ahead() more executions are sent.
   void send_inline(int place, std::uint64_t sequence, std::uint32_t digest,
                    const verbs::Layout& bytes) noexcept;
+  /// The same in two steps: the bytes are to be written right before `end`, and then sent.
+  struct Outgoing {
+    std::byte* end;
+    std::atomic<std::uint64_t>& header;
+  };
+  Outgoing message_to(int place, std::uint64_t sequence) const noexcept {
+    InlineSlot& slot = outgoing_[place][sequence & inline_mask_];
+    return {slot.bytes.data() + kInlineBytes, slot.header};
+  }
+  void send(int place, const Outgoing& message, std::uint64_t header) noexcept {
+    if (!crowded_) {
+      message.header.store(header, std::memory_order_release);
+      return;
+    }
+    message.header.store(header, std::memory_order_seq_cst);
+    page(place).doorbell.ring(place_);
+  }
   /// A word that is header(sequence, digest) once the message has come. The upper half may be
   /// another digest then.
   std::uint64_t inline_header(int place, std::uint64_t sequence) const noexcept {
-    return inline_slot(place_, place, sequence).header.load(std::memory_order_acquire);
+    return incoming_[place][sequence & inline_mask_].header.load(std::memory_order_acquire);
   }
   static std::uint64_t header(std::uint64_t sequence, std::uint32_t digest) noexcept {
     return std::uint64_t{digest} << 32 | static_cast<std::uint32_t>(sequence);
   }
   /// Where that message from `place` lies. Its bytes end kInlineBytes behind this.
   std::byte* inline_bytes(int place, std::uint64_t sequence) const noexcept {
-    return inline_slot(place_, place, sequence).bytes.data();
+    return incoming_[place][sequence & inline_mask_].bytes.data();
   }
 
   /// How many executions a rank may be ahead of what others have completed, as far as inline
@@ -196,12 +213,10 @@ class NodeControl {
     return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
   }
 
-  /// In the memory of the rank at `owner`, the slot of a message from the rank at `from`.
-  InlineSlot& inline_slot(int owner, int from, std::uint64_t sequence) const noexcept {
+  /// In the memory of the rank at `owner`, the first slot of messages from the rank at `from`.
+  InlineSlot* first_inline_slot(int owner, int from) const noexcept {
     auto* first = reinterpret_cast<InlineSlot*>(slots(owner) + places_);
-    // A power of two.
-    return first[static_cast<std::uint64_t>(from) * inline_slots() +
-                 (sequence & (inline_slots() - 1))];
+    return first + static_cast<std::uint64_t>(from) * inline_slots();
   }
 
   int place_;
@@ -211,6 +226,9 @@ class NodeControl {
   SharedMemory memory_;
   std::vector<SharedMemory> attached_;  // by place; empty for its own
   std::vector<std::byte*> bases_;       // by place
+  std::uint64_t inline_mask_;           // slots are a power of two
+  std::vector<InlineSlot*> incoming_;   // by place: the first slot of messages from there
+  std::vector<InlineSlot*> outgoing_;   // likewise, of messages to there
   PeerMemory peers_;
   CopyByOwner copy_by_owner_;
   std::vector<std::uint64_t> sent_;                                    // signals, by place

@@ -125,7 +125,6 @@ bool Execution::run_now(const Step& step, std::uint32_t& looks) noexcept {
   return false;
 }
 
-/// All steps before `first` are done, and none after it.
 void Execution::resume_at(std::uint32_t first) noexcept {
   const Program& program = prepared_->program;
   queue();

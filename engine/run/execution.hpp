@@ -99,6 +99,8 @@ class Execution {
   /// signals, and queues the remaining steps. Most small collectives end here, without a queue.
   /// Nothing else is under way.
   void run_through(std::uint32_t looks) noexcept;
+  /// Queues the steps from `first` on, where all before it are done, and none after it.
+  void resume_at(std::uint32_t first) noexcept;
   /// Starts steps that are ready, until none is.
   void advance() noexcept;
   /// Finishes steps for which signals or messages have come. True when there were some.
@@ -137,7 +139,6 @@ class Execution {
   };
 
   bool run_now(const Step& step, std::uint32_t& looks) noexcept;
-  void resume_at(std::uint32_t first) noexcept;
   void start(std::uint32_t id) noexcept;
   void signal(const Step& step) noexcept;
   void finish(std::uint32_t id) noexcept;

@@ -6,13 +6,6 @@
 
 namespace weft::engine {
 
-namespace {
-
-// A neighbour that calls at about the same time is there within so many looks.
-constexpr std::uint32_t kLooks = 256;
-
-}  // namespace
-
 Executor::Executor(int rank, NodeControl* node, bool crowded, Links& links, WhileWaiting meanwhile,
                    std::int64_t timeout_ns)
     : rank_(rank),
@@ -38,17 +31,17 @@ Executor::~Executor() {
   if (node_ != nullptr) node_->set_copy_by_owner({});
 }
 
-/// Assigns a new execution, neither queued nor entered yet: the last of spare_. Allocates nothing
+/// Assigns an execution, neither queued nor entered yet: the last of spare_. Allocates nothing
 /// where there is a spare one.
-Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (links_.is_troubled()) links_.poll_device();
+Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bool is_run,
+                            std::uint64_t number) {
   if (spare_.empty()) {
     spare_.push_back(std::make_unique<Execution>(*this));
     done_.reserve(done_.size() + under_way_.size() + 1);
   }
   Execution& execution = *spare_.back();
   if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
-  execution.assign(prepared, buffers, ++started_, tag_, is_run, counts_, stages_);
+  execution.assign(prepared, buffers, number, tag_, is_run, counts_, stages_);
   return execution;
 }
 
@@ -100,16 +93,20 @@ bool Executor::may_enter(const Execution& execution) noexcept {
   if (execution.number() >= oldest() + 2) return false;
   const Program& program = execution.prepared().program;
   if (node_ == nullptr || !(program.uses_stage() || program.signals())) return true;
-  const bool is_shared = program.uses_stage() || program.uses_peer_buffers();
+  return has_room(program.uses_stage() || program.uses_peer_buffers(), execution.number());
+}
+
+/// Rule 2 there. `is_shared`: it touches stages or neighbours' buffers.
+bool Executor::has_room(bool is_shared, std::uint64_t number) noexcept {
   const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
-  if (execution.number() <= ahead) return true;
+  if (number <= ahead) return true;
   // Conditions a and b there: the counts need not be read.
   const bool is_only = oldest() == started_;
-  if (is_only && heard_all_ && was_run_[execution.number() & 1]) return true;
+  if (is_only && heard_all_ && was_run_[number & 1]) return true;
   for (int place = 0; place < node_->places(); ++place) {
-    if (place == node_->place() || completed_[place] + ahead >= execution.number()) continue;
+    if (place == node_->place() || completed_[place] + ahead >= number) continue;
     completed_[place] = node_->completed_by(place);
-    if (completed_[place] + ahead < execution.number()) return false;
+    if (completed_[place] + ahead < number) return false;
   }
   return true;
 }
@@ -223,7 +220,7 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
   if (!under_way_.empty()) {
     make_scratch(scratch_[1], scratch_[0].memory.size(), scratch_[0].lease != nullptr);
   }
-  Execution& execution = assign(prepared, buffers, is_run);
+  Execution& execution = assign(prepared, buffers, is_run, ++started_);
   execution.queue();
   enqueue();
   if (under_way_.size() > 1) order_behind_earlier(execution);
@@ -233,7 +230,7 @@ Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, boo
 /// Runs an execution with no other under way, without queues as far as that goes. Null when it is
 /// done.
 Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffers) {
-  Execution& execution = assign(prepared, buffers, true);
+  Execution& execution = assign(prepared, buffers, true, ++started_);
   if (!may_enter(execution)) {
     execution.queue();
   } else if (enter(execution)) {
@@ -248,8 +245,10 @@ Execution* Executor::run_through(const Prepared& prepared, const Buffers& buffer
   return nullptr;
 }
 
-bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
+bool Executor::run_steps(const Prepared& prepared, const Buffers& buffers) noexcept {
   if (!failure_.empty()) return false;
+  if (links_.is_troubled()) links_.poll_device();
+  has_waited_ = true;
   try {
     if (!under_way_.empty()) return wait(begin(prepared, buffers, true));
     Execution* rest = run_through(prepared, buffers);
@@ -262,6 +261,7 @@ bool Executor::run(const Prepared& prepared, const Buffers& buffers) noexcept {
 
 Execution* Executor::start(const Prepared& prepared, const Buffers& buffers) {
   if (!failure_.empty()) return nullptr;
+  if (links_.is_troubled()) links_.poll_device();
   Execution& execution = begin(prepared, buffers, false);
   progress();
   return &execution;

@@ -52,6 +52,7 @@
 #include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
 #include "engine/program/program.hpp"
+#include "engine/program/sequence.hpp"
 #include "engine/run/execution.hpp"
 #include "engine/run/links.hpp"
 
@@ -74,6 +75,7 @@ struct Prepared {
   std::uint64_t messages = 0;                   // over the device, in one execution
   std::uint64_t wire_bytes = 0;
   CallName call = {};  // that it is a part of, for errors
+  Sequence sequence = {};
 };
 
 /// What a plan's messages over the device need of this node's memory.
@@ -125,7 +127,11 @@ class Executor {
   void register_like_former(Stages& stages) const;
 
   /// The ticks of the processor's counter at which this rank came to the call that is next.
-  void arrive(std::uint64_t ticks) noexcept { arrived_ = stamp(ticks); }
+  void arrive(std::uint64_t ticks) noexcept {
+    arrived_ticks_ = ticks;
+    arrived_ = stamp(ticks);
+  }
+  std::uint64_t arrived() const noexcept { return arrived_ticks_; }
   /// After a call of so many ticks: how many of them were over when the last of the node's ranks
   /// that had come by its end came to it.
   std::uint64_t waited(std::uint64_t ticks) const noexcept;
@@ -143,7 +149,13 @@ class Executor {
   /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
   /// collective in the same order. False when it could not be finished: failure() says why, the
   /// peers have been told, and nothing can be run any more.
-  bool run(const Prepared& prepared, const Buffers& buffers) noexcept;
+  bool run(const Prepared& prepared, const Buffers& buffers) noexcept {
+    const bool is_short = !prepared.sequence.empty() && is_idle() && !links_.is_troubled();
+    return is_short && failure_.empty() ? run_short(prepared, buffers)
+                                        : run_steps(prepared, buffers);
+  }
+  /// Whether the last run has waited longer than others take in all.
+  bool has_waited() const noexcept { return has_waited_; }
 
   /// Begins an execution; `prepared` and the buffers stay as they are until it is done. Either all
   /// ranks start it or all run it. Null when this executor has failed.
@@ -171,6 +183,9 @@ class Executor {
  private:
   friend class Execution;
 
+  /// A neighbour that calls at about the same time is there within so many looks.
+  static constexpr std::uint32_t kLooks = 256;
+
   /// 32 bits, for the control block: a tenth of a microsecond each, or more where the counter is
   /// slow; they come round after minutes.
   static constexpr int kStampShift = 8;
@@ -178,9 +193,11 @@ class Executor {
     return static_cast<std::uint32_t>(ticks >> kStampShift);
   }
 
+  bool run_steps(const Prepared& prepared, const Buffers& buffers) noexcept;
   Execution* run_through(const Prepared& prepared, const Buffers& buffers);
   Execution& begin(const Prepared& prepared, const Buffers& buffers, bool is_run);
-  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run);
+  Execution& assign(const Prepared& prepared, const Buffers& buffers, bool is_run,
+                    std::uint64_t number);
   void enqueue();
   /// The number of the first execution that is not done, where there is one.
   std::uint64_t oldest() const noexcept {
@@ -189,6 +206,7 @@ class Executor {
   void count(const Program& program) noexcept;
   void order_behind_earlier(Execution& later);
   bool may_enter(const Execution& execution) noexcept;
+  bool has_room(bool is_shared, std::uint64_t number) noexcept;
   bool enter(Execution& execution) noexcept;
   bool is_left_to_caller(const Execution& execution) const noexcept;
   bool register_buffers(Execution& execution) noexcept;
@@ -197,6 +215,15 @@ class Executor {
                                                  std::uint64_t bytes) noexcept;
   void retire_done() noexcept;
   void end_turn() noexcept;
+
+  // short_runs.cpp
+  bool run_short(const Prepared& prepared, const Buffers& buffers) noexcept;
+  bool go_on(const Prepared& prepared, const Buffers& buffers, std::uint32_t step) noexcept;
+  struct ShortRun;
+  std::byte* address_of(const Action::Side& side, const ShortRun& run) const noexcept;
+  void send_short(const Action& action, const ShortRun& run) noexcept;
+  bool has_come_short(const Action& action, const ShortRun& run) const noexcept;
+  void do_short(const Action& action, const ShortRun& run) noexcept;
 
   // helper_copies.cpp
   /// ours = theirs, or the reverse, by helper copies of the rank at `place`.
@@ -248,7 +275,9 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
   CallTag tag_;                           // of the last call
-  std::uint32_t arrived_ = 0;             // at it: a stamp
+  std::uint64_t arrived_ticks_ = 0;       // at it
+  std::uint32_t arrived_ = 0;             // the same: a stamp
+  bool has_waited_ = false;               // in the last run
   std::vector<Counts> counts_;            // by place: of the executions so far
   std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 

@@ -126,6 +126,7 @@ void Executor::renumbered(Prepared& prepared) const noexcept {
       }
     }
   }
+  prepared.sequence.assign(prepared.program);
   prepared.registers =
       std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
 }

@@ -14,12 +14,6 @@ namespace weft::mpi {
 
 namespace {
 
-// Whether this thread is inside weft: calls of MPI from there go to the host.
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside = false;
-
-// Innermost scope of a list: while a communicator is freed, callbacks may free others.
-[[gnu::tls_model("initial-exec")]] constinit thread_local const Freeing* last_freeing = nullptr;
-
 /// Whether the host serves a call that may be part of a race; `trial` begins where it is a trial.
 bool is_hosts(const Call& call, const Context& context, Trial& trial) {
   Race* const race = race_of(call, context);
@@ -103,16 +97,6 @@ Race* race_of(const Call& call, const Context& context) {
   return bytes ? &races->of(call.collective(), *bytes) : nullptr;
 }
 
-Inside::Inside() noexcept : outer_(std::exchange(inside, true)) {}
-
-Inside::~Inside() {
-  inside = outer_;
-}
-
-bool Inside::here() noexcept {
-  return inside;
-}
-
 Outcome attempt(Call& call, World& world) {
   Outcome outcome;
   outcome.passed = try_to_run(call, world, false, outcome);
@@ -134,16 +118,18 @@ std::string Call::contradiction() const {
 }
 
 Freeing::Freeing(const MPI_Comm* comm)
-    : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_freeing) {
-  last_freeing = this;
+    : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_) {
+  last_ = this;
+  Busy::word_ += Busy::kFreeing;
 }
 
 Freeing::~Freeing() {
-  last_freeing = outer_;
+  Busy::word_ -= Busy::kFreeing;
+  last_ = outer_;
 }
 
 bool Freeing::contains(MPI_Comm comm) {
-  const Freeing* one = last_freeing;
+  const Freeing* one = last_;
   while (one != nullptr && one->comm_ != comm) one = one->outer_;
   return one != nullptr;
 }
@@ -160,7 +146,7 @@ int end_call(MPI_Comm comm, const Outcome& outcome) {
 
 std::optional<int> try_run(Call& call) {
   World* world = World::get();
-  if (world == nullptr || inside || call.comm() == MPI_COMM_NULL) return std::nullopt;
+  if (world == nullptr || Inside::here() || call.comm() == MPI_COMM_NULL) return std::nullopt;
   Outcome outcome;
   {
     const Inside guard;

@@ -181,6 +181,13 @@ std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
   return own_bytes(context);
 }
 
+std::optional<Call::Plain> Rooted::plain(const Context& context) const {
+  if (all_.is_irregular() || own_.is_in_place() || own_.is_packed()) return std::nullopt;
+  if (at_root(context) && all_.is_packed()) return std::nullopt;
+  const bool is_plain = own_bytes(context) * static_cast<std::size_t>(context.size()) <= kMostPlain;
+  return is_plain ? std::optional(Plain{}) : std::nullopt;
+}
+
 std::size_t Rooted::own_bytes(const Context& context) const {
   return at_root(context) ? all_.bytes(root_) : own_.total_bytes();
 }

@@ -57,6 +57,7 @@ class Rooted : public Call {
  public:
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  std::optional<Plain> plain(const Context& context) const override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 

@@ -25,29 +25,95 @@ struct Text {
 inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
                      const void* send, MPI_Count count, MPI_Datatype type, void* receive,
                      MPI_Count other_count, MPI_Datatype other_type, MPI_Comm comm) {
-  arguments = {collective, 0, comm, type, other_type, MPI_OP_NULL, count, other_count};
+  arguments = {collective, comm, type, other_type, MPI_OP_NULL, count, other_count};
   buffers = {send, receive};
 }
 inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
                      void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  arguments = {collective, root, comm, type, type, MPI_OP_NULL, count, count};
+  arguments = {{collective, root}, comm, type, type, MPI_OP_NULL, count, count};
   buffers = {buffer, buffer};
 }
 inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
                      const void* send, void* receive, MPI_Count count, MPI_Datatype type, MPI_Op op,
                      MPI_Comm comm) {
-  arguments = {collective, 0, comm, type, type, op, count, count};
+  arguments = {collective, comm, type, type, op, count, count};
+  buffers = {send, receive};
+}
+inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
+                     const void* send, MPI_Count count, MPI_Datatype type, void* receive,
+                     MPI_Count other_count, MPI_Datatype other_type, int root, MPI_Comm comm) {
+  arguments = {{collective, root}, comm, type, other_type, MPI_OP_NULL, count, other_count};
+  buffers = {send, receive};
+}
+inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
+                     const void* send, void* receive, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                     int root, MPI_Comm comm) {
+  arguments = {{collective, root}, comm, type, type, op, count, count};
   buffers = {send, receive};
 }
 inline void describe(plan::Collective collective, Arguments& arguments, BufferPair& buffers,
                      MPI_Comm comm) {
-  arguments = {.collective = collective, .comm = comm};
+  arguments = {.what = collective, .comm = comm};
   buffers = {};
+}
+
+// The other way round: a function of MPI's form, given what describes its call.
+template <class Count>
+int call_as_described(int function(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,
+                                   MPI_Comm),
+                      const Arguments& of, const void* input, void* output) {
+  return function(input, static_cast<Count>(of.count), of.type, output,
+                  static_cast<Count>(of.other_count), of.other_type, of.comm);
+}
+template <class Count>
+int call_as_described(int function(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,
+                                   int, MPI_Comm),
+                      const Arguments& of, const void* input, void* output) {
+  return function(input, static_cast<Count>(of.count), of.type, output,
+                  static_cast<Count>(of.other_count), of.other_type, of.what.root(), of.comm);
+}
+template <class Count>
+int call_as_described(int function(void*, Count, MPI_Datatype, int, MPI_Comm), const Arguments& of,
+                      const void* /*input*/, void* output) {
+  return function(output, static_cast<Count>(of.count), of.type, of.what.root(), of.comm);
+}
+template <class Count>
+int call_as_described(int function(const void*, void*, Count, MPI_Datatype, MPI_Op, int, MPI_Comm),
+                      const Arguments& of, const void* input, void* output) {
+  return function(input, output, static_cast<Count>(of.count), of.type, of.op, of.what.root(),
+                  of.comm);
+}
+template <class Count>
+int call_as_described(int function(const void*, void*, Count, MPI_Datatype, MPI_Op, MPI_Comm),
+                      const Arguments& of, const void* input, void* output) {
+  return function(input, output, static_cast<Count>(of.count), of.type, of.op, of.comm);
+}
+inline int call_as_described(int function(MPI_Comm), const Arguments& of, const void* /*input*/,
+                             void* /*output*/) {
+  return function(of.comm);
+}
+
+/// `function` as Repeats calls it, for functions whose calls may be repeats.
+template <auto function>
+int in_long_way(const Arguments& arguments, const void* input, void* output) {
+  return call_as_described(function, arguments, input, output);
+}
+
+/// Whether calls of the function MPI_Name may be repeats.
+template <Text name>
+constexpr bool may_repeat() {
+  for (const std::string_view one :
+       {"Alltoall", "Allgather", "Bcast", "Allreduce", "Reduce", "Gather", "Scatter",
+        "Reduce_scatter_block", "Scan", "Exscan", "Barrier"}) {
+    if (name.is(one)) return true;
+  }
+  return false;
 }
 
 /// The arguments of the function MPI_Name, where its calls may be repeats; false: they may not.
 template <Text name, class... Given>
-bool describe_call(Arguments& arguments, BufferPair& buffers, Given... given) {
+[[gnu::always_inline]] inline bool describe_call(Arguments& arguments, BufferPair& buffers,
+                                                 Given... given) {
   if constexpr (name.is("Alltoall")) {
     describe(plan::Collective::alltoall, arguments, buffers, given...);
   } else if constexpr (name.is("Allgather")) {
@@ -56,6 +122,18 @@ bool describe_call(Arguments& arguments, BufferPair& buffers, Given... given) {
     describe(plan::Collective::broadcast, arguments, buffers, given...);
   } else if constexpr (name.is("Allreduce")) {
     describe(plan::Collective::allreduce, arguments, buffers, given...);
+  } else if constexpr (name.is("Reduce")) {
+    describe(plan::Collective::reduce, arguments, buffers, given...);
+  } else if constexpr (name.is("Gather")) {
+    describe(plan::Collective::gather, arguments, buffers, given...);
+  } else if constexpr (name.is("Scatter")) {
+    describe(plan::Collective::scatter, arguments, buffers, given...);
+  } else if constexpr (name.is("Reduce_scatter_block")) {
+    describe(plan::Collective::reduce_scatter, arguments, buffers, given...);
+  } else if constexpr (name.is("Scan")) {
+    describe(plan::Collective::scan, arguments, buffers, given...);
+  } else if constexpr (name.is("Exscan")) {
+    describe(plan::Collective::exscan, arguments, buffers, given...);
   } else if constexpr (name.is("Barrier")) {
     describe(plan::Collective::barrier, arguments, buffers, given...);
   } else {

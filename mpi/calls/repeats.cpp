@@ -1,71 +1,85 @@
 #include "mpi/calls/repeats.hpp"
 
+#include <algorithm>
+
 #include "mpi/calls/guarded.hpp"
-#include "mpi/datatypes/device_memory.hpp"
-#include "mpi/host/handle_cache.hpp"
 
 namespace weft::mpi {
 
 namespace {
 
-using Comms = HandleCache<MPI_Comm, Attached*>;
-using Types = HandleCache<MPI_Datatype, Layout>;
+using enum plan::Collective;
 
-/// Whether these are buffers of the program, and two where the call takes two.
-bool are_plain(const Arguments& arguments, const BufferPair& buffers) noexcept {
-  using enum plan::Collective;
-  if (arguments.collective == barrier) return true;
-  if (buffers.input == nullptr || buffers.input == MPI_IN_PLACE) return false;
-  if (arguments.collective == broadcast) return true;
-  return buffers.output != nullptr && buffers.output != MPI_IN_PLACE &&
-         buffers.input != buffers.output;
+bool reads_input(const Arguments::What& what, int rank) noexcept {
+  if (what.collective() == barrier) return false;
+  return what.collective() != scatter || rank == what.root();
+}
+
+bool writes_output(const Arguments::What& what, int rank) noexcept {
+  if (what.collective() == barrier || what.collective() == broadcast) return false;
+  const bool is_to_root = what.collective() == reduce || what.collective() == gather;
+  return !is_to_root || rank == what.root();
+}
+
+/// For calls of no race.
+Race& no_race() {
+  static Race race = Race::of_nothing();
+  return race;
+}
+
+/// Apart, with all that an error needs: in a handler of the exception.
+int end_failed(const KnownCall& known) {
+  Outcome outcome;
+  {
+    const Inside guard;
+    run_guarded(*known.attached->weft, outcome, [] { throw; });
+  }
+  return end_call(known.arguments.comm, outcome);
 }
 
 }  // namespace
 
-bool Repeats::may_run(const KnownCall& known, const BufferPair& buffers) noexcept {
-  return known.attached != nullptr && known.comms == Comms::generation_now() &&
-         known.types == Types::generation_now() &&
-         known.attached->state == Attached::State::connected &&
-         (known.race == nullptr || known.race->is_quiet()) && are_plain(known.arguments, buffers) &&
-         device_memory::drivers.load(std::memory_order_relaxed) == nullptr &&
-         !device_memory::watches.load(std::memory_order_relaxed) && !Inside::here() &&
-         !Freeing::contains(known.arguments.comm);
-}
-
-std::optional<int> Repeats::run(const KnownCall& known, const BufferPair& buffers) {
-  if (!may_run(known, buffers)) return std::nullopt;
-  const MPI_Comm comm = known.arguments.comm;
-  Outcome outcome;
-  bool is_repeated = false;
-  {
+int Repeats::run(const KnownCall& known, const void* input, void* output) {
+  try {
     const Inside guard;
-    run_guarded(*known.attached->weft, outcome, [&] {
-      is_repeated =
-          known.attached->weft->repeat(known.made, buffers.input, buffers.output, known.operation);
-    });
+    if (known.attached->weft->repeat(known.made, input, output, known.operation)) [[likely]] {
+      known.race->count();
+      return MPI_SUCCESS;
+    }
+  } catch (...) {
+    return end_failed(known);
   }
-  if (!is_repeated && outcome.line.empty() && outcome.code == MPI_SUCCESS) return std::nullopt;
-  if (known.race != nullptr) known.race->count();
-  return end_call(comm, outcome);
+  if (known.in_long_way == nullptr) return kForgotten;
+  const Arguments arguments = known.arguments;  // what is known may be forgotten there
+  return known.in_long_way(arguments, input, output);
 }
 
-void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const Call& call) {
+void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const Call& call,
+                   LongCall in_long_way) {
   World* const world = World::get();
-  if (!is_on_ || world == nullptr || !are_plain(arguments, buffers)) return;
+  if (!is_on_ || world == nullptr) return;
   Attached* const attached = world->communicators().of(arguments.comm);
   if (attached == nullptr || attached->state != Attached::State::connected) return;
   const Context context{*world, *attached};
   const auto plain = call.plain(context);
-  const Communicator::Made made = attached->weft->last_made();
-  if (!plain || made.call == nullptr) return;
-  known_[place_of(arguments)] = {arguments,
-                                 attached,
-                                 race_of(call, context),
-                                 plain->operation,
-                                 made,
-                                 Comms::generation_now(),
-                                 Types::generation_now()};
+  if (!plain) return;
+  Race* const race = race_of(call, context);
+  KnownCall known{.arguments = arguments,
+                  .attached = attached,
+                  .race = race == nullptr ? &no_race() : race,
+                  .operation = plain->operation,
+                  .made = attached->weft->last_made(),
+                  .comms = Comms::generation_now(),
+                  .types = Types::generation_now(),
+                  .in_long_way = in_long_way,
+                  .reads = reads_input(arguments.what, context.rank()),
+                  .writes = writes_output(arguments.what, context.rank())};
+  if (known.made.call == nullptr || !known.takes(buffers)) return;
+  Set& set = known_[set_of(arguments)];
+  const auto same = std::ranges::find(set, arguments, &KnownCall::arguments);
+  const auto place = same == set.end() ? set.end() - 1 : same;
+  std::move_backward(set.begin(), place, place + 1);
+  set.front() = known;
 }
 
 void Repeats::turn_off() noexcept {

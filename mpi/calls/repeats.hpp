@@ -5,7 +5,8 @@
 // a call that weft has served straight from and to the program's buffers the arguments are kept,
 // with what was found out about them. As long as no communicator and no datatype has been freed
 // since, and the communicator has forgotten nothing, a call with the same arguments takes what is
-// kept. That is a rank's own affair: the others may make the same call in the long way.
+// kept. That is a rank's own affair: the others may make the same call in the long way. A few calls
+// whose arguments have the same hash are kept side by side, those that were kept last.
 #pragma once
 
 #include <mpi.h>
@@ -17,13 +18,27 @@
 #include <optional>
 
 #include "mpi/calls/call.hpp"
+#include "mpi/datatypes/device_memory.hpp"
+#include "mpi/host/handle_cache.hpp"
 
 namespace weft::mpi {
 
 /// The arguments of a call without its buffers. What a collective lacks stays as it is here.
 struct Arguments {
-  plan::Collective collective = plan::Collective::barrier;
-  int root = 0;
+  /// Both in one word, as all of this is compared in every call.
+  struct What {
+    std::uint64_t word = 0;
+    constexpr What() = default;
+    constexpr What(plan::Collective collective, int root = 0)  // NOLINT
+        : word(std::uint64_t{static_cast<std::uint32_t>(root)} << 8 |
+               static_cast<std::uint8_t>(collective)) {}
+    constexpr plan::Collective collective() const {
+      return static_cast<plan::Collective>(word & 0xff);
+    }
+    constexpr int root() const { return static_cast<int>(word >> 8); }
+    bool operator==(const What&) const = default;
+  };
+  What what;
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Datatype other_type = MPI_DATATYPE_NULL;
@@ -40,49 +55,81 @@ struct BufferPair {
   void* output = nullptr;
 };
 
+/// Makes a call in the long way.
+using LongCall = int (*)(const Arguments& arguments, const void* input, void* output);
+
 /// What is known of the calls with some arguments.
-struct KnownCall {
+struct alignas(64) KnownCall {
   Arguments arguments;
-  Attached* attached = nullptr;  // null: nothing is known
-  Race* race = nullptr;          // null: they are part of none
+  Attached* attached = nullptr;
+  Race* race = nullptr;  // that they are part of, or one that never begins
   const Operation* operation = nullptr;
   Communicator::Made made;
-  std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now()
+  std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
+  LongCall in_long_way = nullptr;
+  bool reads = false;   // this rank: the first buffer
+  bool writes = false;  // the second one
+
+  /// Whether these are buffers of the program, and two where the call takes two.
+  [[gnu::always_inline]] bool takes(const BufferPair& buffers) const noexcept {
+    const bool is_good = buffers.input != nullptr && buffers.input != MPI_IN_PLACE;
+    if (reads && !is_good) return false;
+    if (!writes) return true;
+    return buffers.output != nullptr && buffers.output != MPI_IN_PLACE &&
+           (!reads || buffers.input != buffers.output);
+  }
 };
 
 /// Those of this process. For one thread.
 class Repeats {
  public:
-  /// The error code of the call, where it is a repeat; nullopt: nothing was done.
-  static std::optional<int> run(const Arguments& arguments, const BufferPair& buffers) {
-    const KnownCall& known = known_[place_of(arguments)];
-    if (!is_on_ || !(known.arguments == arguments)) return std::nullopt;
-    return run(known, buffers);
+  /// What is known of a call, where it can be made again now; null: it takes the long way. In each
+  /// entry point, as it would take longer to hand the arguments over.
+  [[gnu::always_inline]] static const KnownCall* find(const Arguments& arguments,
+                                                      const BufferPair& buffers) noexcept {
+    for (const KnownCall& known : known_[set_of(arguments)]) {
+      if (known.arguments == arguments) return may_run(known, buffers) ? &known : nullptr;
+    }
+    return nullptr;
   }
-  /// To be called when weft has just served `call`, which has these arguments.
-  static void keep(const Arguments& arguments, const BufferPair& buffers, const Call& call);
+  /// Makes the call that find() has found, and returns its error code. Where the communicator has
+  /// forgotten it: what the long way returns, or, without one, kForgotten, and nothing was done.
+  static int run(const KnownCall& known, const void* input, void* output);
+  static constexpr int kForgotten = -1;  // no MPI has negative codes
+  /// To be called when weft has just served `call`, which has these arguments. `in_long_way` may be
+  /// null.
+  static void keep(const Arguments& arguments, const BufferPair& buffers, const Call& call,
+                   LongCall in_long_way);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on() noexcept { is_on_ = true; }
   static void turn_off() noexcept;
 
  private:
-  static constexpr int kBits = 4;
+  static constexpr int kBits = 6;
+  static constexpr std::size_t kWays = 4;
+  using Set = std::array<KnownCall, kWays>;
+  using Comms = HandleCache<MPI_Comm, Attached*>;
+  using Types = HandleCache<MPI_Datatype, Layout>;
 
-  static std::size_t place_of(const Arguments& arguments) noexcept {
+  static std::size_t set_of(const Arguments& arguments) noexcept {
     // A handle is an address in Open MPI, a number in MPICH.
     std::uint64_t number = 0;
     static_assert(sizeof arguments.comm <= sizeof number);
     std::memcpy(&number, &arguments.comm, sizeof arguments.comm);
-    number += static_cast<std::uint64_t>(arguments.count) * 64 +
-              static_cast<std::uint64_t>(arguments.collective);
+    number += static_cast<std::uint64_t>(arguments.count) * 64 + arguments.what.word;
     return static_cast<std::size_t>((number * 0x9e3779b97f4a7c15u) >> (64 - kBits));
   }
-  static bool may_run(const KnownCall& known, const BufferPair& buffers) noexcept;
-  static std::optional<int> run(const KnownCall& known, const BufferPair& buffers);
+  [[gnu::always_inline]] static bool may_run(const KnownCall& known,
+                                             const BufferPair& buffers) noexcept {
+    return known.comms == Comms::generation_now() && known.types == Types::generation_now() &&
+           known.attached->state == Attached::State::connected && known.race->is_quiet() &&
+           known.takes(buffers) && !device_memory::watches.load(std::memory_order_relaxed) &&
+           !Busy::is_any();
+  }
 
   static inline bool is_on_ = false;
-  static inline std::array<KnownCall, std::size_t{1} << kBits> known_ = {};
+  static inline std::array<Set, std::size_t{1} << kBits> known_ = {};
 };
 
 }  // namespace weft::mpi

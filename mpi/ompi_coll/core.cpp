@@ -195,21 +195,30 @@ void weft_core_free(void* attached) {
   static auto make_##name parameters {                                                             \
     return call;                                                                                   \
   }                                                                                                \
-  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
+  [[gnu::noinline]] static bool call_##name(WEFT_UNPACK parameters, void** attached, int* code) {  \
     weft::mpi::drain(comm);                                                                        \
+    auto weft_call = make_##name arguments;                                                        \
+    const std::optional<int> done = weft::mpi::serve(weft_call, attached);                         \
+    if (!done) return false;                                                                       \
     weft::mpi::Arguments described;                                                                \
     weft::mpi::BufferPair buffers;                                                                 \
-    const bool may_repeat =                                                                        \
-        weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments);                \
-    std::optional<int> done;                                                                       \
-    if (may_repeat) done = Repeats::run(described, buffers);                                       \
-    if (!done) {                                                                                   \
-      auto weft_call = make_##name arguments;                                                      \
-      done = weft::mpi::serve(weft_call, attached);                                                \
-      if (done && may_repeat) Repeats::keep(described, buffers, weft_call);                        \
+    if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \
+      Repeats::keep(described, buffers, weft_call, nullptr);                                       \
     }                                                                                              \
-    if (done) *code = *done;                                                                       \
-    return done.has_value();                                                                       \
+    *code = *done;                                                                                 \
+    return true;                                                                                   \
+  }                                                                                                \
+  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
+    weft::mpi::Arguments described;                                                                \
+    weft::mpi::BufferPair buffers;                                                                 \
+    if (!weft::mpi::is_any_pending() &&                                                            \
+        weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \
+      if (const auto* known = Repeats::find(described, buffers)) {                                 \
+        *code = Repeats::run(*known, buffers.input, buffers.output);                               \
+        if (*code != Repeats::kForgotten) return true;                                             \
+      }                                                                                            \
+    }                                                                                              \
+    return call_##name(WEFT_UNPACK arguments, attached, code);                                     \
   }                                                                                                \
   int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module,                \
                         weft_start_##name* start, void** attached) {                               \

@@ -41,27 +41,40 @@ using weft::plan::Collective;
     return call;                          \
   }
 
-#define WEFT_BLOCKING(name, lower, parameters, arguments)                                    \
-  WEFT_DEFINE(name, parameters, {                                                            \
-    weft::mpi::drain(comm);                                                                  \
-    Arguments described;                                                                     \
-    BufferPair buffers;                                                                      \
-    const bool may_repeat = describe_call<#name>(described, buffers, WEFT_UNWRAP arguments); \
-    if (may_repeat) {                                                                        \
-      if (const auto done = Repeats::run(described, buffers)) return *done;                  \
-    }                                                                                        \
-    auto weft_call = make_##name arguments;                                                  \
-    if (const auto done = weft::mpi::try_run(weft_call)) {                                   \
-      if (may_repeat) Repeats::keep(described, buffers, weft_call);                          \
-      return *done;                                                                          \
-    }                                                                                        \
-    const weft::mpi::InHost timed(weft_call);                                                \
-    if (!weft::mpi::waits_by_tests()) return host arguments;                                 \
-    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower);       \
-    MPI_Request request = MPI_REQUEST_NULL;                                                  \
-    const int error = start(WEFT_UNWRAP arguments, &request);                                \
-    return error != MPI_SUCCESS ? error : weft::mpi::wait_by_tests(&request);                \
-  })
+// A call in the long way, and the function itself, which is short for the sake of repeats.
+#define WEFT_BLOCKING(name, lower, parameters, arguments)                                  \
+  [[gnu::noinline]] static int call_##name parameters {                                    \
+    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);          \
+    weft::mpi::drain(comm);                                                                \
+    auto weft_call = make_##name arguments;                                                \
+    if (const auto done = weft::mpi::try_run(weft_call)) {                                 \
+      if constexpr (weft::mpi::may_repeat<#name>()) {                                      \
+        Arguments described;                                                               \
+        BufferPair buffers;                                                                \
+        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                   \
+        Repeats::keep(described, buffers, weft_call, weft::mpi::in_long_way<call_##name>); \
+      }                                                                                    \
+      return *done;                                                                        \
+    }                                                                                      \
+    const weft::mpi::InHost timed(weft_call);                                              \
+    if (!weft::mpi::waits_by_tests()) return host arguments;                               \
+    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower);     \
+    MPI_Request request = MPI_REQUEST_NULL;                                                \
+    const int error = start(WEFT_UNWRAP arguments, &request);                              \
+    return error != MPI_SUCCESS ? error : weft::mpi::wait_by_tests(&request);              \
+  }                                                                                        \
+  WEFT_ENTRY int PMPI_##name parameters {                                                  \
+    Arguments described;                                                                   \
+    BufferPair buffers;                                                                    \
+    if (!weft::mpi::is_any_pending() &&                                                    \
+        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                 \
+      if (const auto* known = Repeats::find(described, buffers)) {                         \
+        return Repeats::run(*known, buffers.input, buffers.output);                        \
+      }                                                                                    \
+    }                                                                                      \
+    return call_##name arguments;                                                          \
+  }                                                                                        \
+  extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
 #define WEFT_NONBLOCKING(name, lower, parameters, arguments)                               \
   WEFT_DEFINE(I##lower, (WEFT_UNWRAP parameters, MPI_Request * request), {                 \

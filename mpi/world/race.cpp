@@ -73,6 +73,7 @@ void Race::learn(std::span<const std::uint64_t> largest) {
   if (median(others) < kBetter * median(winners)) winner_ = other_than(winner_);
   next_at_ = kAgainAfterTimes * calls_;
   trials_.reset();
+  quiet_until_ = winner_ == Server::weft ? next_at_ : 0;
 }
 
 Races::Races(plan::CollectiveSet not_raced, bool one_clock)

@@ -37,20 +37,25 @@ class Race {
  public:
   enum class Server : std::uint8_t { weft, host };
 
+  /// Of calls that are never raced.
+  static Race of_nothing() noexcept {
+    Race race;
+    race.next_at_ = race.quiet_until_ = UINT64_MAX;
+    return race;
+  }
   /// Counts a call. Whether ranks must exchange their figures() first, for learn().
   bool count() noexcept {
     ++calls_;
     return trials_ != nullptr && trials_->made == trials_->wanted;
   }
   /// Whether the next call is weft's, and none of a race: it has only to be counted.
-  bool is_quiet() const noexcept {
-    return winner_ == Server::weft && trials_ == nullptr && calls_ + 1 < next_at_;
-  }
+  bool is_quiet() const noexcept { return calls_ + 1 < quiet_until_; }
   /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
   Server server() {
     if (trials_ == nullptr) {
       if (calls_ < next_at_) return winner_;
       trials_ = std::make_unique<Trials>();
+      quiet_until_ = 0;
     }
     return trials_->server(winner_);
   }
@@ -84,6 +89,7 @@ class Race {
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_at_ = kAfterCalls;
+  std::uint64_t quiet_until_ = kAfterCalls;  // next_at_ where weft serves all calls until then
   Server winner_ = Server::weft;
   std::unique_ptr<Trials> trials_;  // of a race that is on
 };

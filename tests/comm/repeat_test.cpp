@@ -84,14 +84,48 @@ TEST(Repeat, IsRefusedWhereThereIsNoSuchCallAnyMore) {
     EXPECT_EQ(comm.last_made().call, nullptr);
     EXPECT_FALSE(comm.repeat({}, nullptr, nullptr));
     std::vector<std::byte> in(4096), out(8192);
+    // As many as are kept.
+    for (std::size_t bytes = 1; bytes <= 256; ++bytes) {
+      comm.allgather(in.data(), out.data(), bytes);
+      EXPECT_NE(comm.last_made().call, nullptr);
+    }
+    const auto kept = comm.last_made();
     comm.allgather(in.data(), out.data(), 1000);
     const auto before = comm.last_made();
     // The next size of its class takes its program.
     comm.allgather(in.data(), out.data(), 990);
     EXPECT_FALSE(comm.repeat(before, in.data(), out.data()));
     EXPECT_TRUE(comm.repeat(comm.last_made(), in.data(), out.data()));
+    EXPECT_TRUE(comm.repeat(kept, in.data(), out.data()));
   });
   EXPECT_EQ(errors, none(2));
+}
+
+TEST(Repeat, IsOfManySizesInTurns) {
+  const auto errors = run_ranks(kRanks, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1x4"));
+    constexpr std::size_t kSizes = 30;
+    const Operation sum = operation(Operator::sum, Type::uint32);
+    std::array<std::array<Communicator::Made, kSizes + 1>, 2> made;
+    std::vector<std::uint32_t> in(kSizes), out(kSizes * kRanks);
+    for (std::uint32_t round = 0; round < 20; ++round) {
+      for (std::size_t count = 1; count <= kSizes; ++count) {
+        for (std::size_t i = 0; i < count; ++i) in[i] = static_cast<std::uint32_t>(rank) + round;
+        if (round == 0) {
+          comm.allgather(in.data(), out.data(), count * sizeof in[0]);
+          made[0][count] = comm.last_made();
+          comm.allreduce(in.data(), out.data(), count, sum);
+          made[1][count] = comm.last_made();
+          continue;
+        }
+        ASSERT_TRUE(comm.repeat(made[0][count], in.data(), out.data()));
+        for (std::size_t i = 0; i < count * kRanks; ++i) ASSERT_EQ(out[i], i / count + round);
+        ASSERT_TRUE(comm.repeat(made[1][count], in.data(), out.data(), &sum));
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], 6 + kRanks * round);
+      }
+    }
+  });
+  EXPECT_EQ(errors, none(kRanks));
 }
 
 TEST(Repeat, CountsAsACall) {

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 5 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 10 };
 
 static unsigned state;
 static int choose(int below) {
@@ -28,14 +28,14 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
   MPI_Comm_size(comm, &size);
   int* in = buffers[number % 2];
   int* out = buffers[2 + number / 2 % 2];
-  const int all = what == 0 ? ints * size : ints;
+  const int is_of_all = what == 0 || what == 6 || what == 7;
+  const int all = is_of_all ? ints * size : ints;
   const int root = number % size;
   int sum = 0;
   for (int i = 0; i < size; ++i) sum += value(i, number, 0);
   for (int i = 0; i < all; ++i) in[i] = value(rank, number, i);
-  if (in_place && what == 0) memcpy(out, in, (size_t)all * sizeof *in);
-  if (in_place && what == 1) memcpy(out + rank * ints, in, (size_t)all * sizeof *in);
-  if (in_place && what == 2) memcpy(out, in, (size_t)all * sizeof *in);
+  const int is_gathered = what == 1 || what == 5;
+  if (in_place) memcpy(is_gathered ? out + rank * ints : out, in, (size_t)all * sizeof *in);
   const void* given = in_place ? MPI_IN_PLACE : in;
   switch (what) {
     case 0:
@@ -59,6 +59,34 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
       MPI_Bcast(in, count, type, root, comm);
       for (int i = 0; i < all; ++i)
         expect(in[i] == value(root, number, i), "broadcast: %d at %d", in[i], i);
+      break;
+    case 4:
+      MPI_Reduce(rank == root ? given : in, rank == root ? out : NULL, ints, MPI_INT, MPI_SUM, root,
+                 comm);
+      for (int i = 0; i < all && rank == root; ++i)
+        expect(out[i] == sum + size * i, "reduce: %d at %d", out[i], i);
+      break;
+    case 5:
+      MPI_Gather(rank == root ? given : in, count, type, rank == root ? out : NULL, count, type,
+                 root, comm);
+      for (int i = 0; i < all * size && rank == root; ++i)
+        expect(out[i] == value(i / ints, number, i % ints), "gather: %d at %d", out[i], i);
+      break;
+    case 6:
+      MPI_Scatter(rank == root ? in : NULL, count, type,
+                  rank == root && in_place ? MPI_IN_PLACE : out, count, type, root, comm);
+      for (int i = 0; i < ints && !(rank == root && in_place); ++i)
+        expect(out[i] == value(root, number, rank * ints + i), "scatter: %d at %d", out[i], i);
+      break;
+    case 7:
+      MPI_Reduce_scatter_block(given, out, ints, MPI_INT, MPI_SUM, comm);
+      for (int i = 0; i < ints; ++i)
+        expect(out[i] == sum + size * (rank * ints + i), "reduce_scatter: %d at %d", out[i], i);
+      break;
+    case 8:
+      MPI_Scan(given, out, ints, MPI_INT, MPI_SUM, comm);
+      for (int i = 0, below_me = rank * (rank + 1) / 2 * 1009; i < ints; ++i)
+        expect(out[i] == below_me + (rank + 1) * (number * 31 + i), "scan: %d at %d", out[i], i);
       break;
     default:
       MPI_Barrier(comm);

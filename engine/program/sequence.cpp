@@ -1,0 +1,97 @@
+#include "engine/program/sequence.hpp"
+
+namespace weft::engine {
+
+using plan::OpKind;
+using Kind = Action::Kind;
+using Memory = Action::Memory;
+
+namespace {
+
+// Longer programs take so long that a list is no gain.
+constexpr std::size_t kMostSteps = 256;
+// Of both buffers: far from the size of caches, past which copies are made in another way.
+constexpr std::uint64_t kMostBytes = 128 << 10;
+
+Action::Side side_of(const Program& program, const Operand& operand) {
+  const auto places = static_cast<std::uint32_t>(program.places());
+  if (operand.base < 3) return {static_cast<Memory>(operand.base), 0, 0, operand.offset};
+  const std::uint32_t behind = operand.base - program.stage_base(0);
+  const std::uint32_t ordinal = behind / places;
+  return {ordinal == 0 ? Memory::stage : Memory::message,
+          static_cast<std::uint16_t>(behind % places), ordinal, operand.offset};
+}
+
+bool has_gaps(const Operand& operand) {
+  return operand.count != 1;
+}
+
+}  // namespace
+
+void Sequence::assign(const Program& program) {
+  actions_.clear();
+  changes_.clear();
+  sends_first_ = 0;
+  uses_stage_ = program.uses_stage();
+  needs_room_ = uses_stage_ || program.signals();
+  hears_all_ = program.hears_all_places();
+  const std::size_t steps = program.steps().size();
+  const bool is_local = program.places() > 1 && program.transfers() == 0 && program.peers().empty();
+  if (!is_local || program.uses_peer_buffers() || program.fold_sources() != 0 ||
+      steps > kMostSteps || program.input_bytes() + program.output_bytes() > kMostBytes) {
+    return;
+  }
+  actions_.reserve(steps);
+  for (std::uint32_t id = 0; id < steps; ++id) {
+    if (add(program, id)) continue;
+    actions_.clear();
+    return;
+  }
+  const auto is_send = [](const Action& action) {
+    return action.kind == Kind::send || action.kind == Kind::signal;
+  };
+  while (sends_first_ < actions_.size() && is_send(actions_[sends_first_])) ++sends_first_;
+  for (std::uint32_t place = 0; place < program.counts().size(); ++place) {
+    const Counts& counts = program.counts()[place];
+    if ((counts.waits | counts.inline_in | counts.inline_out) == 0) continue;
+    changes_.push_back({place, counts});
+  }
+}
+
+/// False: it is of no kind of action.
+bool Sequence::add(const Program& program, std::uint32_t id) {
+  const Step& step = program.steps()[id];
+  if (step.deferred) return true;
+  Action action;
+  action.step = id;
+  action.place = static_cast<std::uint16_t>(step.peer);
+  action.ordinal = step.ordinal;
+  action.dst_operand = step.dst_operand;
+  action.bytes = step.src.bytes();
+  action.from = side_of(program, step.src);
+  action.to = side_of(program, step.dst);
+  const bool is_plain = !has_gaps(step.src) && !has_gaps(step.dst);
+  switch (step.kind) {
+    case OpKind::signal:
+      action.kind = step.is_inline ? Kind::send : Kind::signal;
+      if (step.is_inline && has_gaps(step.src)) return false;
+      break;
+    case OpKind::wait:
+      action.kind = step.is_inline ? Kind::await_message : Kind::await_signal;
+      break;
+    case OpKind::copy:
+      action.kind = is_plain ? Kind::copy : Kind::copy_blocks;
+      break;
+    case OpKind::reduce:
+      action.kind = Kind::combine;
+      if (!is_plain) return false;
+      break;
+    case OpKind::send:
+    case OpKind::recv:
+      return false;
+  }
+  actions_.push_back(action);
+  return true;
+}
+
+}  // namespace weft::engine

@@ -1,0 +1,158 @@
+// The executor's way to run a sequence: the actions of a short program, one after the other.
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "base/copy_bytes.hpp"
+#include "base/ticks.hpp"
+#include "engine/copying/copy.hpp"
+#include "engine/run/executor.hpp"
+
+namespace weft::engine {
+
+namespace {
+
+using Kind = Action::Kind;
+
+/// Most elements have a size that is a power of two, and a division takes longer than the rest.
+std::size_t elements_of(std::uint64_t bytes, std::size_t element) noexcept {
+  return std::has_single_bit(element) ? bytes >> std::countr_zero(element) : bytes / element;
+}
+
+void copy_few(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+  if (bytes == 8) {
+    std::memcpy(to, from, 8);
+  } else if (to != from) {
+    copy_bytes(to, from, bytes);
+  }
+}
+
+}  // namespace
+
+/// What the actions of a run share.
+struct Executor::ShortRun {
+  const Prepared& prepared;
+  const Operation* operation;
+  std::uint64_t number;
+  std::uint32_t digest;
+  std::array<std::byte*, 2> own;  // input, output
+};
+
+inline std::byte* Executor::address_of(const Action::Side& side,
+                                       const ShortRun& run) const noexcept {
+  if (side.memory <= Action::Memory::output) {
+    return run.own[static_cast<std::size_t>(side.memory)] + side.offset;
+  }
+  if (side.memory != Action::Memory::message) [[unlikely]] {
+    const bool is_stage = side.memory == Action::Memory::stage;
+    return (is_stage ? stages_->half(side.place, run.number) : scratch_[0].memory.data()) +
+           side.offset;
+  }
+  const std::uint64_t sequence = counts_[side.place].inline_in + side.ordinal;
+  return node_->inline_bytes(side.place, sequence) + side.offset;
+}
+
+inline void Executor::send_short(const Action& action, const ShortRun& run) noexcept {
+  if (action.kind == Kind::signal) return node_->signal(action.place, run.number, run.digest);
+  const std::uint64_t sequence = counts_[action.place].inline_out + action.ordinal;
+  const NodeControl::Outgoing message = node_->message_to(action.place, sequence);
+  copy_few(message.end - action.bytes, address_of(action.from, run), action.bytes);
+  node_->send(action.place, message, NodeControl::header(sequence, run.digest));
+}
+
+/// Whether what a wait waits for has come. What has come of another call has not: see
+/// Execution::has_come(), which says so once this has waited for long.
+inline bool Executor::has_come_short(const Action& action, const ShortRun& run) const noexcept {
+  const Counts& counts = counts_[action.place];
+  if (action.kind == Kind::await_message) {
+    const std::uint64_t sequence = counts.inline_in + action.ordinal;
+    return node_->inline_header(action.place, sequence) ==
+           NodeControl::header(sequence, run.digest);
+  }
+  return node_->signals_from(action.place) >= counts.waits + action.ordinal &&
+         node_->digest_from(action.place, run.number) == run.digest;
+}
+
+inline void Executor::do_short(const Action& action, const ShortRun& run) noexcept {
+  std::byte* const to = address_of(action.to, run);
+  std::byte* const from = address_of(action.from, run);
+  if (action.kind == Kind::copy) return copy_few(to, from, action.bytes);
+  if (action.kind == Kind::combine) {
+    const Operation& operation = *run.operation;
+    const bool is_left = action.dst_operand == plan::Operand::left;
+    return operation.combine(operation.context, to, is_left ? to : from, is_left ? from : to,
+                             elements_of(action.bytes, operation.element_bytes));
+  }
+  const Step& step = run.prepared.program.steps()[action.step];
+  engine::copy({to, step.dst.block_bytes, step.dst.count, step.dst.stride, 0},
+               {from, step.src.block_bytes, step.src.count, step.src.stride, 0});
+}
+
+/// The ranks of the node read the state of this one where it enters and where it is done: here, and
+/// in enter() and end_turn().
+bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexcept {
+  const Sequence& sequence = prepared.sequence;
+  const std::uint64_t number = ++started_;
+  has_waited_ = false;
+  const bool is_in_step = heard_all_ && was_run_[number & 1];  // has_room(), which knows more
+  if (!is_in_step && sequence.needs_room() && !has_room(sequence.uses_stage(), number)) [[unlikely]]
+    return go_on(prepared, buffers, kNone);
+  was_run_[number & 1] = true;
+  heard_all_ = sequence.hears_all_places();
+  const ShortRun run{prepared,
+                     buffers.operation,
+                     number,
+                     tag_.digest,
+                     {const_cast<std::byte*>(buffers.input),  // plans never write inputs
+                      buffers.output}};
+  const Action* action = sequence.actions().data();
+  const Action* const end = action + sequence.actions().size();
+  for (const Action* const first = action + sequence.sends_first(); action != first; ++action) {
+    send_short(*action, run);
+  }
+  // What others wait for is on its way: now there is time for the clock.
+  arrive(ticks());
+  node_->enter(number, tag_, buffers.input, buffers.output, arrived_);
+  for (std::uint32_t looks = crowded_ ? 0 : kLooks; action != end; ++action) {
+    if (action->kind <= Kind::signal) {
+      send_short(*action, run);
+    } else if (action->kind <= Kind::await_signal) {
+      while (!has_come_short(*action, run)) {
+        if (looks == 0) return go_on(prepared, buffers, action->step);
+        --looks;
+      }
+    } else {
+      do_short(*action, run);
+    }
+  }
+  for (const Sequence::Change& change : sequence.changes()) {
+    counts_[change.place].add(change.counts);
+  }
+  node_->complete(number);
+  return true;
+}
+
+/// Goes on with the program from a step on, before which all are done and after which none is;
+/// kNone: it has not entered yet.
+bool Executor::go_on(const Prepared& prepared, const Buffers& buffers,
+                     std::uint32_t step) noexcept {
+  has_waited_ = true;
+  try {
+    if (step == kNone) arrive(ticks());
+    Execution& execution = assign(prepared, buffers, true, started_);
+    if (step == kNone) {
+      execution.queue();
+    } else {
+      const Scratch& scratch = scratch_[0];
+      execution.enter(0, scratch.memory.data(), scratch.key());
+      execution.resume_at(step);
+    }
+    enqueue();
+    return wait(execution);
+  } catch (const std::exception& error) {
+    poison(error.what());
+    return false;
+  }
+}
+
+}  // namespace weft::engine
