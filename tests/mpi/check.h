@@ -51,7 +51,7 @@ static inline void reference_alltoall(const void* send, int send_count, MPI_Data
   MPI_Comm_size(comm, &size);
   MPI_Type_get_extent(send_type, &low, &send_extent);
   MPI_Type_get_extent(receive_type, &low, &receive_extent);
-  MPI_Request* requests = malloc(2 * (size_t)size * sizeof *requests);
+  MPI_Request* requests = (MPI_Request*)malloc(2 * (size_t)size * sizeof *requests);
   for (int i = 0; i < size; ++i) {
     MPI_Irecv((char*)receive + (MPI_Aint)i * receive_count * receive_extent, receive_count,
               receive_type, i, 77, comm, &requests[i]);
@@ -69,8 +69,8 @@ static inline void expect_ints_arrive(MPI_Comm comm, int count, const char* what
   int size = 0, rank = 0, wrong = 0;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &rank);
-  int* send = malloc(sizeof(int) * (size_t)(size * count + 1));
-  int* receive = malloc(sizeof(int) * (size_t)(size * count + 1));
+  int* send = (int*)malloc(sizeof(int) * (size_t)(size * count + 1));
+  int* receive = (int*)malloc(sizeof(int) * (size_t)(size * count + 1));
   for (int i = 0; i < size * count; ++i) {
     send[i] = rank * 1000003 + i;
     receive[i] = -1;

@@ -8,9 +8,10 @@
 /* Completes all of them, by functions and in an order that `random` says. Requests that are
  * persistent stay, the others become null. */
 static inline void complete_all(int count, MPI_Request requests[], uint64_t* random) {
-  int* left = malloc(sizeof(int) * (size_t)(count + 1)); /* places of those that are not complete */
-  MPI_Request* some = malloc(sizeof(MPI_Request) * (size_t)(count + 1));
-  int* indices = malloc(sizeof(int) * (size_t)(count + 1));
+  /* Places of those that are not complete. */
+  int* left = (int*)malloc(sizeof(int) * (size_t)(count + 1));
+  MPI_Request* some = (MPI_Request*)malloc(sizeof(MPI_Request) * (size_t)(count + 1));
+  int* indices = (int*)malloc(sizeof(int) * (size_t)(count + 1));
   int lefts = count;
   for (int i = 0; i < count; ++i) left[i] = i;
   while (lefts > 0) {
@@ -24,7 +25,7 @@ static inline void complete_all(int count, MPI_Request requests[], uint64_t* ran
     }
     int ended = 0, done = 0, index = MPI_UNDEFINED;
     memset(indices, 0, sizeof(int) * (size_t)part);
-    char* over = calloc((size_t)part, 1);
+    char* over = (char*)calloc((size_t)part, 1);
     MPI_Status status;
     switch (below(random, 8)) {
       case 0:
