@@ -223,6 +223,39 @@ static void start_alone(void) {
   MPI_Comm_free(&comm);
 }
 
+/* A neighbourhood collective is called while a call of the communicator is
+ * under way that the others have not begun; its datatype is freed before its turn has come. */
+static void freed_behind(void) {
+  MPI_Comm ring;
+  MPI_Datatype type, other;
+  int rank = 0, size = 0, go = 0, sum = 1;
+  const int periodic = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Comm_rank(ring, &rank);
+  const int send[5] = {rank, -1, rank + 100, -1, rank + 200};
+  int receive[6] = {0};
+  MPI_Request requests[2];
+  if (rank != 0) MPI_Recv(&go, 1, MPI_INT, rank - 1, 7, ring, MPI_STATUS_IGNORE);
+  MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, ring, &requests[0]);
+  MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  MPI_Ineighbor_allgather(send, 1, type, receive, 3, MPI_INT, ring, &requests[1]);
+  MPI_Type_free(&type);
+  expect(type == MPI_DATATYPE_NULL, "a freed datatype is not null");
+  MPI_Type_contiguous(64, MPI_DOUBLE, &other); /* may get the place of the freed one */
+  MPI_Type_commit(&other);
+  if (rank + 1 < size) MPI_Send(&go, 1, MPI_INT, rank + 1, 7, ring);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  expect(sum == size, "an allreduce of ones is %d of %d", sum, size);
+  for (int i = 0; i < 6; ++i) {
+    const int from = (rank + (i < 3 ? size - 1 : 1)) % size;
+    expect(receive[i] == from + i % 3 * 100, "neighbour %d: int %d is %d", from, i, receive[i]);
+  }
+  MPI_Type_free(&other);
+  MPI_Comm_free(&ring);
+}
+
 /* Blocking calls, and the making of communicators, behind calls that are under way; the end of a
  * communicator, too. */
 static void blocking_behind(void) {
@@ -365,6 +398,7 @@ int main(int argc, char** argv) {
   start_alone();
   for (int round = 0; round < rounds; ++round) many_at_once(comms, round, &shared, &own);
   messages_between(comms[0]);
+  freed_behind();
   blocking_behind();
   if (argc > 3) mismatch(strcmp(argv[3], "mismatch") == 0 ? kWays : kWaysOfOne);
   for (int which = 0; which < 4; ++which) MPI_Comm_free(&comms[which]);
