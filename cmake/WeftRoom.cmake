@@ -16,7 +16,7 @@ endif()
 if(WEFT_SANITIZE)
   # Under instrumentation GCC 12 takes members of libstdc++'s own classes for uninitialized.
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()
 find_package(Threads REQUIRED)

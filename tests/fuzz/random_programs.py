@@ -58,6 +58,7 @@ class Run:
     settings: dict
     options: list
     steps: list = None
+    served: bool = True  # False: plain
 
     def with_(self, **changes):
         return dataclasses.replace(self, **changes)
@@ -88,10 +89,10 @@ class Runner:
 
     def words(self, run, where=None):
         """The command, with the variables that it needs."""
-        settings = dict(run.settings)
-        if self.arguments.way == "component":
+        settings = dict(run.settings) if run.served else {}
+        if self.arguments.way == "component" and run.served:
             settings[launch.COMPONENT_PATH] = f"SYSTEM_DEFAULT:{self.folder}"
-        elif self.arguments.way == "preload":
+        elif self.arguments.way == "preload" and run.served:
             settings["LD_PRELOAD"] = self.addon
         settings = [f"{name}={value}" for name, value in settings.items()]
         openmpi = self.arguments.mpi == "openmpi"
@@ -271,7 +272,7 @@ def main():
     arguments = parse_arguments()
     runner = Runner(arguments)
     end = time.monotonic() + arguments.seconds
-    seed, faults, programs = arguments.seed, 0, 0
+    seed, faults, of_host, programs = arguments.seed, 0, 0, 0
     try:
         while time.monotonic() < end and faults < arguments.faults:
             run = draw_run(seed, arguments.batch, arguments.mpi, arguments.way, arguments.ranks)
@@ -280,16 +281,20 @@ def main():
             programs += arguments.batch
             if fault is None:
                 continue
-            faults += 1
             print(f"{fault.text}\n  {shlex.join(runner.words(run))}", flush=True)
             if not arguments.no_shrink:
                 shrinker = Shrinker(runner)
-                small = shrinker.shrink(run, fault)
-                print(f"smaller: {shrinker.last.text}\n  {shlex.join(runner.words(small))}",
+                run = shrinker.shrink(run, fault)
+                print(f"smaller: {shrinker.last.text}\n  {shlex.join(runner.words(run))}",
                       flush=True)
+            if arguments.way != "plain" and runner.fault(run.with_(served=False), 20):
+                print("  the same fails without weft")
+                of_host += 1
+            else:
+                faults += 1
     finally:
         runner.close()
-    print(f"{programs} programs from {arguments.seed} on, {faults} faults")
+    print(f"{programs} programs from {arguments.seed} on, {faults} faults, {of_host} of the MPI's own")
     return 1 if faults else 0
 
 

@@ -127,6 +127,8 @@ MPI_Comm split(const Communicator& parent, std::uint64_t seed, Random& random, b
   return made;
 }
 
+}  // namespace
+
 void find_neighbours(Communicator& communicator) {
   int topology = MPI_UNDEFINED;
   MPI_Topo_test(communicator.handle, &topology);
@@ -154,8 +156,6 @@ void find_neighbours(Communicator& communicator) {
   }
 }
 
-}  // namespace
-
 Communicator described(MPI_Comm handle) {
   Communicator result;
   result.handle = handle;
@@ -178,8 +178,6 @@ Communicator described(MPI_Comm handle) {
     const int first_of_others = *std::min_element(others.begin(), others.end());
     result.side = first < first_of_others ? 0 : 1;
     first = std::min(first, first_of_others);
-  } else {
-    find_neighbours(result);
   }
   result.instance = static_cast<std::uint64_t>(first);
   return result;
@@ -228,6 +226,12 @@ const char* way_of_making(std::uint64_t seed) {
       "create_group", "cart_create", "cart_sub", "dist_graph",  "intercomm",  "merge"};
   Random random({seed});
   return kNames[static_cast<std::size_t>(way(random))];
+}
+
+bool makes_neighbours(std::uint64_t seed) {
+  Random random({seed});
+  const Way found = way(random);
+  return found == kCartesian || found == kCartesianPart || found == kDistributedGraph;
 }
 
 bool is_hosts_way(std::uint64_t seed) {

@@ -26,11 +26,15 @@ struct Communicator {
 
 /// What `handle` is, found by MPI's own inquiries.
 Communicator described(MPI_Comm handle);
+/// Finds the neighbours in a communicator with a topology.
+void find_neighbours(Communicator& communicator);
 
 /// Makes a communicator of ranks of `parent`, not an inter-communicator; its ranks all call this
 /// with equal `seed`.
 MPI_Comm make_communicator(const Communicator& parent, std::uint64_t seed);
 const char* way_of_making(std::uint64_t seed);
+/// Whether what is made has a topology. In Open MPI 4.1 others get a broken one of their parents.
+bool makes_neighbours(std::uint64_t seed);
 /// Whether the add-on cannot follow this way.
 bool is_hosts_way(std::uint64_t seed);
 

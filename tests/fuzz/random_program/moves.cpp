@@ -115,8 +115,10 @@ class Move final : public Call {
 
   std::unique_ptr<Side> side(const std::vector<Content>& contents, Spread spread,
                              const Limits& limits, Random& own) const {
+    // A rank alone copies derived datatypes wrongly in Open MPI 4.1.
     const std::uint64_t layout = alike_ ? id_ + 2 : own.next();
-    const Side::Shape shape = {signature_, common_, spread, layout, limits.depth};
+    const Side::Shape shape = {signature_, common_, spread, layout,
+                               with_.is_hosts ? 0 : limits.depth};
     return std::make_unique<Side>(shape, contents, own);
   }
 

@@ -150,6 +150,8 @@ void Program::make(const Step& step) {
   const auto slot = static_cast<std::size_t>(step.slot);
   const bool of_hosts = parent.is_hosts && parent.size > 1;
   slots_[slot] = described(make_communicator(parent, step.seed));
+  const bool is_there = slots_[slot].handle != MPI_COMM_NULL;
+  if (is_there && makes_neighbours(step.seed)) find_neighbours(slots_[slot]);
   slots_[slot].is_hosts |= of_hosts || is_hosts_way(step.seed);
   ways_[slot] = fmt::format("{} of slot {}", way_of_making(step.seed), step.parent);
   if (slots_[slot].rank == 0) show({.number = step.number, .what = step.what, .slot = step.slot}, "made");
