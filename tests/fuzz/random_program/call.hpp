@@ -59,6 +59,8 @@ class Call {
   virtual int call(Form form, MPI_Request* request) = 0;
   /// Frees what the program may free once the call has been made.
   virtual void free_handles() = 0;
+  /// Whether the MPI itself runs it in any case.
+  virtual bool is_hosts() const { return false; }
   /// Nothing, or what is wrong now that the call is complete.
   virtual std::string fault() = 0;
   /// For people.

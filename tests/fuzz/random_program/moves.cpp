@@ -70,6 +70,7 @@ class Move final : public Call {
     send_->free_types();
     receive_->free_types();
   }
+  bool is_hosts() const override { return kind_ == Kind::neighbor_allgather; }
   std::string fault() override;
   std::string text() const override {
     return fmt::format("{}{} of {} x {} x {} numbers at most{}, root {}", name_of(kind_),

@@ -205,7 +205,9 @@ void Program::collective(const Step& as_drawn) {
     check(*call, step, 0);
     return call->free_handles();
   }
-  if (choice_.limits.frees_early && !with.is_hosts && own_.one_in(3)) call->free_handles();
+  // Open MPI's persistent requests do not hold the datatypes that they use.
+  const bool is_held = !with.is_hosts && !(step.form == Form::persistent && call->is_hosts());
+  if (choice_.limits.frees_early && is_held && own_.one_in(3)) call->free_handles();
   pending_.push_back({call, request, step.form, step, 0, step.form == Form::nonblocking});
   if (step.form == Form::persistent) start_again(step);
 }
