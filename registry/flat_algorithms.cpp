@@ -151,6 +151,19 @@ constexpr std::array kTable = {
                   "exchanges, scatters or folds, whatever is best at each level",
                   {in_order(Collective::allreduce, {latency}, reduce::allreduce_adaptive)}},
 
+    // The same with nearer partners.
+    FlatAlgorithm{"bine",
+                  "trees and butterflies whose partners are nearer; for tapered networks",
+                  {form(Collective::broadcast, {segment}, broadcast_by_bine),
+                   form(Collective::allgather, {}, allgather_by<bine_allgather>),
+                   in_order(Collective::reduce, {}, reduce::reduce_bine),
+                   not_in_order(Collective::allreduce, {}, reduce::allreduce_bine),
+                   not_in_order(Collective::reduce_scatter, {}, reduce::reduce_scatter_bine)}},
+    FlatAlgorithm{
+        "bine-doubling",
+        "whole vectors exchanged in pairs, the farthest first, none as far as in doubling",
+        {not_in_order(Collective::allreduce, {}, reduce::allreduce_bine_doubling)}},
+
     // Two collectives after one another.
     FlatAlgorithm{"scatter-doubling",
                   "parts scattered, then all to all by recursive doubling",
@@ -176,22 +189,22 @@ constexpr std::array kTable = {
 constexpr auto kAlltoall = in_order_of<kTable, Collective::alltoall>(
     {"isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree"});
 constexpr auto kBroadcast = in_order_of<kTable, Collective::broadcast>(
-    {"binomial", "binary", "chain", "sequential", "scatter-doubling", "scatter-ring"});
+    {"binomial", "binary", "chain", "sequential", "scatter-doubling", "scatter-ring", "bine"});
 constexpr auto kScatter =
     in_order_of<kTable, Collective::scatter>({"binomial", "binary", "chain", "sequential"});
 constexpr auto kGather =
     in_order_of<kTable, Collective::gather>({"binomial", "binary", "chain", "sequential"});
 constexpr auto kAllgather = in_order_of<kTable, Collective::allgather>(
-    {"ring", "doubling", "bruck", "neighbor", "gather-broadcast"});
+    {"ring", "doubling", "bruck", "neighbor", "gather-broadcast", "bine"});
 constexpr auto kBarrier = in_order_of<kTable, Collective::barrier>(
     {"dissemination", "tournament", "binomial", "binary", "sequential", "ring"});
 constexpr auto kReduce = in_order_of<kTable, Collective::reduce>(
-    {"binomial", "chain", "binary", "gather", "halving-doubling", "binary-blocks", "ring"});
+    {"binomial", "chain", "binary", "gather", "halving-doubling", "binary-blocks", "ring", "bine"});
 constexpr auto kAllreduce = in_order_of<kTable, Collective::allreduce>(
     {"recursive-doubling", "reduce-broadcast", "chain", "binary", "allgather", "halving-doubling",
-     "binary-blocks", "ring", "neighbour-ring", "adaptive"});
+     "binary-blocks", "ring", "neighbour-ring", "adaptive", "bine", "bine-doubling"});
 constexpr auto kReduceScatter = in_order_of<kTable, Collective::reduce_scatter>(
-    {"pairwise", "recursive-halving", "recursive-doubling", "ring"});
+    {"pairwise", "recursive-halving", "recursive-doubling", "ring", "bine"});
 constexpr auto kScan = in_order_of<kTable, Collective::scan>({"doubling", "chain"});
 constexpr auto kExscan = in_order_of<kTable, Collective::exscan>({"doubling", "chain"});
 

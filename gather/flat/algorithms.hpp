@@ -15,6 +15,8 @@ using algorithm::Parameters;
 
 /// All blocks from the root to all members, as one message along each edge of the tree.
 Arrived tree_broadcast(plan::Builder& builder, const Team& team, Topology topology, int radix = 2);
+/// The same along a Bine tree.
+Arrived bine_broadcast(plan::Builder& builder, const Team& team);
 /// The root's blocks, each to its member; along an edge go those of the subtree.
 Arrived tree_scatter(plan::Builder& builder, const Team& team, Topology topology, int radix = 2);
 /// Each member's block to the root; along an edge come those of the subtree.
@@ -24,6 +26,7 @@ Arrived ring_allgather(plan::Builder& builder, const Team& team);
 Arrived doubling_allgather(plan::Builder& builder, const Team& team);
 Arrived bruck_allgather(plan::Builder& builder, const Team& team, int radix = 2);
 Arrived neighbor_allgather(plan::Builder& builder, const Team& team);
+Arrived bine_allgather(plan::Builder& builder, const Team& team);
 /// Gather to the first member, then broadcast of all blocks as one, both along the tree.
 Arrived gather_broadcast(plan::Builder& builder, const Team& team, Topology topology,
                          int radix = 2);
@@ -49,6 +52,11 @@ Arrived along(plan::Builder& builder, const Team& team, const Parameters& parame
 template <Allgather fragment>
 Arrived allgather_by(plan::Builder& builder, const Team& team, const Parameters& /*parameters*/) {
   return fragment(builder, team);
+}
+
+inline Arrived broadcast_by_bine(plan::Builder& builder, const Team& team,
+                                 const Parameters& /*parameters*/) {
+  return bine_broadcast(builder, team);
 }
 
 /// Broadcast.

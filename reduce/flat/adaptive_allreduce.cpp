@@ -32,10 +32,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "algorithm/fold.hpp"
 #include "base/cast.hpp"
 #include "reduce/flat/accumulator.hpp"
 #include "reduce/flat/algorithms.hpp"
-#include "reduce/flat/fold.hpp"
 
 namespace weft::reduce {
 

@@ -19,6 +19,7 @@ Emit reduce_gather;
 Emit reduce_halving_doubling;
 Emit reduce_binary_blocks;
 Emit reduce_ring;
+Emit reduce_bine;
 
 Emit allreduce_recursive_doubling;
 Emit allreduce_binomial;
@@ -30,11 +31,14 @@ Emit allreduce_binary_blocks;
 Emit allreduce_ring;
 Emit allreduce_neighbour_ring;
 Emit allreduce_adaptive;
+Emit allreduce_bine;
+Emit allreduce_bine_doubling;
 
 Emit reduce_scatter_pairwise;
 Emit reduce_scatter_recursive_halving;
 Emit reduce_scatter_recursive_doubling;
 Emit reduce_scatter_ring;
+Emit reduce_scatter_bine;
 
 Emit scan_doubling;
 Emit scan_chain;

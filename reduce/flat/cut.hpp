@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithm/fold.hpp"
 #include "algorithm/ledger.hpp"
 #include "algorithm/reduction.hpp"
 #include "plan/plan.hpp"
@@ -12,8 +13,10 @@
 
 namespace weft::reduce {
 
+using algorithm::Fold;
 using algorithm::Ledger;
 using algorithm::Reduction;
+using algorithm::side_of;
 using plan::Block;
 using plan::Operand;
 

@@ -21,9 +21,9 @@
 //
 // Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, section 3.4;
 // T_all,r.d.
+#include "algorithm/fold.hpp"
 #include "reduce/flat/accumulator.hpp"
 #include "reduce/flat/algorithms.hpp"
-#include "reduce/flat/fold.hpp"
 
 namespace weft::reduce {
 

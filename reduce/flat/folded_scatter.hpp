@@ -1,9 +1,9 @@
 // Folded scatter: shared by the reduce-scatters that work on a power of two of members.
 #pragma once
 
+#include "algorithm/fold.hpp"
 #include "algorithm/reduction.hpp"
 #include "reduce/flat/accumulator.hpp"
-#include "reduce/flat/fold.hpp"
 
 namespace weft::reduce {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <utility>
 
-#include "reduce/flat/fold.hpp"
+#include "algorithm/fold.hpp"
 
 namespace weft::reduce {
 
@@ -46,6 +46,22 @@ void Halves::gather(int root) {
       return;
     }
     vector_.receive(member(peer), held(peer, bit + 1));
+  }
+}
+
+void fold_in_halves(Accumulator& vector, const Reduction& reduction, const Fold& fold) {
+  const int self = reduction.self;
+  if (!fold.is_paired(self)) return;
+  const int other = fold.partner(self);
+  const int partner = reduction.member(other);
+  const Cut halves(reduction.bytes, reduction.grain, 2);
+  const Block own = halves.part(self % 2);
+  vector.send(partner, halves.part(other % 2));
+  vector.combine(partner, own, side_of(other, self));
+  if (fold.is_kept(self)) {
+    vector.receive(partner, halves.part(other % 2));
+  } else {
+    vector.send(partner, own);
   }
 }
 

@@ -1,8 +1,10 @@
-// Recursive vector halving with distance doubling, and the way back.
+// Recursive vector halving with distance doubling, and the way back; the half steps of a group that
+// is no power of two.
 #pragma once
 
 #include <vector>
 
+#include "algorithm/reduction.hpp"
 #include "reduce/flat/accumulator.hpp"
 
 namespace weft::reduce {
@@ -45,5 +47,9 @@ class Halves {
   int self_;
   int bits_;
 };
+
+/// Before a power of two of the members goes on: the pairs of neighbours reduce a half of the
+/// vector each, and the kept one gets both.
+void fold_in_halves(Accumulator& vector, const Reduction& reduction, const Fold& fold);
 
 }  // namespace weft::reduce

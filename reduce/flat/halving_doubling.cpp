@@ -27,30 +27,13 @@
 //
 // Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, section 3.5,
 // Fig. 2.
+#include "algorithm/fold.hpp"
 #include "reduce/flat/algorithms.hpp"
-#include "reduce/flat/fold.hpp"
 #include "reduce/flat/halves.hpp"
 
 namespace weft::reduce {
 
 namespace {
-
-/// The pairs of neighbours reduce a half each, and the kept one gets both.
-void fold_in_halves(Accumulator& vector, const Reduction& reduction, const Fold& fold) {
-  const int self = reduction.self;
-  if (!fold.is_paired(self)) return;
-  const int other = fold.partner(self);
-  const int partner = reduction.member(other);
-  const Cut halves(reduction.bytes, reduction.grain, 2);
-  const Block own = halves.part(self % 2);
-  vector.send(partner, halves.part(other % 2));
-  vector.combine(partner, own, side_of(other, self));
-  if (fold.is_kept(self)) {
-    vector.receive(partner, halves.part(other % 2));
-  } else {
-    vector.send(partner, own);
-  }
-}
 
 Halves halves_of(Accumulator& vector, const Reduction& reduction, const Fold& fold) {
   std::vector<int> members;

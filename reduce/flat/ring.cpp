@@ -19,8 +19,8 @@
 // T_all,ring and T_red,ring. Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005, section 5.1.4.
 #include "reduce/flat/ring.hpp"
 
+#include "algorithm/fold.hpp"
 #include "reduce/flat/algorithms.hpp"
-#include "reduce/flat/fold.hpp"
 
 namespace weft::reduce {
 

@@ -26,9 +26,9 @@
 #include <array>
 #include <set>
 
+#include "algorithm/fold.hpp"
 #include "base/cast.hpp"
 #include "reduce/flat/accumulator.hpp"
-#include "reduce/flat/fold.hpp"
 #include "reduce/schemes/algorithms.hpp"
 #include "reduce/schemes/shared_vectors.hpp"
 

@@ -57,6 +57,19 @@ TEST(TreeCost, OfTheBinomialBroadcastIsThatOfThePaper) {
   }
 }
 
+TEST(TreeCost, OfABineBroadcastIsThatOfTheBinomialOne) {
+  for (int ranks = 1; ranks <= 130; ++ranks) {
+    for (const int root : {0, ranks / 2, ranks - 1}) {
+      const auto machine = Machine::uniform(ranks, 1);
+      const auto sheet = sheet_of(Collective::broadcast, "bine", machine, kBlock, root);
+      const auto binomial = sheet_of(Collective::broadcast, "binomial", machine, kBlock, root);
+      EXPECT_EQ(sheet.rounds, binomial.rounds) << ranks;
+      EXPECT_EQ(sheet.total, binomial.total) << ranks;
+      EXPECT_EQ(sheet.by_rank[root], binomial.by_rank[root]) << ranks;
+    }
+  }
+}
+
 TEST(TreeCost, OfABinomialTreeOfRadixKIsThatOfItsDigits) {
   for (const std::uint64_t radix : {2, 3, 4, 5}) {
     std::uint64_t rounds = 1;
@@ -184,6 +197,29 @@ TEST(AllgatherCost, OfNeighbourExchangeIsHalfTheRounds) {
     EXPECT_EQ(sheet.rounds, p / 2);
     expect_allgather(sheet, p, p / 2);
     expect_in_place(sheet);
+  }
+}
+
+TEST(AllgatherCost, OfBineIsTheClosedForm) {
+  for (int ranks = 1; ranks <= 70; ++ranks) {
+    const auto p = static_cast<std::uint64_t>(ranks);
+    const auto sheet = sheet_of(Collective::allgather, "bine", Machine::uniform(ranks, 1));
+    EXPECT_EQ(sheet.total.wire_bytes, p * (p - 1) * kBlock);
+    const bool is_power = std::has_single_bit(p);
+    for (const Cost& cost : sheet.by_rank) {
+      EXPECT_LE(cost.messages, floor_lg(p) + (is_power ? 0 : 1)) << p;
+      const std::uint64_t received = (p - 1) * kBlock;
+      EXPECT_LE(cost.copied_bytes, kBlock + cost.wire_bytes + received) << p;
+      EXPECT_LE(cost.scratch_bytes, cost.wire_bytes + received) << p;
+      EXPECT_EQ(cost.stage_bytes, 0u);
+    }
+    if (is_power) {
+      EXPECT_EQ(sheet.rounds, floor_lg(p));
+      expect_allgather(sheet, p, floor_lg(p));
+      continue;
+    }
+    EXPECT_LE(sheet.rounds, floor_lg(p) + 2) << p;
+    EXPECT_GE(sheet.rounds, floor_lg(p) + 1) << p;
   }
 }
 

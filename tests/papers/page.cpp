@@ -108,20 +108,19 @@ std::string lost(const std::string& here, const std::string& there) {
 
 }  // namespace
 
-Table::Table(std::string name, std::vector<std::string> of) : name_(std::move(name)) {
-  for (const char* column :
-       {"paper", "status", "with the paper's MPI, us", "with weft's channel, us", "agrees"}) {
-    of.emplace_back(column);
-  }
+Table::Table(std::string name, std::vector<std::string> of, std::array<std::string, 2> results)
+    : name_(std::move(name)) {
+  const auto& [first, second] = results;
+  of.insert(of.end(), {"paper", "status", first, second, "agrees"});
   rows_.push_back(std::move(of));
 }
 
 void Table::row(std::vector<std::string> of, const std::string& paper, Status status,
-                const Outcome& outcome, const std::string& with_weft) {
+                const Outcome& outcome, const std::string& other) {
   of.push_back(paper);
   of.emplace_back(status == Status::calibrated ? "calibrated" : "predicted");
   of.push_back(outcome.text);
-  of.push_back(with_weft);
+  of.push_back(other);
   of.emplace_back(outcome.agrees ? "yes" : "no");
   rows_.push_back(std::move(of));
 }

@@ -1,6 +1,7 @@
 // Tables of docs/papers.md: made by the tests, and compared with what the page has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,16 +18,18 @@ struct Outcome {
 };
 
 /// A table between the lines "<!-- NAME -->" and "<!-- end -->" of the page. Its columns are what
-/// the rows are of, then: paper, status, with the paper's MPI, with weft's channel, agrees.
+/// the rows are of, then: paper, status, two of results, agrees.
 class Table {
  public:
-  /// `of`: the headers of the first columns.
-  Table(std::string name, std::vector<std::string> of);
+  /// `of`: the headers of the first columns; `results`: of those with results.
+  Table(std::string name, std::vector<std::string> of,
+        std::array<std::string, 2> results = {"with the paper's MPI, us",
+                                              "with weft's channel, us"});
 
-  /// `of`: the first cells. With the paper's MPI `outcome` says whether the row agrees; with
-  /// weft's channel it is for people: "-" where weft has nothing to compare.
+  /// `of`: the first cells. `outcome` is for the first column of results and says whether the row
+  /// agrees; `other`, for the second, is for people: "-" where weft has nothing to compare.
   void row(std::vector<std::string> of, const std::string& paper, Status status,
-           const Outcome& outcome, const std::string& with_weft);
+           const Outcome& outcome, const std::string& other);
   /// A failure of the test where the page has another table; numbers may differ by 3 %. One that
   /// says so where a row agreed and does so no longer. With WEFT_WRITE_PAPERS=1 the page gets the
   /// table, and the counts at its head anew, instead.

@@ -224,6 +224,60 @@ TEST(Cost, ReduceScatter) {
   }
 }
 
+TEST(Cost, BineIsThatOfWhatItReplaces) {
+  for (int p = 2; p <= 40; ++p) {
+    const std::uint64_t n = divisible(p);
+    for (const int root : {0, p / 2, p - 1}) {
+      const auto tree = flat_sheet(Collective::reduce, "bine", p, n, root);
+      const auto binomial = flat_sheet(Collective::reduce, "binomial", p, n, root);
+      EXPECT_EQ(tree.rounds, floor_lg(p)) << p;
+      EXPECT_EQ(tree.total.messages, binomial.total.messages);
+      EXPECT_EQ(tree.total.wire_bytes, binomial.total.wire_bytes);
+      EXPECT_EQ(tree.total.reduced_bytes, binomial.total.reduced_bytes);
+      EXPECT_EQ(tree.by_rank[number(root)].reduced_bytes, ceil_lg(p) * n);
+      EXPECT_EQ(tree.total.copied_bytes, 0u);
+      for (const auto& cost : tree.by_rank) EXPECT_LE(cost.scratch_bytes, 3 * n);
+      const auto ordered = flat_sheet(Collective::reduce, "bine", p, n, root, false);
+      EXPECT_EQ(ordered.total.messages, number(p - 1) + (root == p / 3 ? 0 : 1));
+    }
+    const auto expect_alike = [&](const char* bine, const char* other) {
+      const auto one = flat_sheet(Collective::allreduce, bine, p, n);
+      const auto two = flat_sheet(Collective::allreduce, other, p, n);
+      expect_steps(one, two.rounds + (is_power(p) ? 0 : 1), is_power(p));
+      EXPECT_EQ(one.total.messages, two.total.messages) << bine << p;
+      EXPECT_EQ(one.total.wire_bytes, two.total.wire_bytes) << bine << p;
+      EXPECT_EQ(one.total.reduced_bytes, two.total.reduced_bytes) << bine << p;
+      EXPECT_EQ(one.total.copied_bytes, 0u);
+      EXPECT_EQ(most_of(one).bytes, most_of(two).bytes) << bine << p;
+      EXPECT_EQ(most_of(one).reduced, most_of(two).reduced) << bine << p;
+    };
+    expect_alike("bine", "halving-doubling");
+    expect_alike("bine-doubling", "recursive-doubling");
+  }
+}
+
+TEST(Cost, BineReduceScatter) {
+  constexpr std::uint64_t m = 16;
+  for (int p = 2; p <= 40; ++p) {
+    const std::uint64_t n = m * number(p);
+    const auto sheet = flat_sheet(Collective::reduce_scatter, "bine", p, m);
+    const Most most = most_of(sheet);
+    EXPECT_LE(most.bytes, n) << p;
+    for (const auto& cost : sheet.by_rank) EXPECT_LE(cost.copied_bytes, m) << p;
+    if (is_power(p)) {
+      EXPECT_GE(sheet.rounds, floor_lg(p));
+      EXPECT_LE(sheet.rounds, floor_lg(p) + 1);
+      EXPECT_LE(most.messages, floor_lg(p) + 1);
+      for (const auto& cost : sheet.by_rank) EXPECT_EQ(cost.reduced_bytes, n - m);
+    } else {
+      EXPECT_LE(sheet.rounds, floor_lg(p) + 2) << p;
+      EXPECT_LE(most.messages, floor_lg(p) + 2) << p;
+      const std::uint64_t power = std::bit_floor(static_cast<unsigned>(p));
+      EXPECT_LE(most.reduced, n + 2 * (power - 1) * m) << p;
+    }
+  }
+}
+
 TEST(Cost, Scans) {
   constexpr std::uint64_t n = 64;
   for (int p = 2; p <= 20; ++p) {

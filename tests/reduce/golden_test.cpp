@@ -34,6 +34,10 @@ const registry::Golden kCases[] = {
     {"leader_all_2x2", Collective::allreduce, "leader:leaders=2", "2x2", {}, 16},
     {"adaptive_6", Collective::allreduce, "adaptive:latency=16", "6x1", {}, 48},
     {"reduce_scatter_halving_5", Collective::reduce_scatter, "recursive-halving", "5x1"},
+    {"bine_8", Collective::allreduce, "bine", "8x1", {0, 1, 2}, 64},
+    {"bine_doubling_5", Collective::allreduce, "bine-doubling", "5x1", {0, 1, 2}},
+    {"reduce_bine_8", Collective::reduce, "bine", "8x1", {}, 8, 2},
+    {"reduce_scatter_bine_5", Collective::reduce_scatter, "bine", "5x1"},
     {"leader_scan_2x2", Collective::scan, "leader", "2x2"},
 };
 

@@ -1,11 +1,11 @@
-// A group folded to a power of two.
+// Fold: a group folded to a power of two.
 #pragma once
 
 #include <bit>
 
 #include "plan/plan.hpp"
 
-namespace weft::reduce {
+namespace weft::algorithm {
 
 /// Where p is no power of two, the first 2 r members, r = p - 2^floor(lg p), stand together in
 /// pairs of neighbours, of which one takes part for both. The kept ones have indices 0 to
@@ -44,4 +44,4 @@ constexpr plan::Operand side_of(int other, int self) {
   return other < self ? plan::Operand::left : plan::Operand::right;
 }
 
-}  // namespace weft::reduce
+}  // namespace weft::algorithm
