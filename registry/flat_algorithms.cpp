@@ -119,6 +119,9 @@ constexpr std::array kTable = {
                   "few messages, blocks passed on; for small blocks",
                   {forwarding({radix}, alltoall::bruck),
                    form(Collective::allgather, {radix}, allgather_by_bruck)}},
+    FlatAlgorithm{"factors",
+                  "along each dimension of a grid in turn; blocks passed on, none packed",
+                  {forwarding({radix}, alltoall::factors)}},
     FlatAlgorithm{"dissemination",
                   "each rank signals one at twice the distance each round",
                   {barrier({radix}, barrier_by_dissemination)}},
@@ -187,7 +190,7 @@ constexpr std::array kTable = {
 
 // The algorithms of each collective, in order: the first one is the default between nodes.
 constexpr auto kAlltoall = in_order_of<kTable, Collective::alltoall>(
-    {"isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree"});
+    {"isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree", "factors"});
 constexpr auto kBroadcast = in_order_of<kTable, Collective::broadcast>(
     {"binomial", "binary", "chain", "sequential", "scatter-doubling", "scatter-ring", "bine"});
 constexpr auto kScatter =

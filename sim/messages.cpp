@@ -81,9 +81,11 @@ bool Simulation::goes_to_caller(const Op& send) const {
   return asks_first(recv) && (space == plan::Space::input || space == plan::Space::output);
 }
 
-/// With receiver_first a large message is a post for each block, and one for the notice of its end.
+/// With receiver_first a large message is a post for each block, and one for the notice of its end;
+/// a small one is put together, and taken apart again, by copies.
 Time Simulation::post_time(const Op& op) const {
-  if (!receiver_first_ || !asks_first(op)) return post_;
+  if (!asks_first(op)) return post_ + copy_start_ * (program_.side(op, 0).blocks - 1);
+  if (!receiver_first_) return post_;
   const Time blocks =
       std::max(program_.side(ops_[op.partner], 0).blocks, program_.side(op, 0).blocks);
   return post_ + blocks * (post_ + (goes_to_caller(op) ? into_caller_ : 0));
@@ -231,7 +233,8 @@ void Simulation::continue_recv(int rank, Index index) {
     return occupy(rank, Action::finish, taken);
   }
   account(core, Cost::startup, time);
-  const Time taken = asks_first(op) ? 0 : take_rate_.time(op.bytes);
+  const Time further = copy_start_ * (program_.side(op, 0).blocks - 1);
+  const Time taken = asks_first(op) ? 0 : take_rate_.time(op.bytes) + further;
   account(core, Cost::copy, taken);
   occupy(rank, Action::finish, time + taken);
 }

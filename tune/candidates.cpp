@@ -37,7 +37,9 @@ constexpr std::string_view kTwoStep = "two-step";
 
 constexpr Extra kAlltoall[] = {
     {"bruck:radix=4"},
+    {"factors:radix=8"},
     {"sa:between=bruck"},
+    {"sa:between=factors"},
     {"rd:between=bruck"},
     {"leader:between=bruck"},
     {"leader:leaders=2", 3},

@@ -11,6 +11,7 @@ using algorithm::Parameters;
 using Arrived = algorithm::Ops;
 
 Arrived bruck(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
+Arrived factors(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
 Arrived irecv_isend(plan::Builder& builder, const Exchange& exchange, const Parameters& parameters);
 Arrived pairwise_xor(plan::Builder& builder, const Exchange& exchange,
                      const Parameters& parameters);

@@ -113,6 +113,51 @@ TEST(BruckCost, IsThatOfThePaperForRadix2) {
   }
 }
 
+/// The factors of p by hand: primes from the largest down, each to the first product that it fits.
+std::vector<std::uint64_t> factors_by_hand(std::uint64_t p, std::uint64_t radix) {
+  std::vector<std::uint64_t> products;
+  for (std::uint64_t prime = p; prime >= 2; --prime) {
+    for (; p % prime == 0; p /= prime) {
+      std::uint64_t divisor = 2;
+      while (prime % divisor != 0) ++divisor;
+      if (divisor != prime) break;
+      std::size_t at = 0;
+      while (at < products.size() && products[at] * prime > radix) ++at;
+      if (at == products.size()) products.push_back(1);
+      products[at] *= prime;
+    }
+  }
+  return products;
+}
+
+TEST(FactorsCost, IsTheClosedFormForAnyRadix) {
+  for (int ranks = 1; ranks <= 96; ++ranks) {
+    const auto p = static_cast<std::uint64_t>(ranks);
+    for (const std::uint64_t radix : {2, 3, 8, 100}) {
+      const CostSheet sheet =
+          sheet_of("factors:radix=" + std::to_string(radix), Machine::uniform(ranks, 1));
+      const auto factors = factors_by_hand(p, radix);
+      std::uint64_t messages = 0;
+      std::uint64_t sent = 0;
+      std::uint64_t kept = p == 1 ? 1 : 0;
+      for (const std::uint64_t factor : factors) {
+        messages += factor - 1;
+        sent += p - p / factor;
+        kept += p / factor;
+      }
+      EXPECT_EQ(sheet.rounds, factors.size()) << p << " ranks, radix " << radix;
+      const std::uint64_t buffers = std::min<std::uint64_t>(factors.size(), 3);
+      for (const plan::Cost& cost : sheet.by_rank) {
+        EXPECT_EQ(cost.messages, messages) << p << " ranks, radix " << radix;
+        EXPECT_EQ(cost.wire_bytes, sent * kBlock);
+        EXPECT_EQ(cost.copied_bytes, kept * kBlock);
+        EXPECT_EQ(cost.scratch_bytes, p == 1 ? 0 : (buffers - 1) * rounded(p * kBlock));
+        EXPECT_EQ(cost.stage_bytes, 0u);
+      }
+    }
+  }
+}
+
 TEST(BruckCost, CopiesFewTimesWhatItPacks) {
   // Packing n/2 blocks one by one in each of lg p rounds would be 2304 ops.
   const auto machine = Machine::uniform(512, 1);

@@ -12,6 +12,7 @@ const registry::Golden kCases[] = {
     {"rd_2x2", Collective::alltoall, "rd", "2x2"},
     {"leader_2x2", Collective::alltoall, "leader", "2x2"},
     {"bruck_5", Collective::alltoall, "bruck", "5x1"},
+    {"factors_12", Collective::alltoall, "factors:radix=3", "12x1", {0, 7}},
     {"two_step_2x2x2", Collective::alltoall, "two-step", "2x2x2", {0, 1}},
 };
 

@@ -34,12 +34,10 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
   const auto error = [](std::string_view text) { return error_of([&] { parse(text); }); };
   EXPECT_EQ(error("fast"),
             "algorithm 'fast' for alltoall: not one of isend, bruck, pairwise-xor, pairwise-ring, "
-            "fat-tree, "
-            "sa, rd, leader, two-step");
+            "fat-tree, factors, sa, rd, leader, two-step");
   EXPECT_EQ(error(""),
             "algorithm '' for alltoall: not one of isend, bruck, pairwise-xor, pairwise-ring, "
-            "fat-tree, sa, rd, "
-            "leader, two-step");
+            "fat-tree, factors, sa, rd, leader, two-step");
   EXPECT_EQ(error("bruck:leaders=2"),
             "algorithm 'bruck:leaders=2': parameter 'leaders' is not one of its own (radix)");
   EXPECT_EQ(error("isend:radix=2"),
@@ -49,13 +47,16 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
       "algorithm 'pairwise-xor:radix=2': parameter 'radix' is not one of its own (it has none)");
   EXPECT_EQ(error("sa:leaders=2"),
             "algorithm 'sa:leaders=2': parameter 'leaders' is not one of its own (cores, direct, "
-            "aggregate, between, window, radix with between=bruck, arity with between=fat-tree)");
+            "aggregate, between, window, radix with between=bruck or factors, arity with "
+            "between=fat-tree)");
   EXPECT_EQ(error("leader:k=2"),
             "algorithm 'leader:k=2': parameter 'k' is not one of its own (leaders, direct, "
-            "aggregate, between, window, radix with between=bruck, arity with between=fat-tree)");
+            "aggregate, between, window, radix with between=bruck or factors, arity with "
+            "between=fat-tree)");
   EXPECT_EQ(error("sa:radix=4"),
             "algorithm 'sa:radix=4': parameter 'radix' is not one of its own (cores, direct, "
-            "aggregate, between, window, radix with between=bruck, arity with between=fat-tree)");
+            "aggregate, between, window, radix with between=bruck or factors, arity with "
+            "between=fat-tree)");
   EXPECT_EQ(
       error("sa:between=bruck,window=2"),
       "algorithm 'sa:between=bruck,window=2': parameter 'window' is not one of its own (cores, "
@@ -73,7 +74,7 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
             "algorithm 'leader:cores=2': parameter 'cores' is ");
   EXPECT_EQ(error("sa:between=rd"),
             "algorithm 'sa:between=rd': between=rd: not one of isend, bruck, pairwise-xor, "
-            "pairwise-ring, fat-tree");
+            "pairwise-ring, fat-tree, factors");
   EXPECT_EQ(error("bruck:radix=1"),
             "algorithm 'bruck:radix=1': radix=1: not a whole number from 2 to 2147483647");
   EXPECT_EQ(error("leader:leaders=0"),

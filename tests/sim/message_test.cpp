@@ -37,6 +37,27 @@ TEST(Message, StoredByTheCoreLeavesAsItIsStored) {
   EXPECT_DOUBLE_EQ(time_of(stream(2, 1, 513), kTwoNodes, hardware), 100 + 300 + 513 + 1000);
 }
 
+// Up to eager_bytes a message is copied together by its sender and apart by its receiver.
+TEST(Message, OfStridedBlocksTakesACopysStartForEachFurtherBlockOnEachSide) {
+  Hardware hardware = bare_hardware();
+  hardware.adapter.eager_bytes = 999;
+  hardware.node.copy_start_ns = 20;
+  const auto message = [&](std::uint64_t from, std::uint64_t to) {
+    const auto plans = plans_by(2, [=](plan::Builder& builder) {
+      const auto blocks = [&](plan::Space space, std::uint64_t count) {
+        return plan::Slice::strided(space, builder.rank(), 0, 240 / count, count, 300);
+      };
+      if (builder.rank() == 0) builder.send(1, blocks(plan::Space::input, from));
+      if (builder.rank() == 1) builder.recv(0, blocks(plan::Space::output, to));
+    });
+    return time_of(plans, kTwoNodes, hardware);
+  };
+  EXPECT_DOUBLE_EQ(message(1, 1), 240 + 1000);
+  EXPECT_DOUBLE_EQ(message(6, 1), 240 + 1000 + 5 * 20);
+  EXPECT_DOUBLE_EQ(message(1, 4), 240 + 1000 + 3 * 20);
+  EXPECT_DOUBLE_EQ(message(6, 4), 240 + 1000 + 8 * 20);
+}
+
 TEST(Message, AboveEagerBytesWaitsForItsReceiverARoundTripMore) {
   Hardware hardware = bare_hardware();
   hardware.adapter.eager_bytes = 999;
