@@ -122,8 +122,8 @@ Slice InsideNode::slot(int from, int to, std::uint64_t bytes) const {
 void InsideNode::exchange_in_slots() {
   std::vector<OpId> told(peers_.size(), plan::kNoOp);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (staged_bytes(self_, peers_[i]) == 0) continue;
     const Slice source = blocks_.source(self_, peers_[i]);
-    if (source.empty() || leaves(source.bytes())) continue;
     told[i] =
         builder_.signal(peers_[i], builder_.copy(slot(self_, peers_[i], source.bytes()), source));
   }
@@ -131,8 +131,9 @@ void InsideNode::exchange_in_slots() {
     builder_.copy(blocks_.target(self_, self_), blocks_.source(self_, self_));
   }
   for (std::size_t i = peers_.size(); i-- > 0;) {  // the peers before this rank start with it
+    const std::uint64_t bytes = blocks_.received_bytes(self_, peers_[i]);
+    if (bytes == 0 || leaves(bytes)) continue;
     const Slice target = blocks_.target(self_, peers_[i]);
-    if (target.empty() || leaves(target.bytes())) continue;
     const OpId come = builder_.wait(peers_[i]);
     const OpId vacated = blocks_.in_place() ? told[i] : plan::kNoOp;
     builder_.copy(target, slot(peers_[i], self_, target.bytes()), {come, vacated});

@@ -1,5 +1,7 @@
 #include "hierarchy/local_blocks.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace weft::hierarchy {
@@ -65,19 +67,28 @@ void LocalBlocks::refuse(int rank) const {
               machine_->node_of(rank), node_);
 }
 
-std::uint64_t LocalBlocks::end_of(const Known& known, int local) const {
-  const plan::Block* row = known[static_cast<std::size_t>(local)];
-  if (row == nullptr) refuse(local);
-  return plan::end_of({row, static_cast<std::size_t>(ranks())});
+std::span<const plan::Block> LocalBlocks::row(const Known& known, int local) const {
+  const plan::Block* first = known[static_cast<std::size_t>(local)];
+  if (first == nullptr) refuse(local);
+  return {first, static_cast<std::size_t>(ranks())};
+}
+
+std::uint64_t LocalBlocks::largest(int local) const {
+  if (constant_bytes_) return *constant_bytes_;
+  std::uint64_t most = 0;
+  for (const plan::Block& block : row(receives_, local)) most = std::max(most, block.bytes);
+  if (in_place_) return most;
+  for (const plan::Block& block : row(sends_, local)) most = std::max(most, block.bytes);
+  return most;
 }
 
 std::uint64_t LocalBlocks::input_bytes(int local) const {
   if (in_place_) return 0;
-  return constant_bytes_ ? output_bytes(local) : end_of(sends_, local);
+  return constant_bytes_ ? output_bytes(local) : plan::end_of(row(sends_, local));
 }
 
 std::uint64_t LocalBlocks::output_bytes(int local) const {
-  if (!constant_bytes_) return end_of(receives_, local);
+  if (!constant_bytes_) return plan::end_of(row(receives_, local));
   return *constant_bytes_ == 0
              ? 0
              : static_cast<std::uint64_t>(ranks() - 1) * stride_ + *constant_bytes_;

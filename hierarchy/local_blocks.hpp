@@ -52,6 +52,9 @@ class LocalBlocks {
     return plan::Slice::contiguous(plan::Space::output, local, block.offset, block.bytes);
   }
 
+  /// The size of the largest block that `local` sends or receives, its own one included.
+  std::uint64_t largest(int local) const;
+
   std::uint64_t input_bytes(int local) const;
   std::uint64_t output_bytes(int local) const;
 
@@ -76,7 +79,7 @@ class LocalBlocks {
     if (row == nullptr) refuse(local);
     return row[other];
   }
-  std::uint64_t end_of(const Known& known, int local) const;
+  std::span<const plan::Block> row(const Known& known, int local) const;
   [[noreturn]] void refuse(int rank) const;
 
   const Machine* machine_;

@@ -58,6 +58,7 @@ class Aggregation {
 
   void exchange_straight() {
     if (parameters_.aggregate == Parameters::kEverything) return;
+    if (blocks_.largest(self_) <= parameters_.aggregate) return;
     const FlatForm& step = step_between();
     straight(builder_, blocks_, step.forwards ? kAllAtOnce : step, parameters_,
              [this](int peer, std::uint64_t bytes) {

@@ -43,6 +43,7 @@ namespace weft::alltoall {
 
 void leader(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
             const hierarchy::Machine& machine, const Parameters& parameters) {
+  if (machine.nodes() == 1) return aggregate(builder, blocks, machine, parameters, {});
   const auto groups = hierarchy::groups(machine, parameters.leaders);
   std::vector<Lane> lanes(1);
   for (const hierarchy::Group& group : groups) {

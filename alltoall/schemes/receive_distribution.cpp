@@ -48,6 +48,7 @@ namespace weft::alltoall {
 
 void receive_distribution(plan::Builder& builder, const hierarchy::LocalBlocks& blocks,
                           const hierarchy::Machine& machine, const Parameters& parameters) {
+  if (machine.nodes() == 1) return aggregate(builder, blocks, machine, parameters, {});
   const Cores cores(machine, parameters.cores);
   std::vector<Lane> lanes;
   for (int x = 0; x < cores.most(); ++x) {

@@ -55,6 +55,7 @@
 namespace weft::alltoall {
 
 std::vector<Lane> lanes_of_columns(const hierarchy::Machine& machine, int most_cores) {
+  if (machine.nodes() == 1) return {};
   const Cores cores(machine, most_cores);
   std::vector<Lane> lanes;
   for (int x = 0; x < cores.most(); ++x) {

@@ -2,20 +2,55 @@
 
 namespace weft::mpi {
 
+namespace {
+
+/// Four at a time: most counts of a sparse call are 0.
+template <class Integer>
+int find_other_than_zero_among(const std::byte* values, int from, int count) {
+  const auto value = [&](int i) {
+    Integer one;
+    std::memcpy(&one, values + sizeof one * static_cast<std::size_t>(i), sizeof one);
+    return one;
+  };
+  for (; from + 4 <= count; from += 4) {
+    if ((value(from) | value(from + 1) | value(from + 2) | value(from + 3)) != 0) break;
+  }
+  while (from < count && value(from) == 0) ++from;
+  return from;
+}
+
+}  // namespace
+
+int Integers::find_other_than_zero(int from, int count) const {
+  const auto* const values = static_cast<const std::byte*>(values_);
+  return is_wide_ ? find_other_than_zero_among<std::int64_t>(values, from, count)
+                  : find_other_than_zero_among<int>(values, from, count);
+}
+
+/// Calls `act` with each irregular block whose count is not 0.
+template <class Act>
+void Blocks::for_each_other_than_empty(Act act) const {
+  for (int block = counts_.find_other_than_zero(0, blocks_); block < blocks_;
+       block = counts_.find_other_than_zero(block + 1, blocks_)) {
+    act(block);
+  }
+}
+
 bool Blocks::look_up_irregular(std::vector<Part>& parts) {
+  bool is_valid = true;
   if (!layout_.valid || counts_.is_null() || displacements_.is_null()) return false;
-  parts.resize(static_cast<std::size_t>(blocks_));
+  parts.assign(static_cast<std::size_t>(blocks_), Part());
   parts_ = &parts;
-  int first = -1;
-  for (int block = 0; block < blocks_; ++block) {
+  first_ = static_cast<std::byte*>(buffer_);
+  for_each_other_than_empty([&](int block) {
     const MPI_Count count = counts_[block];
-    if (count < 0) return false;
     const auto bytes = static_cast<std::size_t>(count * layout_.size_bytes);
     parts[static_cast<std::size_t>(block)] = {.offset = total_bytes_, .bytes = bytes};
+    if (total_bytes_ == 0 && bytes != 0) first_ = memory(block);
     total_bytes_ += bytes;
-    if (first < 0 && bytes != 0) first = block;
-  }
-  first_ = first < 0 ? static_cast<std::byte*>(buffer_) : memory(first);
+    is_valid = is_valid && count >= 0;
+  });
+  if (!is_valid) return false;
   if (gaps_ && is_direct_memory_) keep_gaps(parts);
   direct_ = is_direct_memory_ && (gaps_ || are_consecutive());
   return buffer_ != nullptr || !layout_.contiguous || total_bytes_ == 0;
@@ -24,26 +59,28 @@ bool Blocks::look_up_irregular(std::vector<Part>& parts) {
 /// Makes offsets relative to the block with the lowest address.
 void Blocks::keep_gaps(std::vector<Part>& parts) {
   const std::byte* first = first_;
-  for (int block = 0; block < blocks_; ++block) {
+  for_each_other_than_empty([&](int block) {
     Part& part = parts[static_cast<std::size_t>(block)];
     std::byte* begin = memory(block);
     // Wraps around for addresses below the first block; corrected below.
     part.offset = part.bytes == 0 ? 0 : static_cast<std::size_t>(begin - first);
     if (part.bytes != 0 && begin < first_) first_ = begin;
-  }
+  });
   if (first_ == first) return;
   const auto more = static_cast<std::size_t>(first - first_);
-  for (Part& part : parts) {
+  for_each_other_than_empty([&](int block) {
+    Part& part = parts[static_cast<std::size_t>(block)];
     if (part.bytes != 0) part.offset += more;
-  }
+  });
 }
 
 bool Blocks::are_consecutive() const {
   const std::byte* first = first_memory();
-  for (int block = 0; block < blocks_; ++block) {
-    if (bytes(block) != 0 && memory(block) != first + offset(block)) return false;
-  }
-  return true;
+  bool are = true;
+  for_each_other_than_empty([&](int block) {
+    are = are && (bytes(block) == 0 || memory(block) == first + offset(block));
+  });
+  return are;
 }
 
 std::byte* Blocks::memory(int block) const {

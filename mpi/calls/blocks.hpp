@@ -37,6 +37,8 @@ class Integers {
     values_ = arrays.keep(values_, width * static_cast<std::size_t>(count));
   }
   bool is_null() const { return values_ == nullptr; }
+  /// The first i from `from` on whose value is not 0, or `count`.
+  int find_other_than_zero(int from, int count) const;
   bool is_same_array(const Integers& other) const { return values_ == other.values_; }
   MPI_Count operator[](int i) const {
     if (!is_wide_) return static_cast<const int*>(values_)[i];
@@ -145,6 +147,8 @@ class Blocks {
                 const std::byte* piece, std::byte* element) const;
 
  private:
+  template <class Act>
+  void for_each_other_than_empty(Act act) const;
   bool look_up_irregular(std::vector<Part>& parts);
   void keep_gaps(std::vector<Part>& parts);
   bool are_consecutive() const;
