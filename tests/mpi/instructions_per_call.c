@@ -9,9 +9,9 @@
    turns, in which it waits for nothing; the way to the first access is the median of them.
 
    Each collective is called with one size and with ten sizes in turns. --most: fails where a way to
-   the first access is longer. --trace: prints the addresses of the instructions of one call of this
-   collective, in their order, as offsets into the mapped file. Exits with 77 where there is no trap
-   flag. */
+   the first access is longer; without vectors of counts, which have no such way yet. --trace:
+   prints the addresses of the instructions of one call of this collective, in their order, as
+   offsets into the mapped file. Exits with 77 where there is no trap flag. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 
 enum {
   kSizes = 10,
-  kTurns = 5,
+  kTurns = 3,
   kMostRanks = 16,
   kWarm = 40,
   kMostMappings = 256,
@@ -251,6 +251,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kCollectives; ++i) {
     const struct Collective* collective = &collectives[i];
     if (traced != NULL && strcmp(traced, collective->name) != 0) continue;
+    if (most != 0 && !collective->is_bounded) continue;
     for (int turn = 0; turn < kWarm; ++turn) {
       for (int n = 1; n <= kSizes; ++n) collective->call(n);
     }
@@ -264,7 +265,7 @@ int main(int argc, char** argv) {
       printf("%-16s%6d%13ld /%7ld%13ld /%7ld\n", collective->name, rank, found[0].first,
              found[0].all, found[1].first, found[1].all);
       fflush(stdout);
-      for (int k = 0; k < 2 && most != 0 && collective->is_bounded; ++k) {
+      for (int k = 0; k < 2 && most != 0; ++k) {
         expect(found[k].first <= most, "%s, rank %d: %ld instructions before the first access",
                collective->name, rank, found[k].first);
       }
