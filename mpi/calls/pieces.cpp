@@ -42,9 +42,12 @@ std::optional<std::size_t> piece_of(const Context& context, std::size_t block_by
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive) {
   const std::size_t bytes = block_bytes * static_cast<std::size_t>(context.size());
-  if (bytes < kLeastInParts) return false;
+  SeldomAsked& packs = context.attached.packs;
+  if (bytes < kLeastInParts || !packs.is_due()) return false;
   const int wish = send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
-  return ask(context, wish) == kPieces;
+  const bool do_some = ask(context, wish) == kPieces;
+  packs.answered(do_some);
+  return do_some;
 }
 
 }  // namespace weft::mpi

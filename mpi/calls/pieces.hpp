@@ -36,7 +36,8 @@ std::optional<std::size_t> piece_of(const Context& context, std::size_t block_by
 
 /// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some
 /// rank has to pack, and there are enough bytes for the question, which is the same. None does
-/// where one receives into what it sends.
+/// where one receives into what it sends. Programs whose ranks do not pack are seldom asked: a rank
+/// that does then packs its blocks whole for a while.
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
 

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -48,6 +49,26 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+/// When to ask all ranks a question whose answer is most often no: at the first call, and after
+/// each no in a row twice as many calls later, up to kMostPause. A value, alike on all ranks.
+class SeldomAsked {
+ public:
+  bool is_due() noexcept {
+    if (left_ == 0) return true;
+    --left_;
+    return false;
+  }
+  void answered(bool yes) noexcept {
+    pause_ = yes ? 0 : std::min(2 * pause_ + 1, kMostPause);
+    left_ = pause_;
+  }
+
+ private:
+  static constexpr unsigned kMostPause = 127;
+  unsigned pause_ = 0;
+  unsigned left_ = 0;
+};
+
 /// The state of one communicator of the program. Used by one thread at a time, as collective calls
 /// on a communicator are.
 struct Attached {
@@ -77,6 +98,7 @@ struct Attached {
   Trial trial;                       // by a component of the host, which it has still to serve
   PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
   Buffer packed_input, packed_output;
+  SeldomAsked packs;                // whether some rank has to pack: the same on all of them
   std::vector<Part> parts;          // of irregular calls
   std::vector<Part> receive_parts;  // of calls that have two lists
   std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
