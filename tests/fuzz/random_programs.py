@@ -195,7 +195,9 @@ class Shrinker:
             alone = run.with_(seed=fault.program, programs=1)
             shorter = run.with_(programs=fault.program - run.seed + 1)
             run = self.first(run, [alone, shorter])
-        for ranks in range(1, run.ranks):
+        # A list of nodes is as long as there are ranks.
+        fewest = run.ranks if "," in run.settings.get("WEFT_NODES", "") else 1
+        for ranks in range(fewest, run.ranks):
             run = self.first(run, [run.with_(ranks=ranks)])
             if run.ranks == ranks:
                 break

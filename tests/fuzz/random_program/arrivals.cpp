@@ -13,7 +13,9 @@ namespace {
 
 Arrivals* mapped = nullptr;
 
-std::size_t place(int number, int limit) { return static_cast<std::size_t>(number % limit); }
+std::size_t place(int number, int limit) {
+  return static_cast<std::size_t>(number % limit);
+}
 
 }  // namespace
 
@@ -23,8 +25,7 @@ void Arrivals::open(const std::string& file) {
     std::perror(file.c_str());
     std::exit(2);
   }
-  void* memory =
-      mmap(nullptr, sizeof(Arrivals), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  void* memory = mmap(nullptr, sizeof(Arrivals), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   close(descriptor);
   if (memory == MAP_FAILED) {
     std::perror("mmap");
@@ -33,7 +34,9 @@ void Arrivals::open(const std::string& file) {
   mapped = static_cast<Arrivals*>(memory);
 }
 
-Arrivals& Arrivals::all() { return *mapped; }
+Arrivals& Arrivals::all() {
+  return *mapped;
+}
 
 void Arrivals::begin(int rank, std::uint64_t program, int step) noexcept {
   Rank& own = ranks_[place(rank, kRanks)];

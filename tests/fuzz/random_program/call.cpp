@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "arrivals.hpp"
 #include <fmt/format.h>
+#include "arrivals.hpp"
 #include "forms.hpp"
 
 namespace weft::test {
@@ -23,7 +23,8 @@ class Barrier final : public Call {
   void free_handles() override {}
   std::string fault() override {
     for (const int rank : with_.ranks) {
-      if (turn_ == 0 && is_counted_ && !Arrivals::all().has_entered(rank, place_.program, place_.step)) {
+      if (turn_ == 0 && is_counted_ &&
+          !Arrivals::all().has_entered(rank, place_.program, place_.step)) {
         return fmt::format("rank {} of MPI_COMM_WORLD has not entered", rank);
       }
     }
@@ -60,9 +61,9 @@ Kind draw_kind(const Communicator& communicator, const Limits& limits, Random& r
 
 const char* name_of(Kind kind) {
   constexpr std::array<const char*, kKinds> kNames = {
-      "barrier",   "bcast",     "scatter",  "scatterv",  "gather",    "gatherv",
-      "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "neighbor_allgather",
-      "reduce",    "allreduce", "scan",     "exscan",    "reduce_scatter", "reduce_scatter_block"};
+      "barrier",   "bcast",      "scatter",  "scatterv",  "gather",         "gatherv",
+      "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",      "neighbor_allgather",
+      "reduce",    "allreduce",  "scan",     "exscan",    "reduce_scatter", "reduce_scatter_block"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -42,7 +42,7 @@ struct Limits {
   bool delays = true;      // ranks arrive late
   bool blocking_only = false;
   bool persistent = true;
-  bool alike = false;  // ranks describe the same data by the same datatype
+  bool alike = false;       // ranks describe the same data by the same datatype
   bool frees_early = true;  // datatypes and operations of calls under way
 };
 

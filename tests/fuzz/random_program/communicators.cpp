@@ -24,7 +24,9 @@ enum Way {
   kWays
 };
 
-Way way(Random& random) { return static_cast<Way>(random.below(kWays)); }
+Way way(Random& random) {
+  return static_cast<Way>(random.below(kWays));
+}
 
 std::vector<int> in_world(MPI_Group group) {
   MPI_Group world = MPI_GROUP_NULL;
@@ -222,8 +224,8 @@ MPI_Comm make_communicator(const Communicator& parent, std::uint64_t seed) {
 
 const char* way_of_making(std::uint64_t seed) {
   constexpr std::array<const char*, kWays> kNames = {
-      "dup",       "idup",     "split",         "split of some", "split_type", "create",
-      "create_group", "cart_create", "cart_sub", "dist_graph",  "intercomm",  "merge"};
+      "dup",          "idup",        "split",    "split of some", "split_type", "create",
+      "create_group", "cart_create", "cart_sub", "dist_graph",    "intercomm",  "merge"};
   Random random({seed});
   return kNames[static_cast<std::size_t>(way(random))];
 }

@@ -11,15 +11,31 @@ namespace weft::test {
 
 namespace {
 
-bool is_order(Operation o) { return o == Operation::max || o == Operation::min; }
-bool is_arithmetic(Operation o) { return o == Operation::sum || o == Operation::prod; }
-bool is_logical(Operation o) { return o >= Operation::land && o <= Operation::lxor; }
-bool is_bitwise(Operation o) { return o >= Operation::band && o <= Operation::bxor; }
-bool is_place(Operation o) { return o >= Operation::maxloc; }
+bool is_order(Operation o) {
+  return o == Operation::max || o == Operation::min;
+}
+bool is_arithmetic(Operation o) {
+  return o == Operation::sum || o == Operation::prod;
+}
+bool is_logical(Operation o) {
+  return o >= Operation::land && o <= Operation::lxor;
+}
+bool is_bitwise(Operation o) {
+  return o >= Operation::band && o <= Operation::bxor;
+}
+bool is_place(Operation o) {
+  return o >= Operation::maxloc;
+}
 
-bool fits_integer(Operation o) { return !is_place(o); }
-bool fits_whole(Operation o) { return !is_place(o) && !is_logical(o); }  // not an integer of C
-bool fits_real(Operation o) { return is_order(o) || is_arithmetic(o); }
+bool fits_integer(Operation o) {
+  return !is_place(o);
+}
+bool fits_whole(Operation o) {
+  return !is_place(o) && !is_logical(o);
+}  // not an integer of C
+bool fits_real(Operation o) {
+  return is_order(o) || is_arithmetic(o);
+}
 
 template <class T>
 constexpr bool is_complex = !std::is_arithmetic_v<T>;
@@ -234,15 +250,16 @@ std::vector<Element> all_elements() {
 }  // namespace
 
 MPI_Op handle_of(Operation operation) {
-  const std::array<MPI_Op, kOperations> handles = {
-      MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND, MPI_LOR,
-      MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
+  const std::array<MPI_Op, kOperations> handles = {MPI_SUM,  MPI_PROD, MPI_MAX,    MPI_MIN,
+                                                   MPI_LAND, MPI_LOR,  MPI_LXOR,   MPI_BAND,
+                                                   MPI_BOR,  MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
   return handles[static_cast<std::size_t>(operation)];
 }
 
 const char* name_of(Operation operation) {
-  constexpr std::array<const char*, kOperations> kNames = {
-      "sum", "prod", "max", "min", "land", "lor", "lxor", "band", "bor", "bxor", "maxloc", "minloc"};
+  constexpr std::array<const char*, kOperations> kNames = {"sum",  "prod", "max",    "min",
+                                                           "land", "lor",  "lxor",   "band",
+                                                           "bor",  "bxor", "maxloc", "minloc"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 

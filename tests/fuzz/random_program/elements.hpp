@@ -20,9 +20,9 @@ const char* name_of(Operation operation);
 struct Element {
   MPI_Datatype type;
   const char* name;
-  int bytes;         // of a number, or of the first one of a pair
-  int second_at;     // of a pair, behind its begin; else 0
-  int second_bytes;  // of a pair; else 0
+  int bytes;                // of a number, or of the first one of a pair
+  int second_at;            // of a pair, behind its begin; else 0
+  int second_bytes;         // of a pair; else 0
   bool (*fits)(Operation);  // whether MPI defines it
   void (*put)(Operation, Random&, std::byte* to);
   /// second = first op second.

@@ -32,7 +32,8 @@ constexpr const char* kUsage =
     "  --alike       ranks describe the same data by the same datatype\n"
     "  --keep-handles  datatypes and operations are freed when their calls are over\n"
     "  --show        prints each step\n"
-    "  --where       a file of zeros in which ranks say how far they are; else one that nobody sees\n";
+    "  --where       a file of zeros in which ranks say how far they are; else one that nobody "
+    "sees\n";
 
 [[noreturn]] void refuse() {
   std::fputs(kUsage, stderr);

@@ -5,7 +5,9 @@
 namespace weft::test {
 
 Message::Message(const Communicator& with, int tag, std::uint64_t seed, const Limits& limits)
-    : with_(with), tag_(tag), before_((with.rank + with.size - 1) % with.size),
+    : with_(with),
+      tag_(tag),
+      before_((with.rank + with.size - 1) % with.size),
       after_((with.rank + 1) % with.size) {
   Random shared({seed, with.instance});
   const Signature signature = draw_signature(shared, std::min(6, limits.elements), false);
@@ -57,6 +59,8 @@ std::string Message::fault() {
   return wrong == 0 ? "" : fmt::format("{} bytes are wrong, the first at {}", wrong, at);
 }
 
-std::string Message::text() const { return fmt::format("message to {}", after_); }
+std::string Message::text() const {
+  return fmt::format("message to {}", after_);
+}
 
 }  // namespace weft::test

@@ -3,8 +3,8 @@
 #include <array>
 #include <tuple>
 
-#include "forms.hpp"
 #include <fmt/format.h>
+#include "forms.hpp"
 #include "side.hpp"
 
 namespace weft::test {
@@ -21,10 +21,18 @@ Spread spread_of(Kind kind) {
   return irregular ? Spread::irregular : Spread::regular;
 }
 
-bool is_exchange(Kind kind) { return kind >= Kind::alltoall && kind <= Kind::alltoallw; }
-bool is_scatter(Kind kind) { return kind == Kind::scatter || kind == Kind::scatterv; }
-bool is_gather(Kind kind) { return kind == Kind::gather || kind == Kind::gatherv; }
-bool has_root(Kind kind) { return kind >= Kind::bcast && kind <= Kind::gatherv; }
+bool is_exchange(Kind kind) {
+  return kind >= Kind::alltoall && kind <= Kind::alltoallw;
+}
+bool is_scatter(Kind kind) {
+  return kind == Kind::scatter || kind == Kind::scatterv;
+}
+bool is_gather(Kind kind) {
+  return kind == Kind::gather || kind == Kind::gatherv;
+}
+bool has_root(Kind kind) {
+  return kind >= Kind::bcast && kind <= Kind::gatherv;
+}
 
 class Move final : public Call {
  public:
@@ -33,7 +41,8 @@ class Move final : public Call {
     signature_ = draw_signature(shared, std::min(12, limits.elements), shared.one_in(2));
     common_ = 1 + shared.below(3);
     root_side_ = with.is_inter ? shared.below(2) : 0;
-    root_ = static_cast<int>(shared.next() % 64) % (root_side_ == with.side ? with.size : with.peers);
+    root_ =
+        static_cast<int>(shared.next() % 64) % (root_side_ == with.side ? with.size : with.peers);
     in_place_ = !with.is_inter && kind != Kind::bcast && kind != Kind::neighbor_allgather &&
                 shared.one_in(4);
     // Open MPI 4.1's own goes wrong when it does not block.
@@ -55,7 +64,8 @@ class Move final : public Call {
     for (std::size_t i = 0; i < send_->blocks(); ++i) send_->give(i, turn);
     for (std::size_t i = 0; i < receive_->blocks(); ++i) {
       if (kind_ == Kind::neighbor_allgather && with_.neighbours[i] == MPI_PROC_NULL) continue;
-      const bool own = in_place_ && !is_exchange(kind_) && i == static_cast<std::size_t>(with_.rank);
+      const bool own =
+          in_place_ && !is_exchange(kind_) && i == static_cast<std::size_t>(with_.rank);
       if (own && !is_scatter(kind_)) {
         receive_->give(i, turn);
       } else {
@@ -197,7 +207,8 @@ int Move::call(Form form, MPI_Request* request) {
   switch (kind_) {
     case Kind::bcast: {
       Side& used = is_root_ ? s : r;
-      return FORM(Bcast, bcast, form, request, used.address(), used.count(), used.type(), root, comm);
+      return FORM(Bcast, bcast, form, request, used.address(), used.count(), used.type(), root,
+                  comm);
     }
     case Kind::scatter:
       return FORM(Scatter, scatter, form, request, from, send_count, send_type, to, receive_count,

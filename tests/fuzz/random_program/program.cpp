@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "arrivals.hpp"
 #include <fmt/format.h>
+#include "arrivals.hpp"
 #include "message.hpp"
 #include "tests/mpi/complete.h"
 
@@ -25,7 +25,9 @@ const char* name_of(Form form) {
 }  // namespace
 
 Program::Program(std::uint64_t number, const Choice& choice, const Communicator& world)
-    : number_(number), choice_(choice), own_({number, static_cast<std::uint64_t>(world.rank), 1}),
+    : number_(number),
+      choice_(choice),
+      own_({number, static_cast<std::uint64_t>(world.rank), 1}),
       world_rank_(world.rank) {
   slots_[0] = world;
   ways_[0] = "MPI_COMM_WORLD";
@@ -37,7 +39,7 @@ Program::Step Program::draw_step(int number, Random& random) const {
       What::collective, What::collective, What::collective, What::collective, What::collective,
       What::collective, What::collective, What::collective, What::message,    What::again,
       What::complete,   What::complete,   What::delay};
-  constexpr std::array kForms = {Form::blocking, Form::blocking, Form::nonblocking,
+  constexpr std::array kForms = {Form::blocking,    Form::blocking,    Form::nonblocking,
                                  Form::nonblocking, Form::nonblocking, Form::persistent};
   Step step;
   step.number = number;
@@ -154,7 +156,8 @@ void Program::make(const Step& step) {
   if (is_there && makes_neighbours(step.seed)) find_neighbours(slots_[slot]);
   slots_[slot].is_hosts |= of_hosts || is_hosts_way(step.seed);
   ways_[slot] = fmt::format("{} of slot {}", way_of_making(step.seed), step.parent);
-  if (slots_[slot].rank == 0) show({.number = step.number, .what = step.what, .slot = step.slot}, "made");
+  if (slots_[slot].rank == 0)
+    show({.number = step.number, .what = step.what, .slot = step.slot}, "made");
 }
 
 void Program::free_slot(int slot) {
@@ -189,8 +192,7 @@ void Program::collective(const Step& as_drawn) {
   Step step = as_drawn;
   // Open MPI's own nonblocking ones fail on a single rank, and on groups with derived datatypes.
   if (with.is_hosts) step.form = Form::blocking;
-  std::shared_ptr<Call> call =
-      draw_call(with, step.seed, {number_, step.number}, choice_.limits);
+  std::shared_ptr<Call> call = draw_call(with, step.seed, {number_, step.number}, choice_.limits);
   show(step, call->text());
   call->prepare(0);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -266,7 +268,9 @@ void Program::complete(std::vector<std::size_t> which) {
   drop_finished();
 }
 
-void Program::complete_some() { complete(active(own_.one_in(3))); }
+void Program::complete_some() {
+  complete(active(own_.one_in(3)));
+}
 
 void Program::poll() {
   std::vector<std::size_t> which = active(true);
@@ -308,7 +312,8 @@ void Program::check(Call& call, const Step& step, std::uint64_t turn) {
   if (fault.empty()) return;
   ++faults_;
   const auto slot = static_cast<std::size_t>(step.slot);
-  std::fprintf(stderr, "FAILED: program %llu, step %d, turn %llu, rank %d, slot %d (%s): %s%s: %s\n",
+  std::fprintf(stderr,
+               "FAILED: program %llu, step %d, turn %llu, rank %d, slot %d (%s): %s%s: %s\n",
                static_cast<unsigned long long>(number_), step.number,
                static_cast<unsigned long long>(turn), world_rank_, step.slot, ways_[slot].c_str(),
                name_of(step.form), call.text().c_str(), fault.c_str());

@@ -15,7 +15,9 @@ namespace {
 
 void* const kNowhere = reinterpret_cast<void*>(8);  // NOLINT
 
-bool is_scattered(Kind kind) { return kind >= Kind::reduce_scatter; }
+bool is_scattered(Kind kind) {
+  return kind >= Kind::reduce_scatter;
+}
 
 class Reduction final : public Call {
  public:
@@ -90,9 +92,9 @@ class Reduction final : public Call {
   std::string text() const override {
     return fmt::format("{}{} of {} elements by {}, {}, root {}{}", name_of(kind_),
                        with_.is_inter ? " between two groups" : "", count_,
-                       !user_                              ? name_of(operation_)
+                       !user_                          ? name_of(operation_)
                        : user_kind_ == UserKind::chain ? "a function"
-                                                           : "a commutative function",
+                                                       : "a commutative function",
                        element_ != nullptr ? element_->name : "pairs of ints", root_,
                        in_place_ ? ", in place" : "");
   }

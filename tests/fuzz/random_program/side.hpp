@@ -27,7 +27,7 @@ class Side {
  public:
   struct Shape {
     const Signature& signature;
-    int common;            // divides the units of all blocks
+    int common;  // divides the units of all blocks
     Spread spread;
     std::uint64_t layout;  // seed of the datatype, where all blocks have one
     int depth;             // of datatypes, at most

@@ -24,7 +24,9 @@ int load(const std::byte* from) {
   return value;
 }
 
-int wrapped(long long value) { return static_cast<int>(((value % kPrime) + kPrime) % kPrime); }
+int wrapped(long long value) {
+  return static_cast<int>(((value % kPrime) + kPrime) % kPrime);
+}
 
 void store(long long value, std::byte* to) {
   const int number = wrapped(value);
@@ -48,7 +50,9 @@ std::array<MPI_User_function*, kPlaces> functions(std::integer_sequence<int, kAl
 
 }  // namespace
 
-int draw_value(Random& random) { return random.below(kPrime); }
+int draw_value(Random& random) {
+  return random.below(kPrime);
+}
 
 void combine(UserKind kind, const Layout& layout, const std::byte* first, std::byte* second) {
   for (std::size_t i = 0; i + 1 < layout.pieces.size(); i += 2) {
@@ -70,6 +74,8 @@ UserOperation::UserOperation(UserKind kind, const Layout& layout) {
   MPI_Op_create(all[static_cast<std::size_t>(place_)], kind == UserKind::total ? 1 : 0, &handle_);
 }
 
-UserOperation::~UserOperation() { places[static_cast<std::size_t>(place_)].is_taken = false; }
+UserOperation::~UserOperation() {
+  places[static_cast<std::size_t>(place_)].is_taken = false;
+}
 
 }  // namespace weft::test
