@@ -18,15 +18,19 @@ constexpr std::uint64_t kMostPieceBytes = 1u << 30;
 
 /// Bytes of the next piece of a message.
 std::uint64_t Simulation::piece_of(const Op& send) const {
-  const std::uint64_t whole = ops_[send.partner].bytes;
+  const std::uint64_t whole = send.bytes;
   const std::uint64_t piece =
       std::clamp((whole + kMostPieces - 1) / kMostPieces, kLeastPiece, kMostPieceBytes);
-  return std::min(send.bytes, piece);
+  return std::min(send.left, piece);
+}
+
+int Simulation::adapter_of(int member) const {
+  return network_.adapter_of(members_.node_of(member), network_.rail_of(member));
 }
 
 void Simulation::add_sender(int rank) {
   if (cores_[rank].sending++ > 0) return;
-  ++adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
+  adapters_[adapter_of(rank)].senders += members_.weight_of(rank);
 }
 
 void Simulation::remove_sender(int rank, Time when) {
@@ -35,26 +39,27 @@ void Simulation::remove_sender(int rank, Time when) {
     return;
   }
   if (--cores_[rank].sending > 0) return;
-  --adapters_[network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank))].senders;
+  adapters_[adapter_of(rank)].senders -= members_.weight_of(rank);
 }
 
 /// The adapter may send that message from now on.
 void Simulation::hand_over(Index index) {
   queue(index);
-  offer(ops_[ops_[index].partner].peer);
+  offer(ops_[index].member);
 }
 
 void Simulation::queue(Index index) {
   const Op& op = ops_[index];
-  const int rank = ops_[op.partner].peer;
+  const int rank = op.member;
   Core& core = cores_[rank];
   ++core.queued;
-  if (ops_[op.partner].bytes <= stored_bytes_) {
+  if (op.bytes <= stored_bytes_) {
     core.stored = index;
     return;
   }
-  const bool small = ops_[op.partner].bytes <= kLeastPiece;
-  const auto pair = static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint32_t>(op.peer);
+  const bool small = op.bytes <= kLeastPiece;
+  const auto pair = static_cast<std::uint64_t>(members_.rank_of(rank)) << 32 |
+                    static_cast<std::uint32_t>(op.peer);
   push(core.sends[small ? 0 : mix(0, pair) % kTurns], index);
 }
 
@@ -77,7 +82,7 @@ void Simulation::offer(int rank) {
     events_.add(core.sender_free_at, EventKind::sender, static_cast<std::uint32_t>(rank));
     return;
   }
-  const int adapter = network_.adapter_of(machine_.node_of(rank), network_.rail_of(rank));
+  const int adapter = adapter_of(rank);
   SenderList& list = adapters_[adapter];
   core.listed = true;
   core.next_sender = -1;
@@ -109,19 +114,28 @@ void Simulation::serve(int adapter) {
 void Simulation::send_piece(int adapter, int rank, Index index) {
   Core& core = cores_[rank];
   Op& op = ops_[index];
-  const Index recv = op.partner;
-  const bool stored = ops_[recv].bytes <= stored_bytes_;
-  Piece piece{machine_.node_of(rank), machine_.node_of(op.peer), network_.rail_of(rank),
-              stored ? core.piece : piece_of(op)};
-  piece.is_first = op.bytes == ops_[recv].bytes;
+  const bool stored = op.bytes <= stored_bytes_;
+  Piece piece{members_.node_of(rank), network_.leaf_of(node_number(rank)), network_.rail_of(rank),
+              stored ? core.piece : piece_of(op), members_.weight_of(rank), core.spread};
+  piece.is_first = op.left == op.bytes;
   piece.is_whole = piece.is_first && piece.bytes == op.bytes;
   piece.is_stored = stored;
   piece.ready = stored ? core.store_begin : now_;
-  const Passage passage = network_.send(piece, adapters_[adapter].senders, now_);
-  op.bytes -= piece.bytes;
-  const bool last = op.bytes == 0;
-  events_.add(std::max(now_, passage.arrived) + jitter(index), EventKind::landed, recv,
-              static_cast<std::uint32_t>(piece.bytes) | (last ? kLastPiece : 0));
+  arrivals_.clear();
+  for (const Index recv : program_.listeners(index)) {
+    const int receiver = ops_[recv].member;
+    arrivals_.push_back(
+        {members_.node_of(receiver), node_number(receiver), members_.weight_of(receiver)});
+  }
+  const Passage passage = network_.send(piece, arrivals_, adapters_[adapter].senders, now_);
+  core.spread = passage.spread;
+  op.left -= piece.bytes;
+  const bool last = op.left == 0;
+  std::size_t next = 0;
+  for (const Index recv : program_.listeners(index)) {
+    events_.add(std::max(now_, arrivals_[next++].at) + jitter(index), EventKind::landed, recv,
+                static_cast<std::uint32_t>(piece.bytes) | (last ? kLastPiece : 0));
+  }
   if (last) remove_sender(rank, passage.sent);
   if (stored) {
     core.untaken = false;
@@ -133,7 +147,7 @@ void Simulation::send_piece(int adapter, int rank, Index index) {
   }
   core.sender_free_at = now_ + network_.sender_rate().time(piece.bytes);
   if (last) {
-    memory_.moved_by_adapter(program_.side(op, 0), ops_[recv].bytes);
+    memory_.moved_by_adapter(program_.side(op, 0), op.bytes);
     events_.add(std::max(now_, passage.sent), EventKind::deliver, index);
   } else {
     queue(index);

@@ -97,7 +97,7 @@ void Simulation::end_action(int rank) {
   if (options_.trace != nullptr && now_ > core.action_begin) {
     options_.trace->spans.push_back(
         {plan::Activity::busy, op.kind, rank, index - program_.first_op(rank), op.peer,
-         ops_[op.partner == kNone ? index : op.partner].bytes, core.action_begin, now_});
+         op.bytes, core.action_begin, now_});
   }
   if (action == Action::finish) return finish(rank, index);
   end_send_action(rank, index, action);
@@ -113,12 +113,12 @@ void Simulation::begin(int rank, Index index) {
       copy(rank, index, program_.side(op, 0), program_.side(op, 1), Rate());
       break;
     case OpKind::reduce:
-      memory_.read(program_.side(op, 0), op.bytes);
+      memory_.read(program_.side(op, 0), op.bytes, members_.weight_of(rank));
       copy(rank, index, program_.side(op, 0), program_.side(op, 1), reduce_);
       break;
     case OpKind::signal:
       save_history(rank, index);
-      events_.add(now_ + signal_, EventKind::deliver, op.partner);
+      notify(index, now_ + signal_);
       finish(rank, index);
       break;
     case OpKind::wait:
@@ -139,6 +139,7 @@ void Simulation::handle_arrival(int rank, Index index) {
   switch_to(cores_[rank], index);
   if (op.kind == OpKind::send) return continue_send(rank, index);
   if (op.kind == OpKind::recv) return continue_recv(rank, index);
+  cores_[rank].spread = 0;  // signals keep the ranks of a node together
   finish(rank, index);
 }
 
@@ -179,36 +180,27 @@ void Simulation::finish(int rank, Index op) {
   for (const Index next : program_.successors(op)) release(rank, next);
 }
 
-namespace {
-
-/// Whether it is memory of a neighbour that the node does not share.
-bool is_private_of_neighbour(const Side& side, int rank) {
-  return owner_of(side) != rank && space_of(side) != plan::Space::stage;
-}
-
-}  // namespace
-
 /// Copies, reduces, or copies the data of a message, at a rate of at most `limit`.
 void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, Rate limit) {
   const Op& op = ops_[index];
   const std::uint64_t bytes = op.bytes;
-  const Residency from = memory_.read(src, bytes);
+  const int weight = members_.weight_of(rank);
+  const Residency from = memory_.read(src, bytes, weight);
   // Reading and writing overlap.
   const std::uint64_t far = from.memory + from.fresh;
-  const std::uint64_t fresh = from.fresh + std::max(memory_.written_by_core(dst, bytes), far) - far;
+  const std::uint64_t fresh = from.fresh + std::max(memory_.written_by_core(dst, bytes, weight), far) - far;
   const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
                      fresh_.time(fresh);
   const bool reduces = limit.is_limit();
-  const bool calls =
-      call_ > 0 && (is_private_of_neighbour(dst, rank) || is_private_of_neighbour(src, rank));
-  const Time start = reduces ? 0 : copy_start_ * std::max(dst.blocks, src.blocks);
+  const bool calls = call_ > 0 && (dst.is_neighbours || src.is_neighbours);
+  const Time start = reduces ? 0 : copy_start_ * std::max<Time>(dst.blocks, src.blocks);
   const Time called = calls ? call_ + call_rate_.time(bytes) : 0;
   const Time uncontended =
       start + called + (calls && !reduces ? 0 : std::max(moved, limit.time(bytes)));
-  const int node = machine_.node_of(rank);
+  const int node = members_.node_of(rank);
   Time end = now_ + uncontended;
   if (from.memory + fresh > 0) {
-    end = std::max(end, network_.use_memory(node, from.memory + fresh, now_));
+    end = std::max(end, network_.use_memory(node, from.memory + fresh, weight, now_));
   }
   account(cores_[rank], Cost::contention, end - now_ - uncontended);
   account(cores_[rank], reduces ? Cost::reduction : Cost::copy, uncontended);

@@ -36,17 +36,18 @@ void each_range(const Memory::Part& part, Visit visit) {
 }
 }  // namespace
 
-Memory::Memory(Program& program, const hierarchy::Machine& machine, const Adapter& adapter,
+Memory::Memory(Program& program, const Members& members, const Adapter& adapter,
                std::uint64_t cache_bytes)
     : program_(program),
-      machine_(machine),
+      members_(members),
       cache_bytes_(cache_bytes),
       unit_bytes_(std::max<std::uint64_t>(1, cache_bytes / kUnitsPerCache)),
-      regions_(4 * static_cast<std::size_t>(machine.ranks())),
-      caches_(static_cast<std::size_t>(machine.nodes())) {
+      regions_(4 * static_cast<std::size_t>(members.size())),
+      caches_(static_cast<std::size_t>(members.nodes())) {
   std::vector<std::uint64_t> footprints(caches_.size());
-  for (int rank = 0; rank < machine.ranks(); ++rank) {
-    footprints[machine.node_of(rank)] += program.footprint(rank);
+  for (int member = 0; member < members.size(); ++member) {
+    footprints[members.node_of(member)] +=
+        program.footprint(member) * static_cast<std::uint64_t>(members.weight_of(member));
   }
   for (std::size_t node = 0; node < caches_.size(); ++node) {
     caches_[node].holds_all = footprints[node] <= cache_bytes;
@@ -60,7 +61,7 @@ Memory::Memory(Program& program, const hierarchy::Machine& machine, const Adapte
 }
 
 Memory::Cache& Memory::cache_of(const Side& side) {
-  return caches_[machine_.node_of(static_cast<int>(side.region / 4))];
+  return caches_[members_.node_of(owner_of(side))];
 }
 
 std::uint32_t Memory::now(const Cache& cache) const {
@@ -87,7 +88,7 @@ void Memory::add(Residency& found, const Cache& cache, std::uint32_t region, std
   }
 }
 
-Residency Memory::read(const Part& part) {
+Residency Memory::read(const Part& part, int cores) {
   Cache& cache = cache_of(part.side);
   if (cache.holds_all && regions_[part.side.region].empty()) return {part.length, 0, 0};
   Residency found;
@@ -103,16 +104,16 @@ Residency Memory::read(const Part& part) {
     found.fresh = scaled(found.fresh);
     found.cached = part.length - found.memory - found.fresh;
   }
-  cache.touched += part.length;
+  cache.touched += part.length * static_cast<std::uint64_t>(cores);
   if (found.cached != part.length || !cache.holds_all) assign(part, now(cache));
   return found;
 }
 
-std::uint64_t Memory::written_by_core(const Side& side, std::uint64_t bytes) {
+std::uint64_t Memory::written_by_core(const Side& side, std::uint64_t bytes, int cores) {
   Cache& cache = cache_of(side);
-  const std::uint64_t touched = cache.touched + bytes;
+  const std::uint64_t touched = cache.touched + bytes * static_cast<std::uint64_t>(cores);
   Residency found;
-  if (program_.is_tracked(side.region)) found = read(side, bytes);
+  if (program_.is_tracked(side.region)) found = read(side, bytes, cores);
   cache.touched = touched;
   return found.fresh;
 }

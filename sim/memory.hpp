@@ -28,7 +28,7 @@ struct Residency {
 class Memory {
  public:
   /// The arguments must live longer.
-  Memory(Program& program, const hierarchy::Machine& machine, const Adapter& adapter,
+  Memory(Program& program, const Members& members, const Adapter& adapter,
          std::uint64_t cache_bytes);
 
   /// A part of a side of `bytes`: `length` bytes from position `from`, in the side's own order.
@@ -39,11 +39,14 @@ class Memory {
     std::uint64_t length;
   };
 
-  /// A core reads `part`. Returns where its bytes were; after that they are cached.
-  Residency read(const Part& part);
-  Residency read(const Side& side, std::uint64_t bytes) { return read({side, bytes, 0, bytes}); }
-  /// A core writes the bytes. Returns how many the adapter had moved since a core touched them.
-  std::uint64_t written_by_core(const Side& side, std::uint64_t bytes);
+  /// Each of `cores` reads such a part. Returns where its bytes were; after that they are cached.
+  Residency read(const Part& part, int cores = 1);
+  Residency read(const Side& side, std::uint64_t bytes, int cores = 1) {
+    return read({side, bytes, 0, bytes}, cores);
+  }
+  /// Each of `cores` writes such bytes. Returns how many the adapter had moved since a core touched
+  /// them.
+  std::uint64_t written_by_core(const Side& side, std::uint64_t bytes, int cores = 1);
   /// The adapter has written or fetched them.
   void moved_by_adapter(const Side& side, std::uint64_t bytes);
 
@@ -69,7 +72,7 @@ class Memory {
   void assign(const Part& part, std::uint32_t value);
 
   const Program& program_;
-  const hierarchy::Machine& machine_;
+  const Members& members_;
   const std::uint64_t cache_bytes_;
   const std::uint64_t unit_bytes_;
   std::vector<std::vector<Range>> regions_;

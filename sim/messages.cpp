@@ -16,8 +16,26 @@ Time Simulation::jitter(Index op) const {
 Time Simulation::notice_time(Index from) const {
   const Op& op = ops_[from];
   if (!op.remote) return signal_;
-  const int here = machine_.node_of(ops_[op.partner].peer);
-  return network_.latency(here, machine_.node_of(op.peer));
+  return network_.latency(node_number(op.member), machine_.node_of(op.peer));
+}
+
+/// Whether the send that the recv is for waits for its answer: of several recvs that stand for
+/// those of the send's class the first one answers.
+bool Simulation::is_first_listener(const Op& recv, Index index) const {
+  return ops_[recv.partner].partner == index;
+}
+
+/// The question, answer, signal or end of `from` arrives at the other end at `when`.
+void Simulation::notify(Index from, Time when) {
+  const Op& op = ops_[from];
+  if (op.kind == OpKind::recv) {
+    events_.add(when, EventKind::deliver, op.partner);
+    return;
+  }
+  const bool question = op.kind == OpKind::send && op.step == kAsked;
+  for (const Index to : program_.listeners(from)) {
+    if (!question || is_first_listener(ops_[to], to)) events_.add(when, EventKind::deliver, to);
+  }
 }
 
 /// The core leaves an op for now: saves the history for what follows from it.
@@ -39,7 +57,7 @@ History Simulation::history_at(Index from, Index to) const {
   const bool data = source.kind == OpKind::send && source.step == kInjected;
   if (data && source.remote) {
     if (from != to) spend(Cost::startup, notice_time(from));
-    const std::uint64_t bytes = ops_[source.partner].bytes;
+    const std::uint64_t bytes = source.bytes;
     if (bytes > stored_bytes_) spend(Cost::startup, dma_start_);
     spend(Cost::wire, network_.wire_time(bytes));
     spend(Cost::contention, rest);
@@ -51,6 +69,10 @@ History Simulation::history_at(Index from, Index to) const {
 void Simulation::begin_send(int rank, Index index) {
   Op& op = ops_[index];
   if (!asks_first(op)) return inject(rank, index);
+  if (op.partner == kNone) {  // its receiver is no member: taken as ready
+    op.step = kAsked;
+    return inject(rank, index);
+  }
   if (receiver_first_) {
     op.step = kAsked;
     if ((op.state & kArrived) != 0) inject(rank, index);
@@ -65,7 +87,8 @@ void Simulation::begin_recv(int rank, Index index) {
   Op& op = ops_[index];
   Core& core = cores_[rank];
   if (op.remote) add_waiting(core, op);
-  if (receiver_first_ && asks_first(op)) {
+  if (asks_first(op) && !is_first_listener(op, index)) op.step = kAsked;
+  if (receiver_first_ && asks_first(op) && op.step != kAsked) {
     op.step = kAsked;
     const Time time = op.remote ? post_ : 0;
     account(core, Cost::startup, time);
@@ -76,6 +99,7 @@ void Simulation::begin_recv(int rank, Index index) {
 
 /// Whether it goes straight into memory of the caller.
 bool Simulation::goes_to_caller(const Op& send) const {
+  if (send.partner == kNone) return false;
   const Op& recv = ops_[send.partner];
   const plan::Space space = space_of(program_.side(recv, 0));
   return asks_first(recv) && (space == plan::Space::input || space == plan::Space::output);
@@ -86,8 +110,8 @@ bool Simulation::goes_to_caller(const Op& send) const {
 Time Simulation::post_time(const Op& op) const {
   if (!asks_first(op)) return post_ + copy_start_ * (program_.side(op, 0).blocks - 1);
   if (!receiver_first_) return post_;
-  const Time blocks =
-      std::max(program_.side(ops_[op.partner], 0).blocks, program_.side(op, 0).blocks);
+  const std::uint32_t there = op.partner == kNone ? 1 : program_.side(ops_[op.partner], 0).blocks;
+  const Time blocks = std::max<Time>(there, program_.side(op, 0).blocks);
   return post_ + blocks * (post_ + (goes_to_caller(op) ? into_caller_ : 0));
 }
 
@@ -99,7 +123,8 @@ void Simulation::inject(int rank, Index index) {
   if (!op.remote) {
     // Straight into place, or into shared memory.
     const Side& src = program_.side(op, 0);
-    return copy(rank, index, asked ? program_.side(ops_[op.partner], 0) : src, src, Rate());
+    return copy(rank, index, asked && op.partner != kNone ? program_.side(ops_[op.partner], 0) : src, src,
+                Rate());
   }
   const Time time = post_time(op);
   account(cores_[rank], Cost::startup, time);
@@ -115,11 +140,11 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
       [[fallthrough]];
     case Action::answer:
       save_history(rank, index);
-      events_.add(now_ + notice_time(index), EventKind::deliver, op.partner);
+      notify(index, now_ + notice_time(index));
       break;
     case Action::pass:
       save_history(rank, index);
-      events_.add(now_ + signal_, EventKind::deliver, op.partner);
+      notify(index, now_ + signal_);
       finish(rank, index);
       break;
     case Action::post:
@@ -129,7 +154,7 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
       end_store(rank, index);
       break;
     case Action::stored:
-      if (op.bytes > 0) return store_piece(rank, index);
+      if (op.left > 0) return store_piece(rank, index);
       account(core, Cost::startup, poll_ / 2);
       occupy(rank, Action::finish, poll_ / 2);
       break;
@@ -166,12 +191,14 @@ void Simulation::store_piece(int rank, Index index) {
   core.piece = piece_of(op);
   core.store_begin = now_;
   Time time = (goes_to_caller(op) ? into_caller_rate_ : store_rate_).time(core.piece);
-  const Residency from = memory_.read({program_.side(op, 0), ops_[op.partner].bytes,
-                                       ops_[op.partner].bytes - op.bytes, core.piece});
+  const int weight = members_.weight_of(rank);
+  const Residency from =
+      memory_.read({program_.side(op, 0), op.bytes, op.bytes - op.left, core.piece}, weight);
   if (from.cached != core.piece) {
     time = std::max(
         {time, memory_rate_.time(from.memory) + fresh_.time(from.fresh),
-         network_.use_memory(machine_.node_of(rank), from.memory + from.fresh, now_) - now_});
+         network_.use_memory(members_.node_of(rank), from.memory + from.fresh, weight, now_) -
+             now_});
   }
   account(core, Cost::wire, time);
   occupy(rank, Action::store, time);
@@ -198,7 +225,7 @@ void Simulation::end_store(int rank, Index index) {
 /// A message, answer or signal has arrived for the op.
 void Simulation::deliver(Index index) {
   Op& op = ops_[index];
-  const int rank = ops_[op.partner].peer;
+  const int rank = op.member;
   op.state |= kArrived;
   if ((op.state & kStarted) == 0) return;
   // For a send itself: the adapter has finished it.
@@ -228,7 +255,7 @@ void Simulation::continue_recv(int rank, Index index) {
   if (!op.remote && !asks_first(op)) {  // from shared memory
     const Side& side = program_.side(op, 0);
     const Time taken = copy_start_ * side.blocks + cached_.time(op.bytes);
-    memory_.written_by_core(side, op.bytes);
+    memory_.written_by_core(side, op.bytes, members_.weight_of(rank));
     account(core, Cost::copy, taken);
     return occupy(rank, Action::finish, taken);
   }
@@ -242,12 +269,14 @@ void Simulation::continue_recv(int rank, Index index) {
 /// A piece has arrived at the receiver's adapter.
 void Simulation::land_piece(Index recv, std::uint32_t bytes) {
   const Op& op = ops_[recv];
-  const int rank = ops_[op.partner].peer;
-  const int from_node = machine_.node_of(op.peer);
-  const int node = machine_.node_of(rank);
-  const int rail = network_.rail_of(op.peer);
-  const Piece piece{from_node, node, rail, bytes & ~kLastPiece};
-  const Time end = network_.land(piece, adapters_[network_.adapter_of(node, rail)].senders, now_);
+  const int rank = op.member;
+  const int sender = ops_[op.partner].member;
+  const int node = members_.node_of(rank);
+  const int rail = network_.rail_of(sender);
+  const Arrival arrival{node, node_number(rank), members_.weight_of(rank)};
+  cores_[rank].spread = cores_[sender].spread;
+  const Time end = network_.land(arrival, rail, bytes & ~kLastPiece,
+                                 adapters_[network_.adapter_of(node, rail)].senders, now_);
   if ((bytes & kLastPiece) == 0) return;
   memory_.moved_by_adapter(program_.side(op, 0), op.bytes);
   if (options_.trace != nullptr) {

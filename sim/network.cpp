@@ -12,14 +12,16 @@ Rate slower(const Rate& a, const Rate& b) {
 
 }  // namespace
 
-Network::Network(const hierarchy::Machine& machine, const Hardware& hardware)
+Network::Network(const hierarchy::Machine& machine, const Members& members,
+                 const Hardware& hardware)
     : machine_(machine),
+      members_(members),
       rails_(std::max(1, hardware.rails)),
       per_leaf_(hardware.fabric.nodes_per_leaf),
       uplinks_(hardware.fabric.uplinks_per_leaf > 0 ? hardware.fabric.uplinks_per_leaf
                                                     : std::max(1, per_leaf_)),
-      adapters_(static_cast<std::size_t>(machine.nodes()) * rails_),
-      memory_(static_cast<std::size_t>(machine.nodes())) {
+      adapters_(static_cast<std::size_t>(members.nodes()) * rails_),
+      memory_(static_cast<std::size_t>(members.nodes())) {
   const auto& adapter = hardware.adapter;
   const bool limits_both = adapter.both_ways_bytes_per_ns > 0 &&
                            adapter.both_ways_bytes_per_ns < 2 * adapter.bytes_per_ns;
@@ -40,7 +42,14 @@ Network::Network(const hierarchy::Machine& machine, const Hardware& hardware)
   latency_ = to_time(adapter.latency_ns);
   buffer_ = link_.time(fabric.buffer_bytes);
   if (per_leaf_ > 0) leaves_ = (machine.nodes() + per_leaf_ - 1) / per_leaf_;
-  up_.resize(static_cast<std::size_t>(rails_) * leaves_ * uplinks_);
+  up_rate_ = link_;
+  if (members.by_class() && per_leaf_ > uplinks_) {
+    const double whole = fabric.link_bytes_per_ns > 0 ? fabric.link_bytes_per_ns
+                                                      : adapter.bytes_per_ns;
+    up_rate_ = Rate(whole * uplinks_ / per_leaf_);
+  }
+  up_.resize(static_cast<std::size_t>(rails_) *
+             (members.by_class() ? members.nodes() : leaves_ * uplinks_));
   down_.resize(up_.size());
 }
 
@@ -48,77 +57,93 @@ const Network::Speed& Network::speed(int senders) const {
   return speeds_[std::min(static_cast<std::size_t>(senders), speeds_.size() - 1)];
 }
 
-int Network::route(const Piece& piece, Hop (&hops)[3]) {
+int Network::route(const Piece& piece, const Arrival& arrival, Hop (&hops)[3]) {
   int count = 0;
-  const int from = leaf_of(piece.from_node);
-  const int to = leaf_of(piece.to_node);
-  if (from != to) {
-    const int uplink = piece.to_node % uplinks_;
-    const auto plane = static_cast<std::size_t>(piece.rail) * leaves_;
-    hops[count++] = {&up_[(plane + from) * uplinks_ + uplink], link_};
+  const int to = leaf_of(arrival.number);
+  const auto rail = static_cast<std::size_t>(piece.rail);
+  if (piece.leaf != to && members_.by_class()) {
+    const auto plane = rail * static_cast<std::size_t>(members_.nodes());
+    hops[count++] = {&up_[plane + static_cast<std::size_t>(piece.from_node)], up_rate_};
+    hops[count++] = {&down_[plane + static_cast<std::size_t>(arrival.node)], up_rate_};
+  } else if (piece.leaf != to) {
+    const int uplink = arrival.number % uplinks_;
+    const auto plane = rail * static_cast<std::size_t>(leaves_);
+    hops[count++] = {&up_[(plane + piece.leaf) * uplinks_ + uplink], link_};
     hops[count++] = {&down_[(plane + to) * uplinks_ + uplink], link_};
   }
-  hops[count++] = {&adapters_[adapter_of(piece.to_node, piece.rail)].in, in_};
+  hops[count++] = {&adapters_[adapter_of(arrival.node, piece.rail)].in, in_};
   return count;
 }
 
-Passage Network::send(const Piece& piece, int senders, Time now) {
+Time Network::pass(const Piece& piece, Time first, Time start, Time tail, Arrival& arrival) {
+  Hop hops[3];
+  const int count = route(piece, arrival, hops);
+  for (int i = 0; i < count; ++i) {
+    const Time occupied = hops[i].rate.time(piece.bytes);
+    // Links are shared with the other nodes' messages of the class, the adapter's with those of
+    // the receivers' class.
+    const int weight = i + 1 == count ? arrival.weight : piece.weight;
+    first = std::max(first + hop_, hops[i].server->free_at);
+    hops[i].server->free_at = first + weight * occupied;
+    start = std::max(start + hop_, first + (weight - 1) * occupied);
+    tail = std::max(tail + hop_, start + occupied);
+  }
+  arrival.at = tail + latency_;
+  // A blocked link blocks the one before it, once its buffer is full.
+  Time held = 0;
+  for (int i = count; i-- > 0;) {
+    held = hops[i].server->free_at - hop_ - buffer_;
+    if (i > 0) hops[i - 1].server->free_at = std::max(hops[i - 1].server->free_at, held);
+  }
+  return held;
+}
+
+Passage Network::send(const Piece& piece, std::span<Arrival> arrivals, int senders, Time now) {
   Adapter& adapter = adapters_[adapter_of(piece.from_node, piece.rail)];
   const Speed& rates = speed(senders);
   const Rate rate = slower(rates.out, link_);
-  Time start = std::max(piece.ready, adapter.out.free_at);
-  if (piece.is_first) start = std::max(start, adapter.next_message_at);
+  const int weight = piece.weight;
+  Time first = std::max(piece.ready - piece.spread, adapter.out.free_at);
+  if (piece.is_first) first = std::max(first, adapter.next_message_at);
   // The gap is between messages: the next piece of this message does not wait for it.
-  if (piece.is_first && !piece.is_whole) adapter.next_message_at = start + rates.gap;
-  Time busy = start + std::max(rate.time(piece.bytes), piece.is_whole ? rates.gap : 0);
+  if (piece.is_first && !piece.is_whole) adapter.next_message_at = first + weight * rates.gap;
+  const Time each = std::max(rate.time(piece.bytes), piece.is_whole ? rates.gap : 0);
+  Time busy = first + weight * each;
+  const Time start = std::max(piece.ready, first + (weight - 1) * each);
   Time tail = std::max(start + rate.time(piece.bytes), now);
   if (!piece.is_stored) {
-    tail = std::max({tail, memory_[piece.from_node].reserve(start, memory_rate_.time(piece.bytes)),
-                     start + sender_.time(piece.bytes)});
+    const Time read = memory_[piece.from_node].reserve(first, weight * memory_rate_.time(piece.bytes));
+    tail = std::max({tail, read, start + sender_.time(piece.bytes)});
   }
   if (rates.both.is_limit()) {
-    const Time end = adapter.both.reserve(start, rates.both.time(piece.bytes));
+    const Time end = adapter.both.reserve(first, weight * rates.both.time(piece.bytes));
     busy = std::max(busy, end);
     tail = std::max(tail, end);
   }
   Time sent = tail;
-  Hop hops[3];
-  const int count = route(piece, hops);
-  Time head = start;
-  for (int i = 0; i < count; ++i) {
-    const Time occupied = hops[i].rate.time(piece.bytes);
-    head = std::max(head + hop_, hops[i].server->free_at);
-    hops[i].server->free_at = head + occupied;
-    tail = std::max(tail + hop_, head + occupied);
-  }
-  // A blocked link blocks the one before it, once its buffer is full.
-  for (int i = count; i-- > 0;) {
-    const Time held = hops[i].server->free_at - hop_ - buffer_;
-    if (i > 0) {
-      hops[i - 1].server->free_at = std::max(hops[i - 1].server->free_at, held);
-    } else {
-      busy = std::max(busy, held);
-      sent = std::max(sent, held);
-    }
+  for (Arrival& arrival : arrivals) {
+    const Time held = pass(piece, first, start, tail, arrival);
+    busy = std::max(busy, held);
+    sent = std::max(sent, held);
   }
   adapter.out.free_at = busy;
-  return {sent, tail + latency_};
+  return {sent, start - first};
 }
 
-Time Network::land(const Piece& piece, int senders, Time now) {
-  const Time memory_time = memory_rate_.time(piece.bytes);
-  Time end = std::max(now, memory_[piece.to_node].reserve(now - memory_time, memory_time));
+Time Network::land(const Arrival& arrival, int rail, std::uint64_t bytes, int senders, Time now) {
+  const Time memory_time = arrival.weight * memory_rate_.time(bytes);
+  Time end = std::max(now, memory_[arrival.node].reserve(now - memory_time, memory_time));
   const Speed& rates = speed(senders);
   if (!rates.both.is_limit()) return end;
-  Adapter& adapter = adapters_[adapter_of(piece.to_node, piece.rail)];
-  const Time time = rates.both.time(piece.bytes);
+  Adapter& adapter = adapters_[adapter_of(arrival.node, rail)];
+  const Time time = arrival.weight * rates.both.time(bytes);
   const Time done = adapter.both.reserve(now - time, time);
   adapter.in.free_at = std::max(adapter.in.free_at, done - latency_);
   return std::max(end, done);
 }
 
-Time Network::use_memory(int node, std::uint64_t bytes, Time now) {
-  return memory_[node].reserve(now, memory_rate_.time(bytes));
+Time Network::use_memory(int node, std::uint64_t bytes, int cores, Time now) {
+  return memory_[node].reserve(now, cores * memory_rate_.time(bytes));
 }
 
 Time Network::latency(int from_node, int to_node) const {

@@ -24,26 +24,56 @@ Program::Program(const PlanSource& plan_of_rank, const hierarchy::Machine& machi
       throw_usage("simulation of rank {} of {}: the plan is of rank {} of {}", rank,
                   machine.ranks(), plan.rank(), plan.ranks());
     }
-    add(plan, machine, stored_bytes);
+    add(rank, plan, machine, stored_bytes);
   }
-  ranks_.back().first_op = checked_cast<Index>(ops_.size());
-  ops_.emplace_back().first_successor = checked_cast<std::uint32_t>(successors_.size());
+  end_ops();
   match(OpKind::send, OpKind::recv);
   match(OpKind::signal, OpKind::wait);
 }
 
-void Program::add(const Plan& plan, const hierarchy::Machine& machine, std::uint64_t stored_bytes) {
-  RankSpan& span = ranks_[plan.rank()];
+Program::Program(const ClassPlans& classes, const Members& members,
+                 const hierarchy::Machine& machine, std::uint64_t stored_bytes)
+    : ranks_(static_cast<std::size_t>(members.size()) + 1),
+      is_read_(4 * static_cast<std::size_t>(members.size())),
+      is_written_(is_read_.size()),
+      is_fetched_(is_read_.size()),
+      last_(static_cast<std::size_t>(machine.ranks()), kNone) {
+  for (int member = 0; member < members.size(); ++member) {
+    add(member, classes.plans[static_cast<std::size_t>(member)], machine, stored_bytes,
+        [&](int rank) { return classes.neighbour(member, rank); });
+  }
+  end_ops();
+  link(classes);
+  messages = wire_bytes = 0;
+  for (const Op& op : ops_) {
+    if (op.kind != OpKind::send || !op.remote) continue;
+    const auto weight = static_cast<std::uint64_t>(members.weight_of(op.member));
+    messages += weight;
+    wire_bytes += weight * op.bytes;
+  }
+}
+
+void Program::end_ops() {
+  ranks_.back().first_op = checked_cast<Index>(ops_.size());
+  ops_.emplace_back().first_successor = checked_cast<std::uint32_t>(successors_.size());
+}
+
+void Program::add(int member, const Plan& plan, const hierarchy::Machine& machine,
+                  std::uint64_t stored_bytes, const Owner& owner) {
+  RankSpan& span = ranks_[member];
   span.first_op = checked_cast<Index>(ops_.size());
   span.footprint =
       plan.input_bytes() + plan.output_bytes() + plan.stage_bytes() + plan.scratch_bytes();
-  for (const plan::Op& op : plan.ops()) add_op(plan, op, machine, stored_bytes);
-  add_edges(plan);
-  order_by_peer(plan);
+  for (const plan::Op& op : plan.ops()) {
+    add_op(plan, op, machine, stored_bytes, owner);
+    ops_.back().member = member;
+  }
+  add_edges(member, plan);
+  order_by_peer(member, plan);
 }
 
 void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Machine& machine,
-                     std::uint64_t stored_bytes) {
+                     std::uint64_t stored_bytes, const Owner& owner) {
   Op& made = ops_.emplace_back();
   made.kind = op.kind;
   made.peer = op.peer;
@@ -55,21 +85,22 @@ void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Mach
   made.remote = op.peer >= 0 && !machine.same_node(op.peer, plan.rank());
   switch (op.kind) {
     case OpKind::send:
-      made.bytes = op.src.bytes();
+      made.bytes = made.left = op.src.bytes();
       messages += made.remote;
       wire_bytes += made.remote ? made.bytes : 0;
-      add_side(op.src, made.remote && made.bytes > stored_bytes ? &is_fetched_ : &is_read_);
+      add_side(plan.rank(), op.src, made.remote && made.bytes > stored_bytes ? &is_fetched_ : &is_read_,
+               owner);
       break;
     case OpKind::recv:
       made.bytes = op.dst.bytes();
-      add_side(op.dst, made.remote ? nullptr : &is_written_);
+      add_side(plan.rank(), op.dst, made.remote ? nullptr : &is_written_, owner);
       break;
     case OpKind::copy:
     case OpKind::reduce:
       made.bytes = op.dst.bytes();
-      add_side(op.dst, &is_written_);
-      if (op.kind == OpKind::reduce) is_read_[region_of(op.dst.space, op.dst.owner)] = true;
-      add_side(op.src, &is_read_);
+      add_side(plan.rank(), op.dst, &is_written_, owner);
+      if (op.kind == OpKind::reduce) is_read_[sides_.back().region] = true;
+      add_side(plan.rank(), op.src, &is_read_, owner);
       break;
     case OpKind::signal:
     case OpKind::wait:
@@ -79,19 +110,25 @@ void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Mach
   }
 }
 
-void Program::add_side(const plan::Slice& slice, std::vector<bool>* used) {
-  const std::uint32_t region = region_of(slice.space, slice.owner);
+void Program::add_side(int rank, const plan::Slice& slice, std::vector<bool>* used,
+                       const Owner& owner) {
+  const std::uint32_t region =
+      region_of(slice.space, owner == nullptr ? slice.owner : owner(slice.owner));
   if (region >= is_read_.size()) {
     throw_usage("{}: its owner is none of {} ranks", to_string(slice), is_read_.size() / 4);
   }
-  sides_.push_back({region,
-                    static_cast<std::uint32_t>(std::min<std::uint64_t>(slice.count, UINT32_MAX)),
-                    slice.offset, slice.end() - slice.offset});
+  constexpr std::uint64_t kMostBlocks = INT32_MAX;
+  Side& side = sides_.emplace_back();
+  side.region = region;
+  side.blocks = static_cast<std::uint32_t>(std::min(slice.count, kMostBlocks)) & INT32_MAX;
+  side.is_neighbours = slice.owner != rank && slice.space != plan::Space::stage;
+  side.offset = slice.offset;
+  side.extent = slice.end() - slice.offset;
   if (used != nullptr) (*used)[region] = true;
 }
 
-void Program::add_edges(const Plan& plan) {
-  const Index first = ranks_[plan.rank()].first_op;
+void Program::add_edges(int member, const Plan& plan) {
+  const Index first = ranks_[member].first_op;
   const auto count = static_cast<plan::OpId>(plan.ops().size());
   fan_out_.assign(count, 0);
   for (plan::OpId id = 0; id < count; ++id) {
@@ -113,8 +150,8 @@ void Program::add_edges(const Plan& plan) {
 
 /// List order among sends, recvs and signals to one peer. Waits need none: each knows which signal
 /// it is for. As in engine::Program.
-void Program::order_by_peer(const Plan& plan) {
-  const Index first = ranks_[plan.rank()].first_op;
+void Program::order_by_peer(int member, const Plan& plan) {
+  const Index first = ranks_[member].first_op;
   const auto end = static_cast<Index>(ops_.size());
   for (const OpKind kind : {OpKind::send, OpKind::recv, OpKind::signal}) {
     for (Index op = first; op < end; ++op) {
@@ -149,11 +186,9 @@ std::vector<Index> sorted(const std::vector<Index>& list, int keys, Key key) {
 /// Matches the k-th op from one rank to another with the k-th at the other end, by sorting both
 /// lists by sender, receiver and k.
 void Program::match(OpKind from, OpKind to) {
-  const int ranks = static_cast<int>(ranks_.size()) - 1;
+  const int ranks = members();
   std::vector<Index> froms;
   std::vector<Index> tos;
-  std::vector<std::int32_t> owner_of_from;
-  std::vector<std::int32_t> owner_of_to;
   for (int rank = 0; rank < ranks; ++rank) {
     for (Index op = first_op(rank); op < first_op(rank + 1); ++op) {
       if (ops_[op].kind == from) froms.push_back(op);
@@ -162,13 +197,7 @@ void Program::match(OpKind from, OpKind to) {
   }
   const auto by_peer = [this](Index op) { return ops_[op].peer; };
   tos = sorted(tos, ranks, by_peer);
-  // Until partners are known, `partner` of an op holds its own rank.
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (Index op = first_op(rank); op < first_op(rank + 1); ++op) {
-      if (ops_[op].kind == from || ops_[op].kind == to) ops_[op].partner = static_cast<Index>(rank);
-    }
-  }
-  const auto by_owner = [this](Index op) { return static_cast<int>(ops_[op].partner); };
+  const auto by_owner = [this](Index op) { return ops_[op].member; };
   froms = sorted(sorted(froms, ranks, by_peer), ranks, by_owner);
   const auto lone = [&](Index op) {
     throw_usage("plan of rank {}: op {} ({} {}) has no {}", by_owner(op),
@@ -189,6 +218,34 @@ void Program::match(OpKind from, OpKind to) {
   for (std::size_t i = 0; i < froms.size(); ++i) {
     ops_[froms[i]].partner = tos[i];
     ops_[tos[i]].partner = froms[i];
+  }
+}
+
+/// Gives recvs and waits of members their sources, and these their listeners.
+void Program::link(const ClassPlans& classes) {
+  first_listener_.assign(ops_.size() + 1, 0);
+  for (int member = 0; member < members(); ++member) {
+    const auto& sources = classes.sources[static_cast<std::size_t>(member)];
+    std::size_t next = 0;
+    for (Index op = first_op(member); op < first_op(member + 1); ++op) {
+      if (ops_[op].kind != OpKind::recv && ops_[op].kind != OpKind::wait) continue;
+      const Source& source = sources[next++];
+      ops_[op].partner = first_op(source.member) + source.op;
+      ++first_listener_[ops_[op].partner + 1];
+    }
+  }
+  for (std::size_t op = 1; op < first_listener_.size(); ++op) {
+    first_listener_[op] += first_listener_[op - 1];
+  }
+  listeners_.resize(first_listener_.back());
+  auto place = first_listener_;
+  for (Index op = 0; op < op_count(); ++op) {
+    if (ops_[op].kind != OpKind::recv && ops_[op].kind != OpKind::wait) continue;
+    listeners_[place[ops_[op].partner]++] = op;
+  }
+  for (Index op = 0; op < op_count(); ++op) {
+    if (ops_[op].kind != OpKind::send && ops_[op].kind != OpKind::signal) continue;
+    if (!listeners(op).empty()) ops_[op].partner = listeners(op).front();
   }
 }
 

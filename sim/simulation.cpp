@@ -11,16 +11,17 @@ namespace {
 constexpr std::uint64_t kEventsPerLook = 1 << 18;  // about 50 ms
 }  // namespace
 
-Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
+Simulation::Simulation(Program& program, const Members& members, const hierarchy::Machine& machine,
                        const Hardware& hardware, const Options& options)
     : program_(program),
       ops_(program.ops()),
+      members_(members),
       machine_(machine),
       options_(options),
-      network_(machine, hardware),
-      memory_(program, machine, hardware.adapter, hardware.node.cache_bytes),
+      network_(machine, members, hardware),
+      memory_(program, members, hardware.adapter, hardware.node.cache_bytes),
       processors_(machine, hardware.host),
-      cores_(static_cast<std::size_t>(machine.ranks())),
+      cores_(static_cast<std::size_t>(members.size())),
       adapters_(static_cast<std::size_t>(network_.adapters())),
       histories_(options.breakdown ? program.op_count() : 0),
       eager_bytes_(hardware.adapter.eager_bytes),
@@ -48,8 +49,8 @@ Simulation::Simulation(Program& program, const hierarchy::Machine& machine,
                                                      : hardware.node.cached_bytes_per_ns),
       counts_senders_(hardware.adapter.senders.points.size() > 1) {}
 
-Result Simulation::run() {
-  for (int rank = 0; rank < machine_.ranks(); ++rank) {
+bool Simulation::run() {
+  for (int rank = 0; rank < members_.size(); ++rank) {
     Core& core = cores_[rank];
     core.left = program_.first_op(rank + 1) - program_.first_op(rank);
     for (Index op = program_.first_op(rank); op < program_.first_op(rank + 1); ++op) {
@@ -66,10 +67,7 @@ Result Simulation::run() {
       options_.progress(finished_, program_.op_count());
     }
   }
-  if (std::ranges::any_of(cores_, [](const Core& core) { return core.left > 0; })) {
-    report_deadlock();
-  }
-  return result();
+  return std::ranges::none_of(cores_, [](const Core& core) { return core.left > 0; });
 }
 
 void Simulation::handle(const Event& event) {
@@ -111,6 +109,7 @@ Result Simulation::result() const {
   result.messages = program_.messages;
   result.wire_bytes = program_.wire_bytes;
   result.events = events_.count();
+  result.simulated = members_.size();
   const Core* last = nullptr;
   for (const Core& core : cores_) {
     result.finish_ns.push_back(to_ns(core.free_at));
@@ -127,10 +126,10 @@ void Simulation::report_deadlock() const {
   constexpr int kShown = 4;
   std::string text;
   int shown = 0;
-  for (int rank = 0; rank < machine_.ranks() && shown < kShown; ++rank) {
+  for (int rank = 0; rank < members_.size() && shown < kShown; ++rank) {
     for (Index op = program_.first_op(rank); op < program_.first_op(rank + 1); ++op) {
       if ((ops_[op].state & kStarted) == 0) continue;
-      text += fmt::format("; rank {} at its op {} ({} {})", rank, op - program_.first_op(rank),
+      text += fmt::format("; rank {} at its op {} ({} {})", members_.rank_of(rank), op - program_.first_op(rank),
                           to_string(ops_[op].kind), ops_[op].peer);
       ++shown;
       break;

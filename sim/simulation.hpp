@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/events.hpp"
+#include "sim/members.hpp"
 #include "sim/memory.hpp"
 #include "sim/network.hpp"
 #include "sim/processors.hpp"
@@ -90,21 +91,24 @@ struct Core {
   Time asked_at = -1;       // when it asked for its turn on a shared core
   Time free_at = 0;         // of the core
   Time sender_free_at = 0;  // limit of a single sender's rate
+  Time spread = 0;          // by which it is behind the first of its class
   History history = {};     // sums to free_at
 };
 
 class Simulation {
  public:
   /// The arguments must live longer.
-  Simulation(Program& program, const hierarchy::Machine& machine, const Hardware& hardware,
-             const Options& options);
-  Result run();
+  Simulation(Program& program, const Members& members, const hierarchy::Machine& machine,
+             const Hardware& hardware, const Options& options);
+  /// Runs until nothing happens any more. False where some member is not done then.
+  bool run();
+  Result result() const;
+  /// UsageError names the ranks that wait.
+  [[noreturn]] void report_deadlock() const;
 
  private:
   // Events: simulation.cpp.
   void handle(const Event& event);
-  Result result() const;
-  [[noreturn]] void report_deadlock() const;
 
   // Cores: cores.cpp.
   void push(OpQueue& queue, Index op);
@@ -144,6 +148,10 @@ class Simulation {
   void land_piece(Index recv, std::uint32_t bytes);
   History history_at(Index from, Index to) const;
   Time notice_time(Index from) const;
+  void notify(Index from, Time when);
+  bool is_first_listener(const Op& recv, Index index) const;
+  int node_number(int member) const { return machine_.node_of(members_.rank_of(member)); }
+  int adapter_of(int member) const;
   Time jitter(Index op) const;
 
   // Sending: adapters.cpp.
@@ -166,6 +174,7 @@ class Simulation {
 
   Program& program_;
   std::vector<Op>& ops_;
+  const Members& members_;
   const hierarchy::Machine& machine_;
   const Options& options_;
   Network network_;
@@ -176,6 +185,7 @@ class Simulation {
   std::uint64_t finished_ = 0;  // ops
   std::vector<Core> cores_;
   std::vector<SenderList> adapters_;
+  std::vector<Arrival> arrivals_;  // reused by send_piece()
   std::vector<History> histories_;  // by op, if a breakdown is asked for
 
   // Hardware, in the units of Time and Rate.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct Options {
   std::uint64_t seed = 1;        ///< of the jitter
   bool breakdown = false;        ///< fills in Result::breakdown_ns
   plan::Trace* trace = nullptr;  ///< gets the spans, unless null
+  /// Simulates one rank for each class of ranks that do the same (sim/classes.hpp) where there are
+  /// such classes, and no trace is asked for.
+  bool by_class = false;
+  int root = 0;                            ///< by class: of a rooted collective
+  std::uint64_t most_ops = UINT64_MAX;  ///< by class: of plans that are made to find the classes
   /// Called at intervals with the number of ops that are done, and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };
@@ -36,7 +42,10 @@ std::string_view to_string(Cost cost);
 
 struct Result {
   double time_ns = 0;             ///< of the last rank
-  std::vector<double> finish_ns;  ///< by rank
+  std::vector<double> finish_ns;  ///< by rank; by class: by member
+  int simulated = 0;              ///< ranks: all, or one for each class
+  std::string whole;              ///< why all ranks were simulated where classes were asked for
+  bool counted = true;            ///< whether messages and bytes are known; else 0
   std::uint64_t messages = 0;     ///< between nodes
   std::uint64_t wire_bytes = 0;
   std::uint64_t events = 0;

@@ -1,0 +1,394 @@
+#include "sim/classes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/class_sources.hpp"
+#include "sim/plan_shape.hpp"
+
+namespace weft::sim {
+
+using plan::OpId;
+using plan::OpKind;
+using plan::Plan;
+
+namespace {
+
+constexpr int kMostDepth = 64;  // ranks in a row, each of which waits for the one before
+constexpr std::size_t kMostChildren = 16;  // of a root that are looked at
+constexpr std::size_t kMostMembers = 1 << 14;
+
+/// Finds members node by node, and their sources until nobody is missing.
+class Finder : public RankLookup {
+ public:
+  Finder(const PlanSource& plan_of_rank, const hierarchy::Machine& machine,
+         const ClassOptions& options)
+      : plan_of_rank_(plan_of_rank), machine_(machine), options_(options) {}
+
+  Classes run() {
+    add_node(machine_.node_of(options_.root));
+    for (const int node : samples()) look_at_node(node);
+    walk_down();
+    std::vector<std::vector<Source>> sources;
+    for (std::size_t i = 0; i < list_.size(); ++i) {  // grows meanwhile
+      sources.push_back(find_sources(*this, machine_, *plans_[i]));
+    }
+    Classes classes{Members(list_, static_cast<int>(node_numbers_.size())), {}, false};
+    classes.alike = node_numbers_.size() == 1;
+    for (auto& plan : plans_) classes.plans.plans.push_back(*plan);
+    classes.plans.sources = std::move(sources);
+    classes.plans.neighbour = [list = list_, machine = &machine_](int member, int rank) {
+      return nearest(list, *machine, member, rank);
+    };
+    return classes;
+  }
+
+  std::shared_ptr<const Plan> plan_of(int rank) override {
+    if (last_ != nullptr && last_->rank() == rank) return last_;
+    if (const auto member = member_of_rank_.find(rank); member != member_of_rank_.end()) {
+      return plans_[static_cast<std::size_t>(member->second)];
+    }
+    last_ = std::make_shared<const Plan>(plan_of_rank_(rank));
+    ops_ += last_->ops().size() + 1;
+    if (ops_ > options_.most_ops) throw NoClasses{"too many different plans"};
+    return last_;
+  }
+
+  int member_for(int rank) override {
+    const Key key = look(rank);
+    if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
+    // Alone on its node, or one of many?
+    const auto ranks = machine_.ranks_on_node_of(rank);
+    const int place = machine_.place_of(rank);
+    const auto& node = machine_.ranks_on(machine_.node_of(rank));
+    for (const int other : {place - 1, place + 1}) {
+      if (other < 0 || other >= ranks || look(node[static_cast<std::size_t>(other)]) != key) {
+        continue;
+      }
+      add_node(machine_.node_of(rank));
+      return by_key_.at(key);
+    }
+    return add(rank, 1, key);
+  }
+
+  int rank_of(int member) const override { return list_[static_cast<std::size_t>(member)].rank; }
+
+ private:
+  struct Key {
+    std::uint64_t shape = 0;
+    int height = 0;  // ranks before it that wait for one another until it can begin
+    int depth = 0;   // and until it can end
+    int sends = 0;   // that these do before
+    int place = -1;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  /// Nodes at which it is looked beside the root's.
+  std::vector<int> samples() const {
+    const int nodes = machine_.nodes();
+    const int root = machine_.node_of(options_.root);
+    const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(nodes)));
+    std::vector<int> list;
+    for (const int distance : {1, nodes - 1, power - 1, nodes / 2}) {
+      list.push_back((root + distance) % nodes);
+    }
+    return list;
+  }
+
+  /// What is known of a rank from its plan, without those of others but its first need's.
+  struct Seen {
+    std::uint64_t shape = 0;
+    int height = 0;
+    int place = -1;  // of a rank in a ring through its node, whose ranks do not keep step
+  };
+
+  const Seen& see(int rank) {
+    if (const auto found = seen_.find(rank); found != seen_.end()) return found->second;
+    const auto plan = plan_of(rank);  // kept while others are made
+    const Seen seen{shape_of(*plan, machine_), height_of(*plan, first_telling(*plan, machine_)),
+                    is_ring(*plan, machine_) ? machine_.place_of(rank) : -1};
+    return seen_.emplace(rank, seen).first->second;
+  }
+
+  /// The ranks in a row that wait for one another before an op of the last one can begin, along
+  /// their first needs.
+  int height_of(const Plan& plan, OpId op) {
+    const auto known = heights_.find({plan.rank(), op});
+    if (known != heights_.end()) return known->second;
+    if (level_ > kMostDepth) throw NoClasses{"its ranks wait for one another in a long chain"};
+    const FirstNeeds needs = first_needs(plan, machine_, op);
+    int height = 0;
+    for (const auto& need : {needs.local, needs.remote}) {
+      if (!need) continue;
+      const auto source = plan_of(plan.ops()[*need].peer);
+      const auto telling = counterpart_in(*source, plan, *need);
+      if (!telling) throw NoClasses{"a message is never sent"};
+      ++level_;
+      height = std::max(height, 1 + height_of(*source, *telling));
+      --level_;
+    }
+    heights_.emplace(std::pair(plan.rank(), op), height);
+    return height;
+  }
+
+  struct Depth {
+    int ranks = 0;
+    int sends = 0;  // of these ranks, before the ones that are waited for
+  };
+
+  /// Follows the last needs from rank to rank, until there is none, or one comes that is like the
+  /// one before it.
+  Depth depth_of(int rank) {
+    auto plan = plan_of(rank);
+    auto need = last_need(*plan, machine_, static_cast<OpId>(plan->ops().size()));
+    Depth depth;
+    while (need && depth.ranks < kMostDepth) {
+      const int peer = plan->ops()[*need].peer;
+      const Seen here = see(plan->rank());
+      const Seen there = see(peer);
+      if (here.shape == there.shape && here.height == there.height) break;
+      const auto source = plan_of(peer);
+      const auto telling = counterpart_in(*source, *plan, *need);
+      if (!telling) throw NoClasses{"a message is never sent"};
+      ++depth.ranks;
+      depth.sends += sends_before(*source, *telling);
+      plan = source;
+      need = last_need(*plan, machine_, *telling);
+    }
+    return depth;
+  }
+
+  /// The sends before a send, both inside the node or both not. Signals take no time.
+  int sends_before(const Plan& plan, OpId send) const {
+    if (plan.ops()[send].kind != OpKind::send) return 0;
+    const bool remote = !machine_.same_node(plan.ops()[send].peer, plan.rank());
+    int count = 0;
+    for (const plan::Op& op : plan.ops().first(send)) {
+      if (op.kind != OpKind::send) continue;
+      count += remote == !machine_.same_node(op.peer, plan.rank());
+    }
+    return count;
+  }
+
+  /// What a rank on a way down a tree costs those behind it: for each level, and for each send
+  /// before the one that is waited for.
+  struct Weights {
+    int level = 1;
+    int send = 1;
+  };
+
+  /// Where data goes down a tree from the root, the ranks that get it last become members: those at
+  /// the ends of the longest ways, whatever a level costs beside a send.
+  void walk_down() {
+    const auto children = receivers(*plan_of(options_.root));
+    if (children.empty()) return;
+    const int height = see(options_.root).height;
+    if (see(children.front()).height <= height && see(children.back()).height <= height) return;
+    for (const bool to_last : {false, true}) {
+      for (const int child : children.size() > kMostChildren
+                                 ? std::vector{children.front(), children.back()}
+                                 : children) {
+        walk_down(child, to_last);
+      }
+    }
+    for (const Weights weights : {Weights{1, 0}, {4, 1}, {1, 1}, {1, 4}, {0, 1}}) {
+      longest_.clear();
+      int rank = options_.root;
+      for (int level = 0; level < kMostDepth && rank >= 0; ++level) {
+        const auto node = machine_.ranks_on(machine_.node_of(rank));
+        for (const int one : {rank, node.front(), node.back()}) member_for(one);
+        rank = longest(rank, weights, 0).child;
+      }
+    }
+  }
+
+  void walk_down(int rank, bool to_last) {
+    for (int level = 0; level < kMostDepth; ++level) {
+      const auto node = machine_.ranks_on(machine_.node_of(rank));
+      for (const int one : {rank, node.front(), node.back()}) member_for(one);
+      const auto children = receivers(*plan_of(rank));
+      if (children.empty()) return;
+      const int next = to_last ? children.back() : children.front();
+      if (see(next).height <= see(rank).height) return;
+      rank = next;
+    }
+  }
+
+  struct Way {
+    int length = 0;
+    int child = -1;  // the first rank on it; -1: the rank is a leaf
+  };
+
+  /// The longest way from a rank down. Ranks of one shape have subtrees of one shape.
+  Way longest(int rank, const Weights& weights, int level) {
+    Way way;
+    const Seen seen = see(rank);
+    if (const auto known = longest_.find(seen.shape); known != longest_.end()) {
+      if (level > 0) return known->second;
+    }
+    if (level > kMostDepth) return way;
+    const std::vector<int> children = receivers(*plan_of(rank));
+    const std::size_t step = 1 + children.size() / kMostChildren;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (i % step != 0 && i + 1 != children.size()) continue;
+      if (see(children[i]).height <= seen.height) continue;
+      const int length = weights.level + weights.send * static_cast<int>(i) +
+                         longest(children[i], weights, level + 1).length;
+      if (length >= way.length) way = {length, children[i]};
+    }
+    longest_[seen.shape] = way;
+    return way;
+  }
+
+  /// The peers to which a rank sends: on other nodes, if there are any.
+  std::vector<int> receivers(const Plan& plan) const {
+    std::vector<int> local, remote;
+    for (const plan::Op& op : plan.ops()) {
+      if (op.kind != OpKind::send) continue;
+      (machine_.same_node(op.peer, plan.rank()) ? local : remote).push_back(op.peer);
+    }
+    return remote.empty() ? local : remote;
+  }
+
+  Key look(int rank) {
+    if (const auto found = keys_.find(rank); found != keys_.end()) return found->second;
+    const Seen seen = see(rank);
+    const Depth depth = depth_of(rank);
+    const Key key{seen.shape, seen.height, depth.ranks, depth.sends, seen.place};
+    keys_.emplace(rank, key);
+    return key;
+  }
+
+  int add(int rank, int weight, const Key& key) {
+    if (list_.size() >= kMostMembers) throw NoClasses{"hardly two ranks do the same"};
+    const auto node =
+        node_numbers_.try_emplace(machine_.node_of(rank), static_cast<int>(node_numbers_.size()));
+    const auto plan = plan_of(rank);
+    const int member = static_cast<int>(list_.size());
+    list_.push_back({rank, node.first->second, weight});
+    plans_.push_back(plan);
+    member_of_rank_.emplace(rank, member);
+    by_key_.emplace(key, member);
+    return member;
+  }
+
+  /// A node whose first and last ranks are of known classes is taken to be like others.
+  void look_at_node(int node) {
+    const auto ranks = machine_.ranks_on(node);
+    if (by_key_.contains(look(ranks.front())) && by_key_.contains(look(ranks.back()))) return;
+    add_node(node);
+  }
+
+  struct Run {
+    int rank = 0;
+    int weight = 0;
+  };
+
+  void add_node(int node) {
+    const auto ranks = machine_.ranks_on(node);
+    std::map<Key, Run> runs;
+    int begin = 0;
+    for (int end = 1; end <= static_cast<int>(ranks.size()); ++end) {
+      const bool same = end < static_cast<int>(ranks.size()) &&
+                        machine_.domain_of(ranks[static_cast<std::size_t>(end)]) ==
+                            machine_.domain_of(ranks[static_cast<std::size_t>(begin)]);
+      if (same) continue;
+      add_runs(ranks, begin, end - 1, runs);
+      begin = end;
+    }
+    for (const auto& [key, run] : runs) {
+      if (!by_key_.contains(key)) add(run.rank, run.weight, key);
+    }
+  }
+
+  /// Divides places from `first` to `last` into runs of one class.
+  void add_runs(std::span<const int> ranks, int first, int last, std::map<Key, Run>& runs) {
+    const auto key_at = [&](int place) { return look(ranks[static_cast<std::size_t>(place)]); };
+    const Key key = key_at(first);
+    const int middle = first + (last - first) / 2;
+    const bool alike = key == key_at(last) && key == key_at(middle) &&
+                       key == key_at(first + (last - first) / 4) &&
+                       key == key_at(middle + (last - middle) / 2);
+    if (alike) {
+      Run& run = runs.try_emplace(key, Run{ranks[static_cast<std::size_t>(first)], 0}).first->second;
+      run.weight += last - first + 1;
+      return;
+    }
+    add_runs(ranks, first, middle, runs);
+    add_runs(ranks, middle + 1, last, runs);
+  }
+
+  /// The member of the same node whose place is nearest to that of `rank`.
+  static int nearest(const std::vector<Member>& list, const hierarchy::Machine& machine, int member,
+                     int rank) {
+    int best = member;
+    int least = machine.ranks();
+    for (int i = 0; i < static_cast<int>(list.size()); ++i) {
+      const Member& one = list[static_cast<std::size_t>(i)];
+      if (one.node != list[static_cast<std::size_t>(member)].node) continue;
+      const int distance = std::abs(machine.place_of(one.rank) - machine.place_of(rank));
+      if (distance < least) {
+        least = distance;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  const PlanSource& plan_of_rank_;
+  const hierarchy::Machine& machine_;
+  const ClassOptions& options_;
+  std::unordered_map<int, Seen> seen_;  // by rank
+  std::unordered_map<int, Key> keys_;   // by rank
+  std::shared_ptr<const Plan> last_;
+  std::uint64_t ops_ = 0;
+  int level_ = 0;
+  std::unordered_map<std::uint64_t, Way> longest_;  // by shape
+  std::map<std::pair<int, OpId>, int> heights_;  // by rank and op
+  std::map<Key, int> by_key_;
+  std::unordered_map<int, int> member_of_rank_;
+  std::unordered_map<int, int> node_numbers_;
+  std::vector<Member> list_;
+  std::vector<std::shared_ptr<const Plan>> plans_;
+};
+
+}  // namespace
+
+std::string asymmetry(const hierarchy::Machine& machine) {
+  if (machine.nodes() == 1) return "one node";
+  const auto first = machine.ranks_on(0);
+  const bool in_blocks = first.back() == static_cast<int>(first.size()) - 1;
+  for (int node = 0; node < machine.nodes(); ++node) {
+    const auto ranks = machine.ranks_on(node);
+    if (ranks.size() != first.size()) return "nodes of different sizes";
+    const int step = in_blocks ? 1 : machine.nodes();
+    const int begin = in_blocks ? node * static_cast<int>(first.size()) : node;
+    if (ranks.front() != begin ||
+        ranks.back() != begin + step * (static_cast<int>(ranks.size()) - 1)) {
+      return "ranks neither in blocks nor dealt out in turn";
+    }
+    if (machine.domains_on(node) != machine.domains_on(0)) return "sockets that differ";
+  }
+  return {};
+}
+
+std::variant<Classes, std::string> find_classes(const PlanSource& plan_of_rank,
+                                                const hierarchy::Machine& machine,
+                                                const ClassOptions& options) {
+  if (auto reason = asymmetry(machine); !reason.empty()) return reason;
+  try {
+    return Finder(plan_of_rank, machine, options).run();
+  } catch (const NoClasses& none) {
+    return none.reason;
+  }
+}
+
+}  // namespace weft::sim
