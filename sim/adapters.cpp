@@ -115,8 +115,9 @@ void Simulation::send_piece(int adapter, int rank, Index index) {
   Core& core = cores_[rank];
   Op& op = ops_[index];
   const bool stored = op.bytes <= stored_bytes_;
-  Piece piece{members_.node_of(rank), network_.leaf_of(node_number(rank)), network_.rail_of(rank),
-              stored ? core.piece : piece_of(op), members_.weight_of(rank), core.spread};
+  Piece piece{members_.node_of(rank),   network_.leaf_of(node_number(rank)),
+              network_.rail_of(rank),   stored ? core.piece : piece_of(op),
+              members_.weight_of(rank), core.spread};
   piece.is_first = op.left == op.bytes;
   piece.is_whole = piece.is_first && piece.bytes == op.bytes;
   piece.is_stored = stored;

@@ -88,8 +88,8 @@ class Needs {
       }
       ++ordinal;
     }
-    throw NoClasses{fmt::format("a message from rank {} to rank {} is never sent", need.peer,
-                                plan_.rank())};
+    throw NoClasses{
+        fmt::format("a message from rank {} to rank {} is never sent", need.peer, plan_.rank())};
   }
 
   /// Whether those from `first` to `last` come from one member, from evenly spaced ops of it.
@@ -110,8 +110,8 @@ class Needs {
   }
 
   static int between(const Found& begin, const Found& end, int part, int whole) {
-    return begin.ordinal + static_cast<int>(std::int64_t{end.ordinal - begin.ordinal} * part /
-                                            std::max(1, whole));
+    return begin.ordinal +
+           static_cast<int>(std::int64_t{end.ordinal - begin.ordinal} * part / std::max(1, whole));
   }
 
   void find(int first, int last) {
@@ -124,9 +124,8 @@ class Needs {
       const Found end = at(last);
       for (int index = first; index <= last; ++index) {
         const auto& known = found_[static_cast<std::size_t>(index)];
-        take(index,
-             known ? *known
-                   : Found{begin.member, between(begin, end, index - first, last - first)});
+        take(index, known ? *known
+                          : Found{begin.member, between(begin, end, index - first, last - first)});
       }
       return;
     }

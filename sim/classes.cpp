@@ -13,6 +13,7 @@
 
 #include "sim/class_sources.hpp"
 #include "sim/plan_shape.hpp"
+#include "sim/symmetry.hpp"
 
 namespace weft::sim {
 
@@ -22,7 +23,11 @@ using plan::Plan;
 
 namespace {
 
-constexpr int kMostDepth = 64;  // ranks in a row, each of which waits for the one before
+// To make a plan costs as much as so many ops beside its own.
+constexpr std::uint64_t kOpsOfAPlan = 16;
+constexpr std::uint64_t kLeastOps = 1 << 12;     // that may be made in any case
+constexpr std::uint64_t kMostKeptOps = 1 << 20;  // of plans that are kept: about 100 MiB
+constexpr int kMostDepth = 64;             // ranks in a row, each of which waits for the one before
 constexpr std::size_t kMostChildren = 16;  // of a root that are looked at
 constexpr std::size_t kMostMembers = 1 << 14;
 
@@ -52,14 +57,19 @@ class Finder : public RankLookup {
   }
 
   std::shared_ptr<const Plan> plan_of(int rank) override {
-    if (last_ != nullptr && last_->rank() == rank) return last_;
-    if (const auto member = member_of_rank_.find(rank); member != member_of_rank_.end()) {
-      return plans_[static_cast<std::size_t>(member->second)];
+    if (const auto made = made_.find(rank); made != made_.end()) return made->second;
+    auto plan = std::make_shared<const Plan>(plan_of_rank_(rank));
+    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan;
+    if (most_ops_ == 0) most_ops_ = std::max(kLeastOps, options_.most_plans * cost);
+    ops_ += cost;
+    if (ops_ > most_ops_) throw NoClasses{"too many of its ranks do different things"};
+    if (kept_ops_ > kMostKeptOps) {
+      made_.clear();
+      kept_ops_ = 0;
     }
-    last_ = std::make_shared<const Plan>(plan_of_rank_(rank));
-    ops_ += last_->ops().size() + 1;
-    if (ops_ > options_.most_ops) throw NoClasses{"too many different plans"};
-    return last_;
+    kept_ops_ += cost;
+    made_.emplace(rank, plan);
+    return plan;
   }
 
   int member_for(int rank) override {
@@ -106,6 +116,7 @@ class Finder : public RankLookup {
   /// What is known of a rank from its plan, without those of others but its first need's.
   struct Seen {
     std::uint64_t shape = 0;
+    std::size_t ops = 0;
     int height = 0;
     int place = -1;  // of a rank in a ring through its node, whose ranks do not keep step
   };
@@ -113,7 +124,8 @@ class Finder : public RankLookup {
   const Seen& see(int rank) {
     if (const auto found = seen_.find(rank); found != seen_.end()) return found->second;
     const auto plan = plan_of(rank);  // kept while others are made
-    const Seen seen{shape_of(*plan, machine_), height_of(*plan, first_telling(*plan, machine_)),
+    const Seen seen{shape_of(*plan, machine_), plan->ops().size(),
+                    height_of(*plan, first_telling(*plan, machine_)),
                     is_ring(*plan, machine_) ? machine_.place_of(rank) : -1};
     return seen_.emplace(rank, seen).first->second;
   }
@@ -275,7 +287,6 @@ class Finder : public RankLookup {
     const int member = static_cast<int>(list_.size());
     list_.push_back({rank, node.first->second, weight});
     plans_.push_back(plan);
-    member_of_rank_.emplace(rank, member);
     by_key_.emplace(key, member);
     return member;
   }
@@ -318,7 +329,13 @@ class Finder : public RankLookup {
                        key == key_at(first + (last - first) / 4) &&
                        key == key_at(middle + (last - middle) / 2);
     if (alike) {
-      Run& run = runs.try_emplace(key, Run{ranks[static_cast<std::size_t>(first)], 0}).first->second;
+      // Of those that it was looked at the one with the most to do stands for all.
+      int most = ranks[static_cast<std::size_t>(first)];
+      for (const int place : {middle, last}) {
+        const int rank = ranks[static_cast<std::size_t>(place)];
+        if (see(rank).ops > see(most).ops) most = rank;
+      }
+      Run& run = runs.try_emplace(key, Run{most, 0}).first->second;
       run.weight += last - first + 1;
       return;
     }
@@ -346,39 +363,22 @@ class Finder : public RankLookup {
   const PlanSource& plan_of_rank_;
   const hierarchy::Machine& machine_;
   const ClassOptions& options_;
-  std::unordered_map<int, Seen> seen_;  // by rank
-  std::unordered_map<int, Key> keys_;   // by rank
-  std::shared_ptr<const Plan> last_;
+  std::unordered_map<int, Seen> seen_;                         // by rank
+  std::unordered_map<int, Key> keys_;                          // by rank
+  std::unordered_map<int, std::shared_ptr<const Plan>> made_;  // lately
+  std::uint64_t kept_ops_ = 0;
   std::uint64_t ops_ = 0;
+  std::uint64_t most_ops_ = 0;
   int level_ = 0;
   std::unordered_map<std::uint64_t, Way> longest_;  // by shape
-  std::map<std::pair<int, OpId>, int> heights_;  // by rank and op
+  std::map<std::pair<int, OpId>, int> heights_;     // by rank and op
   std::map<Key, int> by_key_;
-  std::unordered_map<int, int> member_of_rank_;
   std::unordered_map<int, int> node_numbers_;
   std::vector<Member> list_;
   std::vector<std::shared_ptr<const Plan>> plans_;
 };
 
 }  // namespace
-
-std::string asymmetry(const hierarchy::Machine& machine) {
-  if (machine.nodes() == 1) return "one node";
-  const auto first = machine.ranks_on(0);
-  const bool in_blocks = first.back() == static_cast<int>(first.size()) - 1;
-  for (int node = 0; node < machine.nodes(); ++node) {
-    const auto ranks = machine.ranks_on(node);
-    if (ranks.size() != first.size()) return "nodes of different sizes";
-    const int step = in_blocks ? 1 : machine.nodes();
-    const int begin = in_blocks ? node * static_cast<int>(first.size()) : node;
-    if (ranks.front() != begin ||
-        ranks.back() != begin + step * (static_cast<int>(ranks.size()) - 1)) {
-      return "ranks neither in blocks nor dealt out in turn";
-    }
-    if (machine.domains_on(node) != machine.domains_on(0)) return "sockets that differ";
-  }
-  return {};
-}
 
 std::variant<Classes, std::string> find_classes(const PlanSource& plan_of_rank,
                                                 const hierarchy::Machine& machine,

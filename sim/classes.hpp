@@ -22,8 +22,9 @@ struct Classes {
 };
 
 struct ClassOptions {
-  int root = 0;                          ///< of rooted collectives: its node is looked at first
-  std::uint64_t most_ops = UINT64_MAX;   ///< of plans that are made
+  int root = 0;  ///< of rooted collectives: its node is looked at first
+  /// The most plans that are made, of the size of the first one; a few thousand ops in any case.
+  std::uint64_t most_plans = 1 << 14;
 };
 
 /// Two ranks are of one class where their plans have one shape, and as many ranks stand between
@@ -34,7 +35,7 @@ struct ClassOptions {
 /// those of the ranks that are looked at. So an alltoall's plans are a few, of any number of ranks.
 ///
 /// Instead a reason, in words, why there are none: the nodes are not alike, the ranks form a chain,
-/// peers are too irregular for `most_ops`, or plans do not match.
+/// peers are too irregular for `most_plans`, or plans do not match.
 std::variant<Classes, std::string> find_classes(const PlanSource& plan_of_rank,
                                                 const hierarchy::Machine& machine,
                                                 const ClassOptions& options);
@@ -44,8 +45,5 @@ std::variant<Classes, std::string> find_classes(const PlanSource& plan_of_rank,
 std::variant<Result, std::string> simulate(const Classes& classes,
                                            const hierarchy::Machine& machine,
                                            const Hardware& hardware, const Options& options);
-
-/// Why ranks of a machine are of no classes: in words; empty where they may be.
-std::string asymmetry(const hierarchy::Machine& machine);
 
 }  // namespace weft::sim

@@ -95,9 +95,9 @@ void Simulation::end_action(int rank) {
   const Op& op = ops_[index];
   core.free_at = now_;
   if (options_.trace != nullptr && now_ > core.action_begin) {
-    options_.trace->spans.push_back(
-        {plan::Activity::busy, op.kind, rank, index - program_.first_op(rank), op.peer,
-         op.bytes, core.action_begin, now_});
+    options_.trace->spans.push_back({plan::Activity::busy, op.kind, rank,
+                                     index - program_.first_op(rank), op.peer, op.bytes,
+                                     core.action_begin, now_});
   }
   if (action == Action::finish) return finish(rank, index);
   end_send_action(rank, index, action);
@@ -188,7 +188,8 @@ void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, R
   const Residency from = memory_.read(src, bytes, weight);
   // Reading and writing overlap.
   const std::uint64_t far = from.memory + from.fresh;
-  const std::uint64_t fresh = from.fresh + std::max(memory_.written_by_core(dst, bytes, weight), far) - far;
+  const std::uint64_t fresh =
+      from.fresh + std::max(memory_.written_by_core(dst, bytes, weight), far) - far;
   const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
                      fresh_.time(fresh);
   const bool reduces = limit.is_limit();

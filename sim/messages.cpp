@@ -123,7 +123,8 @@ void Simulation::inject(int rank, Index index) {
   if (!op.remote) {
     // Straight into place, or into shared memory.
     const Side& src = program_.side(op, 0);
-    return copy(rank, index, asked && op.partner != kNone ? program_.side(ops_[op.partner], 0) : src, src,
+    return copy(rank, index,
+                asked && op.partner != kNone ? program_.side(ops_[op.partner], 0) : src, src,
                 Rate());
   }
   const Time time = post_time(op);

@@ -44,8 +44,8 @@ Network::Network(const hierarchy::Machine& machine, const Members& members,
   if (per_leaf_ > 0) leaves_ = (machine.nodes() + per_leaf_ - 1) / per_leaf_;
   up_rate_ = link_;
   if (members.by_class() && per_leaf_ > uplinks_) {
-    const double whole = fabric.link_bytes_per_ns > 0 ? fabric.link_bytes_per_ns
-                                                      : adapter.bytes_per_ns;
+    const double whole =
+        fabric.link_bytes_per_ns > 0 ? fabric.link_bytes_per_ns : adapter.bytes_per_ns;
     up_rate_ = Rate(whole * uplinks_ / per_leaf_);
   }
   up_.resize(static_cast<std::size_t>(rails_) *
@@ -112,7 +112,8 @@ Passage Network::send(const Piece& piece, std::span<Arrival> arrivals, int sende
   const Time start = std::max(piece.ready, first + (weight - 1) * each);
   Time tail = std::max(start + rate.time(piece.bytes), now);
   if (!piece.is_stored) {
-    const Time read = memory_[piece.from_node].reserve(first, weight * memory_rate_.time(piece.bytes));
+    const Time read =
+        memory_[piece.from_node].reserve(first, weight * memory_rate_.time(piece.bytes));
     tail = std::max({tail, read, start + sender_.time(piece.bytes)});
   }
   if (rates.both.is_limit()) {

@@ -19,8 +19,8 @@ struct Piece {
   int leaf = 0;       // of that node
   int rail = 0;
   std::uint64_t bytes = 0;
-  int weight = 1;   // messages
-  Time spread = 0;  // from the first to the last, which `ready` is of
+  int weight = 1;          // messages
+  Time spread = 0;         // from the first to the last, which `ready` is of
   bool is_first = true;    // of its message
   bool is_whole = false;   // the only one of its message
   bool is_stored = false;  // by the core, which has just finished; else the adapter fetches it

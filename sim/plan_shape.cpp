@@ -13,19 +13,20 @@ using plan::OpKind;
 namespace {
 
 constexpr std::size_t kKinds = 6;
-constexpr int kBits = 7;  // of a number that count
+// Bits of a number that count.
+constexpr int kOfMessages = 7;
+constexpr int kOfCopies = 4;
 
 struct Sums {
   std::uint64_t ops = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t blocks = 0;
 };
 
-/// `number` to within its highest bits, rounded.
-std::uint64_t rounded(std::uint64_t number) {
+/// `number` to within its highest `bits`, rounded.
+std::uint64_t rounded(std::uint64_t number, int bits) {
   const auto width = static_cast<int>(std::bit_width(number));
-  if (width <= kBits) return number;
-  const int shift = width - kBits;
+  if (width <= bits) return number;
+  const int shift = width - bits;
   return (number + (std::uint64_t{1} << (shift - 1))) >> shift << shift;
 }
 
@@ -53,13 +54,14 @@ std::uint64_t shape_of(const plan::Plan& plan, const hierarchy::Machine& machine
     const plan::Slice& slice = op.kind == OpKind::send ? op.src : op.dst;
     ++sum.ops;
     sum.bytes += slice.bytes();
-    sum.blocks += op.src.count + op.dst.count;
   }
+  // How many copies there are follows from where blocks lie side by side, which differs by place.
   std::uint64_t hash = 1;
-  for (const Sums& sum : sums) {
-    hash = combined(hash, sum.ops);
-    hash = combined(hash, rounded(sum.bytes));
-    hash = combined(hash, rounded(sum.blocks));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto kind = static_cast<OpKind>(i % kKinds);
+    const bool moves = kind == OpKind::copy || kind == OpKind::reduce;
+    hash = combined(hash, moves ? sums[i].ops > 0 : sums[i].ops);
+    hash = combined(hash, rounded(sums[i].bytes, moves ? kOfCopies : kOfMessages));
   }
   return hash;
 }

@@ -9,9 +9,9 @@
 
 namespace weft::sim {
 
-/// A hash of the numbers of ops of each kind, inside the node and to other nodes, and of their
-/// bytes and blocks, to within about a hundredth. Equal for ranks that do the same, in whatever
-/// order they go through their peers.
+/// A hash of the numbers of messages and signals inside the node and to other nodes, of their bytes
+/// to within about a hundredth, and of the bytes that are copied and reduced to within an eighth.
+/// Equal for ranks that do the same, in whatever order they go through their peers.
 std::uint64_t shape_of(const plan::Plan& plan, const hierarchy::Machine& machine);
 
 /// The first recvs or waits that an op follows: of peers on the same node, and on other ones.

@@ -88,8 +88,8 @@ void Program::add_op(const Plan& plan, const plan::Op& op, const hierarchy::Mach
       made.bytes = made.left = op.src.bytes();
       messages += made.remote;
       wire_bytes += made.remote ? made.bytes : 0;
-      add_side(plan.rank(), op.src, made.remote && made.bytes > stored_bytes ? &is_fetched_ : &is_read_,
-               owner);
+      add_side(plan.rank(), op.src,
+               made.remote && made.bytes > stored_bytes ? &is_fetched_ : &is_read_, owner);
       break;
     case OpKind::recv:
       made.bytes = op.dst.bytes();

@@ -139,12 +139,12 @@ class Program {
   std::vector<Op> ops_;  // and one more, which ends the last one's successors
   std::vector<Index> successors_;
   std::vector<Side> sides_;
-  std::vector<RankSpan> ranks_;   // by member, and one more
-  std::vector<Index> listeners_;  // by class only
+  std::vector<RankSpan> ranks_;                // by member, and one more
+  std::vector<Index> listeners_;               // by class only
   std::vector<std::uint32_t> first_listener_;  // by op, and one more
-  std::vector<bool> is_read_;     // by region: by cores
-  std::vector<bool> is_written_;  // by cores
-  std::vector<bool> is_fetched_;  // by adapters
+  std::vector<bool> is_read_;                  // by region: by cores
+  std::vector<bool> is_written_;               // by cores
+  std::vector<bool> is_fetched_;               // by adapters
   // While plans are added.
   std::vector<Index> last_;             // by peer: the last op, or kNone
   std::vector<std::uint32_t> fan_out_;  // by op of the current plan

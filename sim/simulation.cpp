@@ -20,7 +20,7 @@ Simulation::Simulation(Program& program, const Members& members, const hierarchy
       options_(options),
       network_(machine, members, hardware),
       memory_(program, members, hardware.adapter, hardware.node.cache_bytes),
-      processors_(machine, hardware.host),
+      processors_(machine, members.by_class() ? Host() : hardware.host),
       cores_(static_cast<std::size_t>(members.size())),
       adapters_(static_cast<std::size_t>(network_.adapters())),
       histories_(options.breakdown ? program.op_count() : 0),
@@ -129,8 +129,8 @@ void Simulation::report_deadlock() const {
   for (int rank = 0; rank < members_.size() && shown < kShown; ++rank) {
     for (Index op = program_.first_op(rank); op < program_.first_op(rank + 1); ++op) {
       if ((ops_[op].state & kStarted) == 0) continue;
-      text += fmt::format("; rank {} at its op {} ({} {})", members_.rank_of(rank), op - program_.first_op(rank),
-                          to_string(ops_[op].kind), ops_[op].peer);
+      text += fmt::format("; rank {} at its op {} ({} {})", members_.rank_of(rank),
+                          op - program_.first_op(rank), to_string(ops_[op].kind), ops_[op].peer);
       ++shown;
       break;
     }

@@ -185,7 +185,7 @@ class Simulation {
   std::uint64_t finished_ = 0;  // ops
   std::vector<Core> cores_;
   std::vector<SenderList> adapters_;
-  std::vector<Arrival> arrivals_;  // reused by send_piece()
+  std::vector<Arrival> arrivals_;   // reused by send_piece()
   std::vector<History> histories_;  // by op, if a breakdown is asked for
 
   // Hardware, in the units of Time and Rate.

@@ -32,8 +32,8 @@ std::variant<Result, std::string> simulate_classes(const PlanSource& plan_of_ran
                                                    const Hardware& hardware,
                                                    const Options& options) {
   if (options.trace != nullptr) return "a trace has all ranks";
-  if (hardware.host.cores > 0) return "ranks share cores";
-  auto found = find_classes(plan_of_rank, machine, {options.root, options.most_ops});
+  if (Processors(machine, hardware.host).are_shared()) return "ranks share cores";
+  auto found = find_classes(plan_of_rank, machine, {.root = options.root});
   if (const auto* reason = std::get_if<std::string>(&found)) return *reason;
   const Classes& classes = std::get<Classes>(found);
   return simulate(classes, machine, hardware, options);

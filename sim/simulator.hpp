@@ -23,8 +23,7 @@ struct Options {
   /// Simulates one rank for each class of ranks that do the same (sim/classes.hpp) where there are
   /// such classes, and no trace is asked for.
   bool by_class = false;
-  int root = 0;                            ///< by class: of a rooted collective
-  std::uint64_t most_ops = UINT64_MAX;  ///< by class: of plans that are made to find the classes
+  int root = 0;  ///< by class: of a rooted collective
   /// Called at intervals with the number of ops that are done, and of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = nullptr;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace weft::tune {
@@ -75,6 +76,13 @@ struct Traffic {
   std::uint64_t received_bytes = 0;
   int senders = 0;  // ranks
 
+  /// As of `to` ranks, where it is of `from`.
+  void scale(std::size_t to, std::size_t from) {
+    if (to == from) return;
+    for (std::uint64_t* one : {&sent, &sent_bytes, &received_bytes}) *one = *one * to / from;
+    senders = static_cast<int>(static_cast<std::size_t>(senders) * to / from);
+  }
+
   double time_ns(const sim::Adapter& adapter, double most) const {
     const double out = std::max(static_cast<double>(sent - std::min<std::uint64_t>(sent, 1)) *
                                     adapter.message_gap_ns / most,
@@ -97,6 +105,13 @@ double best_scaling(const sim::Scaling& scaling, int senders) {
 // So many pairs of ranks are gone through in the time of one simulated op.
 constexpr std::uint64_t kPairsAnOp = 8;
 
+std::vector<int> evenly_spaced(std::span<const int> ranks, int most) {
+  const std::size_t step = (ranks.size() - 1) / static_cast<std::size_t>(most) + 1;
+  std::vector<int> chosen;
+  for (std::size_t i = 0; i < ranks.size(); i += step) chosen.push_back(ranks[i]);
+  return chosen;
+}
+
 int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {
   if (is_rooted(problem.collective)) return machine.node_of(problem.root);
   int widest = 0;
@@ -109,9 +124,10 @@ int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& mach
 }  // namespace
 
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
-            const hierarchy::Machine& machine, const sim::Hardware& hardware) {
+            const hierarchy::Machine& machine, const sim::Hardware& hardware, int most_ranks) {
   const Core core(hardware);
-  const auto ranks = machine.ranks_on(node_to_look_at(problem, machine));
+  const auto all_ranks = machine.ranks_on(node_to_look_at(problem, machine));
+  const auto ranks = evenly_spaced(all_ranks, most_ranks);
   std::vector<Traffic> rails(static_cast<std::size_t>(std::max(1, hardware.rails)));
   Bound result;
   bool crosses = false;
@@ -138,9 +154,10 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
     result.time_ns = std::max(result.time_ns, busy_ns);
   }
   const sim::Adapter& adapter = hardware.adapter;
-  const double most = best_scaling(adapter.senders, static_cast<int>(ranks.size()));
+  const double most = best_scaling(adapter.senders, static_cast<int>(all_ranks.size()));
   result.likely_ns = result.time_ns;
-  for (const Traffic& rail : rails) {
+  for (Traffic& rail : rails) {
+    rail.scale(all_ranks.size(), ranks.size());
     const double likely = adapter.senders.at(std::max(1, rail.senders));
     result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
     result.likely_ns = std::max(result.likely_ns, rail.time_ns(adapter, likely));

@@ -16,11 +16,13 @@ struct Bound {
   std::uint64_t ops = 0;
 };
 
-/// From the plans of one node, the root's or the widest. Its busiest core does its ops one after
-/// another at the best rates of the hardware; its adapters pass all messages with no gap between
-/// them but their own, at the rate of the best number of senders. Nothing waits. The time that
-/// sim::simulate() gives is never less.
+/// From the plans of one node, the root's or the widest; of `most_ranks` of its ranks, evenly
+/// spaced, and then all of them are taken to be like these: an estimate more than a bound. Its
+/// busiest core does its ops one after another at the best rates of the hardware; its adapters pass
+/// all messages with no gap between them but their own, at the rate of the best number of senders.
+/// Nothing waits. The time that sim::simulate() gives is never less.
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
-            const hierarchy::Machine& machine, const sim::Hardware& hardware);
+            const hierarchy::Machine& machine, const sim::Hardware& hardware,
+            int most_ranks = INT32_MAX);
 
 }  // namespace weft::tune

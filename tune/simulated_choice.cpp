@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
+#include "sim/classes.hpp"
+#include "sim/processors.hpp"
+#include "sim/symmetry.hpp"
 #include "tune/bound.hpp"
 #include "tune/candidates.hpp"
 
@@ -15,32 +19,57 @@ namespace {
 constexpr int kParts = 100;
 constexpr double kPlanning = 0.3;
 constexpr int kRanksPerLook = 64;
+// Where one rank of each class is simulated: the most plans that are made to find the classes of
+// one candidate; the ranks of a node from which a candidate without classes is judged; and how many
+// ops for each rank may be simulated of candidates without classes.
+constexpr std::uint64_t kMostPlans = 64;
+constexpr int kSampledRanks = 4;
+constexpr std::uint64_t kWholeOpsARank = 8;
 
 class Comparison {
  public:
   Comparison(const plan::Problem& problem, const Facts& facts, const sim::Hardware& hardware,
              const ChoiceOptions& options)
-      : problem_(problem), facts_(facts), hardware_(hardware), options_(options) {}
+      : problem_(problem),
+        facts_(facts),
+        hardware_(hardware),
+        options_(options),
+        most_ops_(options.most_ops) {}
 
   std::vector<Prediction> run() {
     for (Algorithm& algorithm : candidates(problem_, facts_)) {
-      const Bound least = bound(algorithm, problem_, facts_.machine, hardware_);
-      entries_.push_back(
-          {{std::move(algorithm), false, least.likely_ns, least.time_ns}, least.ops});
+      entries_.push_back({{.algorithm = std::move(algorithm)}, 0});
     }
     if (entries_.empty()) {
       throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
     }
-    // The most promising candidate comes first: its time often spares the simulation of others.
-    std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
+    by_class_ = is_by_class();
+    if (by_class_) {
+      most_ops_ = std::min(most_ops_, kWholeOpsARank * static_cast<std::uint64_t>(problem_.ranks));
+    }
     int done = 0;
     for (Entry& entry : entries_) {
-      simulate(entry, done++);
+      if (by_class_ && simulate_classes(entry, done)) {
+        ++done;
+        continue;
+      }
+      const Bound least = bound(entry.prediction.algorithm, problem_, facts_.machine, hardware_,
+                                by_class_ ? kSampledRanks : INT32_MAX);
+      entry.prediction.time_ns = least.likely_ns;
+      entry.prediction.bound_ns = by_class_ ? 0 : least.time_ns;
+      entry.ops = least.ops;
+    }
+    // The most promising candidate comes first: its time often spares the simulation of others.
+    std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
+    for (Entry& entry : entries_) {
+      if (!entry.prediction.simulated) simulate(entry, done++);
     }
     estimate();
     std::vector<Prediction> predictions;
     for (Entry& entry : entries_) predictions.push_back(std::move(entry.prediction));
-    std::ranges::stable_sort(predictions, {}, &Prediction::time_ns);
+    std::ranges::stable_sort(predictions, {}, [](const Prediction& one) {
+      return std::pair(one.time_ns, !one.simulated);
+    });
     return predictions;
   }
 
@@ -57,11 +86,47 @@ class Comparison {
     options_.progress(done * kParts + static_cast<int>(part * kParts), total);
   }
 
+  bool is_by_class() const {
+    return facts_.machine.ranks() > options_.most_ranks_whole &&
+           sim::asymmetry(facts_.machine).empty() &&
+           !sim::Processors(facts_.machine, hardware_.host).are_shared();
+  }
+
+  /// False where there are no classes.
+  bool simulate_classes(Entry& entry, int done) {
+    tell(done, 0);
+    Prediction& made = entry.prediction;
+    const auto plan_of = [&](int rank) {
+      return made.algorithm.plan(problem_, facts_.machine, rank);
+    };
+    const int root = is_rooted(problem_.collective) ? problem_.root : 0;
+    const auto found = sim::find_classes(plan_of, facts_.machine, {root, kMostPlans});
+    const auto* classes = std::get_if<sim::Classes>(&found);
+    if (classes == nullptr) return false;
+    sim::Options how;
+    how.breakdown = options_.breakdown;
+    const auto result = sim::simulate(*classes, facts_.machine, hardware_, how);
+    if (std::holds_alternative<std::string>(result)) return false;
+    take(made, std::get<sim::Result>(result));
+    return true;
+  }
+
+  void take(Prediction& made, const sim::Result& result) {
+    made.simulated = true;
+    made.time_ns = result.time_ns;
+    made.ranks = result.simulated;
+    made.counted = result.counted;
+    made.messages = result.messages;
+    made.wire_bytes = result.wire_bytes;
+    made.breakdown_ns = result.breakdown_ns;
+    best_ns_ = std::min(best_ns_, made.time_ns);
+  }
+
   void simulate(Entry& entry, int done) {
     Prediction& made = entry.prediction;
     tell(done, 0);
     if (!options_.exhaustive && made.bound_ns >= best_ns_) return;
-    if (entry.ops > options_.most_ops - spent_ops_) return;
+    if (entry.ops > most_ops_ - spent_ops_) return;
     spent_ops_ += entry.ops;
     sim::Options how;
     how.breakdown = options_.breakdown;
@@ -72,20 +137,23 @@ class Comparison {
       if (rank % kRanksPerLook == 0) tell(done, kPlanning * rank / facts_.machine.ranks());
       return made.algorithm.plan(problem_, facts_.machine, rank);
     };
-    const sim::Result result = sim::simulate(plan_of, facts_.machine, hardware_, how);
     const double likely_ns = made.time_ns;
-    made.simulated = true;
-    made.time_ns = result.time_ns;
-    made.messages = result.messages;
-    made.wire_bytes = result.wire_bytes;
-    made.breakdown_ns = result.breakdown_ns;
-    best_ns_ = std::min(best_ns_, made.time_ns);
-    if (likely_ns > 0) worst_ratio_ = std::max(worst_ratio_, made.time_ns / likely_ns);
+    take(made, sim::simulate(plan_of, facts_.machine, hardware_, how));
+    if (likely_ns > 0 && !by_class_)
+      worst_ratio_ = std::max(worst_ratio_, made.time_ns / likely_ns);
   }
 
+  /// By class nothing is known of how far estimates are off: they come behind what was simulated.
   void estimate() {
+    double least_ns = 0;
+    for (const Entry& entry : entries_) {
+      if (by_class_ && entry.prediction.simulated) {
+        least_ns = std::max(least_ns, entry.prediction.time_ns);
+      }
+    }
     for (Entry& entry : entries_) {
-      if (!entry.prediction.simulated) entry.prediction.time_ns *= worst_ratio_;
+      Prediction& made = entry.prediction;
+      if (!made.simulated) made.time_ns = std::max(made.time_ns * worst_ratio_, least_ns);
     }
   }
 
@@ -94,6 +162,8 @@ class Comparison {
   sim::Hardware hardware_;
   const ChoiceOptions& options_;
   std::vector<Entry> entries_;
+  bool by_class_ = false;
+  std::uint64_t most_ops_ = 0;
   std::uint64_t spent_ops_ = 0;
   double best_ns_ = std::numeric_limits<double>::infinity();
   double worst_ratio_ = 1;

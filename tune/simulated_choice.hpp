@@ -17,8 +17,10 @@ struct Prediction {
   Algorithm algorithm;
   bool simulated = false;
   double time_ns = 0;          ///< simulated; else estimated
-  double bound_ns = 0;         ///< lower bound of the time
-  std::uint64_t messages = 0;  ///< between nodes; known if simulated, as what follows is
+  double bound_ns = 0;         ///< lower bound of the time; 0 where it was not asked for
+  int ranks = 0;               ///< simulated: all, or one for each class
+  bool counted = false;        ///< whether messages and bytes are known
+  std::uint64_t messages = 0;  ///< between nodes
   std::uint64_t wire_bytes = 0;
   std::array<double, sim::kCosts> breakdown_ns = {};  ///< by sim::Cost, if asked for
 };
@@ -26,12 +28,18 @@ struct Prediction {
 struct ChoiceOptions {
   static constexpr std::uint64_t kAllOps = UINT64_MAX;
 
-  /// The budget of all simulations, in ops of plans: about a microsecond each. Candidates for which
-  /// too little is left are estimated: the likely time of their busiest core and adapter (see
-  /// Bound), times the largest factor by which a simulation exceeded its own.
+  /// The budget of all simulations of all ranks, in ops of plans: about a microsecond each.
+  /// Candidates for which too little is left are estimated: the likely time of their busiest core
+  /// and adapter (see Bound), times the largest factor by which a simulation exceeded its own.
   std::uint64_t most_ops = kAllOps;
   /// Simulates also candidates whose bound is above the best time found, to show them to people.
   bool exhaustive = false;
+  /// Machines of more ranks have one rank of each class simulated (sim/classes.hpp), where there
+  /// are classes that are found soon. All ranks of other candidates are simulated within 8 ops a
+  /// rank for all of them, also where the choice is exhaustive. The others are estimated, and come
+  /// behind all that are simulated.
+  int most_ranks_whole = kMostRanksWhole;
+  static constexpr int kMostRanksWhole = 512;
   bool breakdown = false;
   /// Called now and then with the steps done, and of all.
   std::function<void(int done, int total)> progress = nullptr;

@@ -205,8 +205,8 @@ class Explanation {
   }
 
   static std::string row(const tune::Prediction& one) {
-    std::string text =
-        fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name(), one.time_ns / 1e3, one.messages);
+    std::string text = fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name(), one.time_ns / 1e3,
+                                   one.counted ? std::to_string(one.messages) : "-");
     for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
       const auto mark = static_cast<sim::Cost>(cost) == tune::dominant(one) ? '*' : ' ';
       text += fmt::format("{:>9.1f} %{}",
@@ -222,9 +222,12 @@ class Explanation {
       breakdown[std::string(to_string(static_cast<sim::Cost>(cost)))] =
           one.breakdown_ns[cost] / 1e3;
     }
-    return {{"algorithm", one.algorithm.name()}, {"time_us", one.time_ns / 1e3},
-            {"bound_us", one.bound_ns / 1e3},    {"messages", one.messages},
-            {"wire_bytes", one.wire_bytes},      {"dominant", to_string(tune::dominant(one))},
+    return {{"algorithm", one.algorithm.name()},
+            {"time_us", one.time_ns / 1e3},
+            {"bound_us", one.bound_ns / 1e3},
+            {"messages", one.counted ? Json(one.messages) : Json()},
+            {"wire_bytes", one.counted ? Json(one.wire_bytes) : Json()},
+            {"dominant", to_string(tune::dominant(one))},
             {"breakdown_us", breakdown}};
   }
 

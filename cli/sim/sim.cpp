@@ -21,8 +21,12 @@ struct Options {
   Text trace, jitter, seed;
   std::vector<std::string> algorithms;
   bool breakdown = false;
+  bool whole = false;
   bool json = false;
 };
+
+// Of larger machines one rank of each class is simulated.
+constexpr int kMostRanksWhole = 4096;
 
 struct Outcome {
   std::string algorithm;
@@ -97,8 +101,12 @@ class Simulations {
       Json entry = {{"algorithm", one.algorithm},
                     {"bytes", one.bytes},
                     {"time_us", one.result.time_ns / 1e3},
-                    {"messages", one.result.messages},
-                    {"wire_bytes", one.result.wire_bytes}};
+                    {"simulated_ranks", one.result.simulated}};
+      if (one.result.counted) {
+        entry["messages"] = one.result.messages;
+        entry["wire_bytes"] = one.result.wire_bytes;
+      }
+      if (!one.result.whole.empty()) entry["no_classes"] = one.result.whole;
       for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
         entry["breakdown_us"][std::string(to_string(static_cast<sim::Cost>(cost)))] =
             one.result.breakdown_ns[cost] / 1e3;
@@ -121,24 +129,46 @@ class Simulations {
     }
     text += "\n";
     for (const Outcome& one : outcomes_) {
+      const auto number = [&](std::uint64_t counted) {
+        return one.result.counted ? std::to_string(counted) : "-";
+      };
       text += fmt::format("{:<32}{:>12}{:>14.3f}{:>12}{:>16}", one.algorithm, one.bytes,
-                          one.result.time_ns / 1e3, one.result.messages, one.result.wire_bytes);
+                          one.result.time_ns / 1e3, number(one.result.messages),
+                          number(one.result.wire_bytes));
       for (std::size_t cost = 0; options_.breakdown && cost < sim::kCosts; ++cost) {
         text += fmt::format("{:>11.1f} %", 100 * one.result.breakdown_ns[cost] /
                                                std::max(1e-3, one.result.time_ns));
       }
       text += "\n";
     }
-    return text;
+    return text + classes_text();
   }
 
  private:
+  /// How many ranks stood for all, where not all were simulated, and why not.
+  std::string classes_text() const {
+    std::string text;
+    const int ranks = scenario_.machine().ranks();
+    for (const Outcome& one : outcomes_) {
+      if (one.result.simulated < ranks) {
+        text += fmt::format("\n{}, {}: {} of {} ranks simulated, one for each class.",
+                            one.algorithm, counted(one.bytes, "byte"), one.result.simulated, ranks);
+      } else if (!one.result.whole.empty()) {
+        text += fmt::format("\n{}, {}: all ranks simulated: {}.", one.algorithm,
+                            counted(one.bytes, "byte"), one.result.whole);
+      }
+    }
+    return text.empty() ? text : text + "\n";
+  }
+
   void run(const Algorithm& algorithm, std::uint64_t bytes) {
     const plan::Problem problem = scenario_.problem(bytes);
     const hierarchy::Machine& machine = scenario_.machine();
     // With "all", algorithms that do not apply are left out.
     if (is_all(options_) && algorithm.refusal(problem, machine)) return;
     sim::Options options = simulation_options(options_);
+    options.by_class = machine.ranks() > kMostRanksWhole && !options_.whole && !options_.trace;
+    options.root = is_rooted(problem.collective) ? problem.root : 0;
     if (options_.trace) {
       const auto nodes = machine.node_of_rank();
       traces_.push_back({fmt::format("{} of {} bytes by {} on {}", to_string(problem.collective),
@@ -207,6 +237,9 @@ void add_options(Command& command, Options& options) {
   command.add_option("--seed", options.seed, "S", "Seed of the jitter [1]");
   command.add_option("--trace", options.trace, "FILE",
                      "Write a timeline of all ops: .json for Perfetto, or .svg");
+  command.add_flag("--whole", options.whole,
+                   "Simulate all ranks, also of more than 4096; else of those one for each class\n"
+                   "of ranks that do the same, where all nodes are alike");
   command.add_flag("--breakdown", options.breakdown, "Show the parts of the time");
   command.add_flag("--json", options.json, "Print JSON");
 }

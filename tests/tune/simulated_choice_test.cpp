@@ -191,6 +191,23 @@ TEST(Choice, ReportsItsProgress) {
   EXPECT_EQ(seen.back(), total - total / static_cast<int>(list.size()));
 }
 
+// Of a cluster one rank of each class is simulated; what is not simulated is never chosen for its
+// estimate.
+TEST(Choice, OnAClusterIsBySomeRanks) {
+  const auto machine = hierarchy::Machine::uniform(64, 16);
+  const auto hardware = nic_profiles::load("connectx-7").hardware;
+  for (const auto collective : {plan::Collective::allreduce, plan::Collective::broadcast}) {
+    plan::Problem problem;
+    problem.collective = collective;
+    problem.ranks = machine.ranks();
+    const auto list = choose(resized(problem, 64), Facts{machine}, hardware);
+    EXPECT_TRUE(list.front().simulated);
+    EXPECT_TRUE(std::ranges::any_of(
+        list, [&](const Prediction& one) { return one.simulated && one.ranks < machine.ranks(); }));
+    EXPECT_TRUE(std::ranges::is_partitioned(list, &Prediction::simulated));
+  }
+}
+
 TEST(Choice, ExplainsItself) {
   const auto machine = hierarchy::Machine::uniform(16, 8);
   const auto list =
