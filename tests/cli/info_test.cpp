@@ -143,7 +143,7 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
       {"WEFT_ALLTOALL", "magic",
        "WEFT_ALLTOALL=magic: algorithm 'magic' for alltoall: not one of isend, bruck, "
        "pairwise-xor, "
-       "pairwise-ring, fat-tree, sa, rd, leader, two-step"},
+       "pairwise-ring, fat-tree, factors, sa, rd, leader, two-step"},
   };
   for (const auto& [name, value, line] : kWrong) {
     const Ended ended = run_tool({"info", "--json"}, {.environment = {{name, value}}});

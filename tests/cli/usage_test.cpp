@@ -53,13 +53,11 @@ const Mistake kMistakes[] = {
      "--operation=sum: not one of commutative, ordered, exact"},
     {"check broadcast --machine 3x4 --root 12", "--root=12: not a whole number from 0 to 11"},
     {"plan alltoall",
-     "--algorithm (isend, bruck, pairwise-xor, pairwise-ring, fat-tree, sa, rd, leader, two-step) "
-     "is "
-     "missing"},
+     "--algorithm (isend, bruck, pairwise-xor, pairwise-ring, fat-tree, factors, sa, rd, leader, "
+     "two-step) is missing"},
     {"plan alltoall --algorithm magic",
      "algorithm 'magic' for alltoall: not one of isend, bruck, pairwise-xor, pairwise-ring, "
-     "fat-tree, sa, rd, "
-     "leader, two-step"},
+     "fat-tree, factors, sa, rd, leader, two-step"},
     {"plan alltoall --algorithm sa", "--machine M, or --nodes N with --ppn P, is missing"},
     {"plan alltoall --algorithm sa --nodes 3",
      "--machine M, or --nodes N with --ppn P, is missing"},
@@ -129,7 +127,7 @@ const Mistake kMistakes[] = {
      "--stride=8: blocks of 16 bytes would overlap; allowed: at least --bytes"},
     {"check alltoall --algorithm sa:radix=4",
      "algorithm 'sa:radix=4': parameter 'radix' is not one of its own (cores, direct, aggregate, "
-     "between, window, radix with between=bruck, arity with between=fat-tree)"},
+     "between, window, radix with between=bruck or factors, arity with between=fat-tree)"},
     {"check alltoall --machine 2x2 --ranks 4", "--ranks=4: not together with --machine"},
     {"check alltoall --machine 2x2 --seed 4", "--seed=4: not together with --machine"},
     {"check alltoall --file plans",
