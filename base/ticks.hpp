@@ -12,6 +12,7 @@
 
 namespace weft {
 
+/// The count of now. Where there is no such counter: nanoseconds.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __rdtsc();

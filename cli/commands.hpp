@@ -17,5 +17,6 @@ void add_preload(CommandLine& line);
 void add_probe(CommandLine& line);
 void add_report(CommandLine& line);
 void add_run(CommandLine& line);
+void add_stuck(CommandLine& line);
 
 }  // namespace weft::cli

@@ -47,6 +47,7 @@ int run(int argc, char** argv) {
   add_probe(line);
   add_report(line);
   add_run(line);
+  add_stuck(line);
   line.set_footer(
       "Ends with 0 on success; 1 when a check fails, something is missing or the system refuses;\n"
       "2 when the command line, an input or a setting is wrong.\n\n"
@@ -60,6 +61,7 @@ int run(int argc, char** argv) {
       "  weft probe --html adapter.html\n"
       "  mpirun -n 8 weft exec ./program\n"
       "  weft report before.json after.json\n"
+      "  weft stuck\n"
       "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo\n"
       "  weft run --one-address-space -n 8 ./program\n\n"
       "Settings are variables of the environment: weft info shows all of them.\n"

@@ -12,6 +12,7 @@
 #   include/weft/soft/extensions.h   what programs may ask of the software device beyond verbs
 #   share/weft/nic_profiles/         the catalogue of adapters, to read; the tool holds its own
 #   share/weft/report.schema.json    what WEFT_REPORT=FILE.json writes
+#   share/weft/stuck.schema.json     what weft stuck --json prints
 #   share/man/man1/                  manual pages
 #   share/bash-completion, zsh, fish completions, where Debian's shells look for them
 #   lib/pkgconfig, lib/cmake/weft    pkg-config and find_package(weft)
@@ -23,7 +24,8 @@ install(TARGETS weft RUNTIME DESTINATION bin COMPONENT weft)
 install(TARGETS weft-guide LIBRARY DESTINATION lib/weft COMPONENT weft)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/nic_profiles/catalogue/ COMPONENT weft
   DESTINATION share/weft/nic_profiles FILES_MATCHING PATTERN *.json)
-install(FILES ${CMAKE_SOURCE_DIR}/docs/report.schema.json DESTINATION share/weft COMPONENT weft)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/report.schema.json
+  ${CMAKE_SOURCE_DIR}/docs/stuck.schema.json DESTINATION share/weft COMPONENT weft)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION share/man/man1 COMPONENT weft)
 set(completion ${CMAKE_SOURCE_DIR}/cli/completion)
 install(FILES ${completion}/weft.bash DESTINATION share/bash-completion/completions

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "kernels/instruction_sets.hpp"
+#include "kernels/operation_name.hpp"
 
 namespace weft {
 
@@ -93,6 +94,19 @@ Operation kernels::operation_by(std::string_view instruction_set, Operator op, T
   if (!found.fold) throw_usage("{} of {}: MPI defines no such operation", name, row.name);
   const bool adds = op == Operator::sum || op == Operator::product;
   return {row.bytes, true, !(adds && row.is_rounded), found.combine, found.fold, nullptr};
+}
+
+std::string kernels::words_for(const Operation& operation) {
+  const std::string_view set = instruction_sets().front();
+  for (std::size_t op = 0; op < std::size(kOperators); ++op) {
+    for (std::size_t type = 0; type < std::size(kTypes); ++type) {
+      const Kernel found = find_kernel(set, static_cast<Operator>(op), static_cast<Type>(type));
+      if (found.combine != nullptr && found.combine == operation.combine) {
+        return fmt::format("{} of {}", kOperators[op], kTypes[type].name);
+      }
+    }
+  }
+  return fmt::format("own operation on elements of {} bytes", operation.element_bytes);
 }
 
 }  // namespace weft

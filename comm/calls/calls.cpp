@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "base/give_way.hpp"
 
@@ -11,6 +12,22 @@ namespace weft::comm {
 
 using plan::Collective;
 using plan::Problem;
+
+/// Shows others that ranks agree on a call, as long as it lives.
+class Calls::SetUp {
+ public:
+  SetUp(engine::Executor& executor, const Problem& problem, std::uint64_t bytes)
+      : poster_(executor.poster()) {
+    poster_.begin_setup(
+        engine::board::pack(static_cast<std::uint8_t>(problem.collective), 0, problem.root), bytes);
+  }
+  SetUp(const SetUp&) = delete;
+  SetUp& operator=(const SetUp&) = delete;
+  ~SetUp() { poster_.end_setup(); }
+
+ private:
+  engine::board::Poster& poster_;
+};
 
 const SharedCall& Calls::call_for(const Task& task) {
   if (task.irregular) return rooted_call_for(task.problem);
@@ -29,6 +46,7 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
   for (CallCache* cache : {&of_classes_, &agreed_}) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }
+  const SetUp shown(resources_.executor(), problem, problem.block_bytes);
   SharedCall made = preparation_.prepare(problem);
   ++changes_;
   if (generation_ != preparation_.generation()) {
@@ -73,6 +91,7 @@ const SharedCall& Calls::rooted_call_for(const Problem& problem) {
         algorithm, problem.collective,
         fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
         "only the root knows all sizes, so it exchanges with each rank directly");
+    const SetUp shown(resources_.executor(), problem, 0);
     preparation_.meet(problem);
     found = rooted_.try_emplace(key, resources_, problem.root).first;
     end_set_up();
@@ -88,7 +107,9 @@ const SharedCall& Calls::rooted_call_for(const Problem& problem) {
 const SharedCall& Calls::vector_call_for(const Task& task) {
   resources_.members().require_no_poison();
   const bool is_first = vector_ == nullptr;
+  std::optional<SetUp> shown;
   if (is_first) {
+    shown.emplace(resources_.executor(), task.problem, 0);
     preparation_.meet(task.problem);
     choice_.note_passed_over(task.problem);
     const auto asked = choice_.algorithm_for(task.problem);
@@ -96,6 +117,7 @@ const SharedCall& Calls::vector_call_for(const Task& task) {
     vector_algorithm_ = vector_->algorithm();
   }
   const SharedCall& call = vector_->call_for(task);
+  shown.reset();
   if (is_first) end_set_up();
   if (call->entry == kNoEntry) {
     const auto ranks = static_cast<std::uint64_t>(resources_.size());

@@ -43,6 +43,7 @@ class Calls {
   void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
+  class SetUp;
   std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
   std::uint64_t kept_since() const noexcept { return preparation_.generation(); }
   const SharedCall& block_call_for(const plan::Problem& problem);

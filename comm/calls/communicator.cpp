@@ -48,6 +48,14 @@ void Communicator::fail(std::string_view why) {
   impl_->fail(why);
 }
 
+bool Communicator::checks_calls() const noexcept {
+  return impl_->checks_calls();
+}
+
+void Communicator::describe_next_call(std::string key, std::string words) {
+  impl_->describe_next_call({std::move(key), std::move(words)});
+}
+
 bool Communicator::close() noexcept {
   return impl_->close();
 }

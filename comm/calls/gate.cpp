@@ -29,7 +29,8 @@ void Gate::make() {
 }
 
 void Gate::pass(const plan::Problem& problem, bool is_irregular) {
-  barrier_->call = {problem.collective, problem.root, problem.block_bytes};
+  barrier_->call = {problem.collective, problem.root, problem.block_bytes,
+                    resources_.executor().poster().algorithm("gate before a new call")};
   resources_.executor().begin_call(call_key(problem, is_irregular) ^ kPreparing);
   resources_.executor().run(*barrier_, {});
   resources_.require_no_failure();

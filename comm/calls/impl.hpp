@@ -15,6 +15,7 @@
 #include "comm/calls/usage.hpp"
 #include "comm/irregular/packed_exchange.hpp"
 #include "comm/setup/call.hpp"
+#include "comm/setup/call_check.hpp"
 #include "comm/setup/resources.hpp"
 #include "weft/weft.hpp"
 
@@ -42,10 +43,12 @@ class Communicator::Impl {
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);
   /// The last call, where it is one that repeat() makes again.
-  Made last_made() noexcept { return calls_.keep_last(); }
+  Made last_made() noexcept { return checks_calls() ? Made{} : calls_.keep_last(); }
   bool repeat(const Made& made, const std::byte* input, std::byte* output,
               const Operation* operation);
   [[noreturn]] void fail(std::string_view why);
+  bool checks_calls() const noexcept { return resources_.settings().check; }
+  void describe_next_call(comm::CallSignature added) { next_call_ = std::move(added); }
   bool close() noexcept;
 
   // requests.cpp
@@ -69,6 +72,10 @@ class Communicator::Impl {
     return resources_.requests().needs_turn() || (wants_thread_ && gives_way());
   }
   void run_now(const comm::Task& task);
+  /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
+  void check(const comm::Task& task);
+  /// The same of calls of which ranks share nothing but the collective.
+  void check_kind(plan::Collective collective);
   void run_plain(const Call& call, comm::Counts& counts, const engine::Buffers& buffers);
   void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
   /// `is_each_timed`: not only one in so many of such calls.
@@ -87,6 +94,7 @@ class Communicator::Impl {
   std::vector<std::byte> aside_;
   comm::HeapCopies copies_;
   std::unique_ptr<comm::PackedExchange> packed_;  // null: no alltoallw has come
+  comm::CallSignature next_call_;                 // what its caller adds to the next call
   bool wants_thread_ = resources_.settings().progress_thread;
 };
 
@@ -96,6 +104,7 @@ struct Request::Impl {
   comm::Task task;
   std::shared_ptr<const comm::Call> call;  // its programs; null: nothing to move
   std::vector<engine::Execution*> under_way;
+  engine::CallTag tag = {};  // of its call
   std::vector<std::byte> aside;
   comm::HeapCopies copies;
 };

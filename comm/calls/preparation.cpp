@@ -186,7 +186,8 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   if (is_first) gate_.make();
   auto made = std::make_shared<SizeClass>(
       SizeClass{algorithm, largest.block_bytes, cut.slice_bytes, cut.need.reads_peers,
-                usage_.entry_for(problem.collective, algorithm.name(), mean_block(problem))});
+                usage_.entry_for(problem.collective, algorithm.name(), mean_block(problem)),
+                resources_.executor().poster().algorithm(algorithm.name())});
   if (has_shape) {
     made->shape = std::move(cut.shape);
     made->times = cut.need.units;
@@ -317,7 +318,9 @@ void Preparation::describe(const Problem& problem, Call& call, const SizeClass& 
   call.slice_bytes = std::min(of.slice_bytes, problem.block_bytes);
   const bool sliced = call.slice_bytes < problem.block_bytes;
   call.is_plain = !sliced && !(resources_.sees_only_heaps() && call.reads_peers);
-  if (call.slice) call.slice->call = {problem.collective, problem.root, problem.block_bytes};
+  if (call.slice) {
+    call.slice->call = {problem.collective, problem.root, problem.block_bytes, of.posted};
+  }
 }
 
 SharedCall Preparation::prepare(const Problem& problem) {
@@ -346,7 +349,7 @@ SharedCall Preparation::prepare_alone(const Problem& problem, const SizeClass& o
   const plan::Plan plan = of.algorithm.plan(slice, resources_.machine(), rank);
   call->slice = resources_.prepare(
       plan, inline_messages_of(of.algorithm, problem, resources_.machine(), plan));
-  call->slice->call = {problem.collective, problem.root, problem.block_bytes};
+  call->slice->call = {problem.collective, problem.root, problem.block_bytes, of.posted};
   const std::uint64_t rest_bytes =
       call->slice_bytes == 0 ? 0 : problem.block_bytes % call->slice_bytes;
   if (rest_bytes != 0) {

@@ -11,8 +11,10 @@
 namespace weft {
 
 std::unique_ptr<Request::Impl> Communicator::Impl::request(const comm::Task& task) {
+  if (checks_calls()) check(task);
   const auto exclusive = resources_.requests().exclusive();
-  auto request = std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}});
+  auto request =
+      std::make_unique<Request::Impl>(Request::Impl{*this, task, nullptr, {}, {}, {}, {}});
   usage_.begin();
   if (!comm::moves_nothing(task)) request->call = calls_.call_for(task);
   request->task.sends = request->task.receives = {};  // they may go now
@@ -25,12 +27,13 @@ void Communicator::Impl::start(Request::Impl& request) {
   if (wants_thread_) start_thread();
   comm::RequestProgress& requests = resources_.requests();
   const auto exclusive = requests.exclusive();
-  usage_.begin();
+  resources_.executor().arrive(usage_.begin());
   const Call& call = *request.call;
   const comm::Task& task = comm::publish(resources_, call, request.task, request.copies);
   const std::byte* input =
       task.in_place ? comm::set_aside(task.input, call.input_bytes, request.aside) : task.input;
   resources_.executor().begin_call(call.key);
+  request.tag = resources_.executor().tag();
   comm::Counts& counts = usage_.at(call.entry);
   const auto begin = [&](const auto& prepared, const engine::Buffers& buffers) {
     engine::Execution* execution = resources_.executor().start(prepared, buffers);
@@ -57,6 +60,7 @@ void Communicator::Impl::start_thread() {
 
 void Communicator::Impl::end(Request::Impl& request) noexcept {
   request.under_way.clear();
+  resources_.executor().leave(request.tag, comm::Stopwatch::ticks());
   resources_.requests().remove();
 }
 

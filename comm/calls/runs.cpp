@@ -1,5 +1,6 @@
 // Runs: calls that end before they return.
 #include <numeric>
+#include <utility>
 
 #include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
@@ -21,7 +22,27 @@ void Communicator::Impl::run_prepared(const engine::Prepared& prepared,
   if (!resources_.executor().run(prepared, buffers)) resources_.require_no_failure();
 }
 
+void Communicator::Impl::check(const comm::Task& task) {
+  resources_.members().require_no_poison();
+  engine::board::Poster& poster = resources_.executor().poster();
+  const plan::Problem& problem = task.problem;
+  poster.begin_setup(
+      engine::board::pack(static_cast<std::uint8_t>(problem.collective), 0, problem.root),
+      problem.block_bytes);
+  comm::require_alike(resources_.members(),
+                      comm::signature_of(task, std::exchange(next_call_, {})));
+  poster.end_setup();
+}
+
+void Communicator::Impl::check_kind(plan::Collective collective) {
+  if (!checks_calls()) return;
+  comm::Task task;
+  task.problem.collective = collective;
+  check(task);
+}
+
 void Communicator::Impl::run(const comm::Task& task) {
+  if (checks_calls()) check(task);
   if (comm::moves_nothing(task)) return;
   if (resources_.members().is_poisoned() || needs_turn()) {
     return run_exclusively([&] { run_now(task); });
@@ -52,7 +73,10 @@ bool Communicator::Impl::repeat(const Made& made, const std::byte* input, std::b
     if (is_short) usage_.begin_at(resources_.executor().arrived());
     end_counted(counts, !is_short || resources_.executor().has_waited());
   } else {
-    resources_.host_progress().after_call(resources_.executor().arrived());
+    // Not timed: it has ended soon after it began.
+    engine::Executor& executor = resources_.executor();
+    executor.leave(executor.tag(), executor.arrived());
+    resources_.host_progress().after_call(executor.arrived());
   }
   return true;
 }
@@ -122,10 +146,16 @@ inline void Communicator::Impl::carry_out(const comm::Task& asked, const Call& c
 
 inline void Communicator::Impl::end_counted(comm::Counts& counts, bool is_each_timed) {
   // On a fiber the program was elsewhere meanwhile.
-  if (gives_way()) return resources_.host_progress().after_call(comm::Stopwatch::ticks());
+  engine::Executor& executor = resources_.executor();
+  if (gives_way()) {
+    const std::uint64_t now = comm::Stopwatch::ticks();
+    executor.leave(executor.tag(), now);
+    return resources_.host_progress().after_call(now);
+  }
   const std::uint64_t end = usage_.end(counts, is_each_timed, [this](std::uint64_t ticks) noexcept {
     return resources_.executor().waited(ticks);
   });
+  executor.leave(executor.tag(), end);
   resources_.host_progress().after_call(end);
 }
 
@@ -140,12 +170,14 @@ void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const 
     counts.bytes += call.input_bytes;
     end_counted(counts);
   };
+  check_kind(plan::Collective::alltoallv);
   if (resources_.members().is_poisoned() || needs_turn()) return run_exclusively(now);
   now();
 }
 
 void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
                                     std::span<const std::size_t> receives, const Packer& packer) {
+  check_kind(plan::Collective::alltoallv);
   run_exclusively([&] {
     resources_.executor().arrive(usage_.begin());
     if (packed_ == nullptr) packed_ = std::make_unique<comm::PackedExchange>(resources_);

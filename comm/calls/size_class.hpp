@@ -76,6 +76,7 @@ struct SizeClass {
   std::uint64_t slice_bytes = 0;      // of a block, in all runs but the last
   bool reads_peers = false;           // some rank may: others' buffers where they lie
   std::size_t entry = 0;              // in the statistics
+  std::uint16_t posted = 0;           // the algorithm's name, in the rank's posting
   std::shared_ptr<Shape> shape = {};  // null: there is none
   std::uint64_t times = 1;            // units are so many of the shape's
   std::list<SizedCall> calls = {};

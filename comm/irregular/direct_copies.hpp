@@ -1,10 +1,10 @@
 // Direct copies: receivers of a node copy blocks from where senders have them to where they want
 // them, whatever the layouts of the two, in one pass.
 //
-// A sender shows a block: its address, and the place of its layout on the sender's *board*, memory
-// that its neighbours map. A layout is written there once and stays; a call like an earlier one
-// tells nothing new. Which blocks are shown is the sender's decision alone, by what all know of the
-// views: what is not shown travels another way.
+// A sender shows a block: its address, and the place of its layout on the sender's *layout board*,
+// memory that its neighbours map. A layout is written there once and stays; a call like an earlier
+// one tells nothing new. Which blocks are shown is the sender's decision alone, by what all know of
+// the views: what is not shown travels another way.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Shown {
   std::uint64_t element_bytes = 0;
   std::int64_t extent = 0;
   std::uint64_t count = 0;
-  std::uint32_t first_nest = 0;  // on the sender's board
+  std::uint32_t first_nest = 0;  // on the sender's layout board
   std::uint32_t nests = 0;       // 0: the block is not shown
 };
 
@@ -40,7 +40,8 @@ class DirectCopies {
   void make_boards();
 
   /// By the sender. Not shown where receivers would not reach the block, or slower than by other
-  /// ways, or the board is full. It must stay as it is until all receivers have taken theirs.
+  /// ways, or the layout board is full. It must stay as it is until all receivers have taken
+  /// theirs.
   Shown show(const engine::Elements& block);
 
   /// By the receiver: copies what rank `from` has shown to `block`, or where this is null by

@@ -73,7 +73,8 @@ const std::shared_ptr<Call>& RootedExchange::call_for(const Problem& problem) {
         resources_.prepare(algorithm.plan(problem, resources_.machine(), resources_.rank()));
     last_ = std::move(call);
   }
-  last_->slice->call = {problem.collective, root_, problem.block(resources_.rank()).bytes};
+  last_->slice->call = {problem.collective, root_, problem.block(resources_.rank()).bytes,
+                        resources_.executor().poster().algorithm(kAlgorithm)};
   return last_;
 }
 

@@ -204,7 +204,8 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   call->is_plain = true;
   for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;
   call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
-  call->slice->call = {Collective::alltoallv, 0, call->input_bytes};
+  call->slice->call = {Collective::alltoallv, 0, call->input_bytes,
+                       resources_.executor().poster().algorithm(algorithm_.name())};
   last_ = std::move(call);
   return last_;
 }

@@ -1,6 +1,7 @@
 #include "comm/setup/resources.hpp"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <bit>
@@ -68,14 +69,25 @@ std::shared_ptr<const Facts> facts_from(std::span<const std::string> texts,
 // A vote about the view: the worst that a rank has, and whether all that have none but stages see
 // their neighbours' heaps.
 constexpr char kSeesHeaps = '1', kSeesNone = '0';
+constexpr std::size_t kVoteBytes = 2;
 
 std::string view_vote(engine::View view, bool sees_heaps) {
   const bool sees = sees_heaps || view != engine::View::staged;
   return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone};
 }
 
+/// Each is followed by a number that the rank has drawn: the largest becomes the communicator's.
 std::string join_view_votes(std::string_view a, std::string_view b) {
-  return {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1))};
+  const char votes[] = {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1))};
+  std::string joined(votes, kVoteBytes);
+  return joined.append(std::max(a.substr(kVoteBytes), b.substr(kVoteBytes)));
+}
+
+std::string drawn_number() {
+  std::string number(sizeof(std::uint64_t), '\0');
+  // Where the system has none the calls of communicators may be taken for one another's.
+  [[maybe_unused]] const auto got = ::getrandom(number.data(), number.size(), GRND_NONBLOCK);
+  return number;
 }
 
 }  // namespace
@@ -113,7 +125,9 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
         engine::WhileWaiting{.turn = [this] { return host_progress_.while_waiting(); },
                              .progress = [this] { members_.bootstrap().progress(); },
                              .check = [this] { members_.bootstrap().check(); },
-                             .give_way = [this] { requests_->give_way(); }},
+                             .give_way = [this] { requests_->give_way(); },
+                             .answer = [this] { answer_about_other_nodes(); },
+                             .report = [this] { report_standstill(); }},
         settings.timeout_ns);
     executor_->set_stages(stages_.get());
     const bool is_cared_for = machine().nodes() > 1;
@@ -122,11 +136,12 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
                                                   is_cared_for);
     const auto view = node_ ? best_view() : engine::View::same_process;
     const bool sees_heaps = node_ && node_->peers().sees_heaps();
-    return view_vote(view, sees_heaps);
+    return view_vote(view, sees_heaps) + drawn_number();
   };
   const std::string vote = members_.vote(attach_all, join_view_votes);
   members_.attach(*requests_);
   set_view(vote);
+  show_rank(std::string_view(vote).substr(kVoteBytes));
 }
 
 /// This rank's part of what the ranks of its node share.

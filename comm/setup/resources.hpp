@@ -14,7 +14,9 @@
 #include "comm/setup/placement.hpp"
 #include "comm/setup/progress_thread.hpp"
 #include "comm/setup/settings.hpp"
+#include "comm/setup/standstill_watch.hpp"
 #include "comm/setup/stopwatch.hpp"
+#include "engine/board/whereabouts.hpp"
 #include "engine/run/executor.hpp"
 #include "hierarchy/machine.hpp"
 #include "plan/plan.hpp"
@@ -99,6 +101,12 @@ class Resources {
   void make_node();
   void attach_node(std::span<const std::string> handles);
   void set_view(std::string_view vote);
+  void show_rank(std::string_view number);
+  std::vector<engine::board::Whereabouts> ask_other_nodes(
+      const engine::board::SeenCommunicator& seen);
+  engine::board::SeenCommunicator look_around() const;
+  void answer_about_other_nodes() noexcept;
+  void report_standstill() noexcept;
   void note_view();
   engine::View best_view();
   std::string why_no_heap() const;
@@ -110,6 +118,7 @@ class Resources {
 
   Membership members_;
   HostProgress host_progress_;
+  std::shared_ptr<StandstillWatch> watch_;  // null: no setting asks for it
   std::shared_ptr<const Facts> facts_;
   std::vector<int> place_of_rank_;
   std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node

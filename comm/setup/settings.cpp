@@ -1,6 +1,7 @@
 #include "comm/setup/settings.hpp"
 
 #include <cctype>
+#include <csignal>
 
 #include "base/env.hpp"
 #include "base/error.hpp"
@@ -19,7 +20,7 @@ std::string algorithm_variable(plan::Collective collective) {
 
 std::vector<std::string> Settings::shared_variables() {
   std::vector<std::string> names = {"WEFT_NODES", "WEFT_SOCKETS", "WEFT_DETERMINISTIC",
-                                    "WEFT_AFTER"};
+                                    "WEFT_AFTER", "WEFT_CHECK"};
   for (const plan::Collective collective : plan::all_collectives()) {
     names.push_back(algorithm_variable(collective));
   }
@@ -53,9 +54,16 @@ Settings Settings::from_environment() {
   settings.heap_bytes = engine::heap::wanted();
   settings.timeout_ns = env::integer("WEFT_TIMEOUT", 0, 1'000'000).value_or(0) * 1'000'000'000;
   settings.port.absence_ns = settings.timeout_ns;
+  if (const auto signal = env::text("WEFT_STUCK_SIGNAL")) {
+    if (*signal != "USR1" && *signal != "USR2") {
+      throw_usage("WEFT_STUCK_SIGNAL={}: not one of USR1, USR2", *signal);
+    }
+    settings.stuck_signal = *signal == "USR1" ? SIGUSR1 : SIGUSR2;
+  }
+  settings.check = env::flag("WEFT_CHECK").value_or(false);
   const std::string after = env::text("WEFT_AFTER").value_or("auto");
   if (after != "auto" && after != "0") throw_usage("WEFT_AFTER={}: not one of auto, 0", after);
-  settings.from_first_call = after == "0";
+  settings.from_first_call = after == "0" || settings.check;
   if (const auto devices = env::text("WEFT_DEVICE_MEMORY").value_or("auto"); devices != "auto") {
     settings.device_memory = env::parse_flag("WEFT_DEVICE_MEMORY", devices);
   }

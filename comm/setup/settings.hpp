@@ -32,6 +32,8 @@ struct Settings {
   /// WEFT_SHARED_HEAP: bytes of it, 0: as the machine allows; nullopt: the program has not asked.
   std::optional<std::uint64_t> heap_bytes;
   std::int64_t timeout_ns = 0;  // WEFT_TIMEOUT, in seconds; 0: none
+  int stuck_signal = 0;         // WEFT_STUCK_SIGNAL: says why ranks stand still; 0: none
+  bool check = false;           // WEFT_CHECK: ranks compare what they call
   /// WEFT_AFTER=0: add-ons serve a communicator from its first call on.
   bool from_first_call = false;
   /// WEFT_DEVICE_MEMORY: add-ons ask drivers of other processors for buffers; nullopt: where the

@@ -95,6 +95,8 @@ std::vector<Setting> settings() {
       {"WEFT_WAIT", "auto", "spin or sleep; auto sleeps where ranks outnumber cores", {}},
       {"WEFT_PROGRESS_THREAD", "0", "1: a thread moves on what was started", {}},
       {"WEFT_TIMEOUT", "none", "seconds after which a collective gives up", {}},
+      {"WEFT_STUCK_SIGNAL", "none", "USR1 or USR2: on it ranks say why they stand still", {}},
+      {"WEFT_CHECK", "0", "1: ranks compare what they call, before each call", {}},
       {"WEFT_REPORT",
        "0",
        "at the end: 1 (table), json, or a file that ends in .json or .html",

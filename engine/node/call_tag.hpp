@@ -33,7 +33,7 @@ struct CallName {
   plan::Collective collective = plan::Collective::barrier;
   int root = 0;
   std::uint64_t block_bytes = 0;
-  std::uint32_t key = 0;  // differs, but for rare chance, where any argument does
+  std::uint16_t algorithm = 0;  // its number in the rank's posting
 };
 
 /// "broadcast of 64 bytes with root 1".

@@ -172,6 +172,10 @@ class NodeControl {
 
   /// Tells the others that this rank has failed, with the reason; the first call counts.
   void abort(const char* text) noexcept;
+  /// True for the first of the node's ranks that asks: it says for all why they stand still.
+  bool claim_report() noexcept {
+    return page(0).is_reported.exchange(1, std::memory_order_relaxed) == 0;
+  }
   /// The reason that `place` gave; null when it has not failed.
   const char* abort_of(int place) const noexcept;
   /// The place of a process that has ended before it completed `execution`, or -1.
@@ -204,7 +208,8 @@ class NodeControl {
     std::array<std::atomic<std::uint32_t>, 2> arrived;  // likewise
     PeerMemory::Published views;
     alignas(64) std::atomic<std::uint32_t> aborted{0};
-    std::array<char, 252> abort_text;  // zero, as all of the memory
+    std::atomic<std::uint32_t> is_reported{0};
+    std::array<char, 248> abort_text;  // zero, as all of the memory
     HelperCopy helper_copy;
   };
 

@@ -284,6 +284,27 @@ int Execution::awaited_place() const noexcept {
   return static_cast<int>(prepared_->program.steps()[waiting_[0]].peer);
 }
 
+void Execution::post_waits(board::Poster& poster) const noexcept {
+  const auto& steps = prepared_->program.steps();
+  // The messages first: a signal mostly comes from a rank that waits for one itself.
+  for (std::size_t i = 0; i < moving_count_; ++i) {
+    const Step& step = steps[moving_[i]];
+    const bool sends = step.kind == OpKind::send;
+    const Operand& ours = sends ? step.src : step.dst;
+    const verbs::Channel& channel = *prepared_->channels[step.peer];
+    const bool is_local = executor_.links_.is_local(prepared_->ranks[step.peer]);
+    poster.add_wait(
+        sends ? board::WaitKind::send : board::WaitKind::recv,
+        (is_local ? 0 : board::kOverDevice) | (channel.is_replaying() ? board::kBroken : 0),
+        moving_[i], prepared_->ranks[step.peer], ours.bytes(), transfers_[step.ordinal].moved);
+  }
+  for (std::size_t i = 0; i < waiting_count_; ++i) {
+    const Step& step = steps[waiting_[i]];
+    poster.add_wait(board::WaitKind::signal, 0, waiting_[i],
+                    executor_.node_->rank_at(static_cast<int>(step.peer)), 0, 0);
+  }
+}
+
 std::string Execution::describe_waits() const {
   std::string text;
   const auto& steps = prepared_->program.steps();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/board/board.hpp"
 #include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
 #include "engine/program/program.hpp"
@@ -128,6 +129,8 @@ class Execution {
   void tell_call() noexcept;
   /// Looks for a peer that has done its part of this execution without what this rank waits for.
   void find_mismatch() noexcept;
+  /// Writes down the steps under way.
+  void post_waits(board::Poster& poster) const noexcept;
   /// ", op 3 waits for rank 2, ..": the steps under way, for messages about timeouts.
   std::string describe_waits() const;
 

@@ -41,6 +41,7 @@ Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bo
   }
   Execution& execution = *spare_.back();
   if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
+  post_call(prepared.call);
   execution.assign(prepared, buffers, number, tag_, is_run, counts_, stages_);
   return execution;
 }

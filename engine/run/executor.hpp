@@ -49,6 +49,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/board/board.hpp"
 #include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
 #include "engine/program/program.hpp"
@@ -95,6 +96,8 @@ struct WhileWaiting {
   std::function<void()> progress;  // after a millisecond, and often: work that others wait for
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
   std::function<void()> give_way;  // on a fiber, in each turn (base/give_way.hpp)
+  std::function<void()> answer;    // another process asks about ranks of other nodes
+  std::function<void()> report;    // it has waited for WEFT_TIMEOUT: to say why; once on a node
 };
 
 /// Single threaded. The objects that it is given outlive it.
@@ -138,6 +141,11 @@ class Executor {
   /// Begins a call, of which all ranks give the same `key`. The executions that follow belong to
   /// it: those of one call on different ranks meet one another only.
   void begin_call(std::uint32_t key) noexcept { tag_.next(key); }
+  CallTag tag() const noexcept { return tag_; }
+  /// Where others see what this rank is in. Calls are written there as their executions begin.
+  board::Poster& poster() noexcept { return poster_; }
+  /// The call of this tag is over, at these ticks.
+  void leave(CallTag call, std::uint64_t ticks) noexcept { poster_.end_call(call.word(), ticks); }
 
   /// Makes a program ready to run. Channels to all of its peers must exist, and the memory that it
   /// needs.
@@ -243,7 +251,16 @@ class Executor {
   bool check_calls() noexcept;
   bool check_call_of(int rank, CallTag call) noexcept;
   void disagree_with(int rank) noexcept;
+  std::string call_seen_on(int rank, CallTag own) const;
   bool time_out(std::int64_t now) noexcept;
+  void post_waits(std::int64_t now) noexcept;
+  /// Writes down, as others see it, that this rank is in a call.
+  void post_call(const CallName& call) noexcept {
+    poster_.begin_call(
+        tag_.word(), arrived_ticks_,
+        board::pack(static_cast<std::uint8_t>(call.collective), call.algorithm, call.root),
+        call.block_bytes);
+  }
   bool call_caller(const std::function<void()>& call) noexcept;
   std::size_t remote_active() const noexcept;
   std::string describe_waits() const;
@@ -275,6 +292,7 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
   CallTag tag_;                           // of the last call
+  board::Poster poster_;
   std::uint64_t arrived_ticks_ = 0;       // at it
   std::uint32_t arrived_ = 0;             // the same: a stamp
   bool has_waited_ = false;               // in the last run

@@ -62,6 +62,12 @@ class Links final : private CaredFor {
     const verbs::Endpoint* endpoint = network_->endpoint();
     return endpoint != nullptr && endpoint->troubled() != 0 && some_channel_is_troubled();
   }
+  /// Asks the process of a rank on another node, which there is a connection to, a question; false
+  /// where it cannot be asked. It may be lost.
+  bool ask(int rank, const verbs::Endpoint::Answer& question) noexcept {
+    verbs::FlowGroup* connection = ends_[rank].connection;
+    return ends_[rank].flow != nullptr && connection != nullptr && connection->ask(question);
+  }
   /// This rank has failed: it answers no more 'are you alive?' of its peers, and mends no
   /// connection when the links end.
   void poison() noexcept;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/board/whereabouts.hpp"
+
 namespace weft::engine {
 
 namespace {
@@ -16,6 +18,8 @@ verbs::Endpoint& Network::open(const verbs::PortSettings& port, int turn,
     auto endpoint = std::make_unique<verbs::Endpoint>(port, turn);
     registrations_ = std::make_unique<verbs::RegistrationCache>(*endpoint, limits);
     slabs_ = std::make_unique<SlabRegistrations>(*endpoint);
+    static_assert(board::kWhereaboutsBytes == verbs::Notice::kReasonBytes);
+    endpoint->set_teller(board::answer);
     endpoint_ = std::move(endpoint);
     endpoint_->set_caretaker([this] { return take_care(); });
     opened_.store(endpoint_.get(), std::memory_order_release);

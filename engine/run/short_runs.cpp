@@ -112,6 +112,7 @@ bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexc
   }
   // What others wait for is on its way: now there is time for the clock.
   arrive(ticks());
+  post_call(prepared.call);
   node_->enter(number, tag_, buffers.input, buffers.output, arrived_);
   for (std::uint32_t looks = crowded_ ? 0 : kLooks; action != end; ++action) {
     if (action->kind <= Kind::signal) {

@@ -6,7 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/give_way.hpp"
+#include "engine/board/reading.hpp"
 #include "engine/run/executor.hpp"
+#include "kernels/operation_name.hpp"
 
 namespace weft::engine {
 
@@ -30,6 +32,9 @@ constexpr std::int64_t kLongWait_ns = 5'000'000;
 constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
+// A wait this long is no short one: from then on it is counted what missing ranks compute.
+constexpr std::int64_t kMissedAfter_ns = 300'000'000;
+constexpr std::int64_t kReportTakes_ns = 5'000'000'000;
 // On a fiber: its program computed meanwhile, and did not wait.
 constexpr std::int64_t kComputed_ns = 20'000'000;
 
@@ -127,7 +132,12 @@ bool Executor::do_timed_work() noexcept {
 /// about to report such a rank: this one waits half as long again, or, when it waits for neighbours
 /// only, which have all made their calls and may themselves only wait, as long again.
 bool Executor::time_out(std::int64_t now) noexcept {
-  const auto say = [this](std::string_view what) {
+  const auto say = [&](std::string_view what) {
+    if (node_ == nullptr || node_->claim_report()) {
+      call_caller(meanwhile_.report);
+    } else if (now - idle_since_ns_ <= 2 * timeout_ns_ + kReportTakes_ns) {
+      return true;  // a neighbour writes the report for all, and fails then
+    }
     poison(
         fmt::format("WEFT_TIMEOUT: {} s without progress; {}", timeout_ns_ / 1'000'000'000, what));
     return false;
@@ -142,7 +152,29 @@ bool Executor::time_out(std::int64_t now) noexcept {
   return now - idle_since_ns_ <= timeout_ns_ + more_ns || say(describe_waits());
 }
 
+/// Writes down what this rank waits for, as others see it.
+void Executor::post_waits(std::int64_t now) noexcept {
+  if (under_way_.empty()) return;
+  const Execution& first = *under_way_.front();
+  const Operation* operation = first.buffers().operation;
+  const bool reduces = operation != nullptr && is_reduction(first.prepared().call.collective);
+  poster_.begin_waits(first.tag().word(), reduces ? kernels::words_for(*operation) : std::string());
+  if (first.has_entered()) {
+    first.post_waits(poster_);
+  } else {
+    for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+      if (place == node_->place() || node_->completed_by(place) + 2 >= first.number()) continue;
+      poster_.add_wait(board::WaitKind::entry, 0, 0, node_->rank_at(place), 0, 0);
+    }
+  }
+  poster_.end_waits();
+  const bool is_long = idle_since_ns_ != 0 && now - idle_since_ns_ >= kMissedAfter_ns;
+  if (is_long) poster_.note_cpu(arrived_ticks_);
+}
+
 bool Executor::check_peers(std::int64_t now) noexcept {
+  post_waits(now);
+  if (poster_.is_asked() && !call_caller(meanwhile_.answer)) return false;
   if (node_ != nullptr) {
     for (int place = 0; place < node_->places(); ++place) {
       if (place == node_->place()) continue;
@@ -213,11 +245,29 @@ bool Executor::check_call_of(int rank, CallTag call) noexcept {
   return false;
 }
 
+/// What a rank of this node has made as the call of this number, as far as its posting shows that.
+std::string Executor::call_seen_on(int rank, CallTag own) const {
+  const std::string unknown = "another call";
+  if (!links_.is_local(rank)) return unknown;
+  for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
+    if (node_->rank_at(place) != rank) continue;
+    const pid_t process = node_->process_of(place);
+    for (const board::SeenCommunicator& seen : board::look(std::span(&process, 1))) {
+      const auto at = std::ranges::find(seen.ranks, rank, &board::SeenRank::rank);
+      if (seen.number != poster_.communicator() || at == seen.ranks.end()) continue;
+      const auto call = std::ranges::find(at->calls, own.number, &board::SeenCall::number);
+      if (call == at->calls.end() || call->digest == own.digest) continue;
+      return to_string(CallName{call->collective, call->root, call->bytes});
+    }
+  }
+  return unknown;
+}
+
 /// What `rank` has sent, or not sent, is not of the call of this rank.
 void Executor::disagree_with(int rank) noexcept {
   const Execution& here = under_way_.empty() ? *spare_.back() : *under_way_.front();
-  poison(fmt::format("{}{} on rank {}, another call on rank {}", kDisagree,
-                     to_string(here.prepared().call), rank_, rank));
+  poison(fmt::format("{}{} on rank {}, {} on rank {}", kDisagree, to_string(here.prepared().call),
+                     rank_, call_seen_on(rank, here.tag()), rank));
 }
 
 Executor::Help Executor::help(bool caller_waits) noexcept {
@@ -260,6 +310,7 @@ std::string Executor::describe_waits() const {
 void Executor::poison(std::string text) noexcept {
   if (!failure_.empty()) return;
   failure_ = std::move(text);
+  poster_.fail();
   links_.poison();
   tell_peers();
 }

@@ -7,6 +7,7 @@
 
 #include "mpi/calls/guarded.hpp"
 #include "mpi/calls/passed.hpp"
+#include "mpi/calls/signature.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 
@@ -41,6 +42,7 @@ bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
       is_served = false;
       return;
     }
+    if (context.world.checks_calls()) describe_for_check(call, context);
     call.run(context);
   });
   return is_served;

@@ -68,6 +68,12 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
   settings_ = std::move(agreement.settings);
   device_memory::watch(settings_.device_memory);
+  try {
+    watch_ = comm::StandstillWatch::shared(settings_);
+    if (watch_ && !watch_->why_no_signal().empty()) tally_.add_note(watch_->why_no_signal());
+  } catch (const std::exception& refused) {
+    tally_.add_note(fmt::format("nothing says why ranks stand still: {}", refused.what()));
+  }
   hosts_ = std::make_unique<comm::Hosts>(std::move(agreement.hosts));
   post_->set_lost([this](int rank, std::int64_t waited_ns) { return lost(rank, waited_ns); });
   if (!agreement.note.empty()) tally_.add_note(std::move(agreement.note));

@@ -10,6 +10,7 @@
 
 #include "comm/setup/placement.hpp"
 #include "comm/setup/settings.hpp"
+#include "comm/setup/standstill_watch.hpp"
 #include "engine/run/network.hpp"
 #include "hierarchy/machine.hpp"
 #include "mpi/datatypes/layouts.hpp"
@@ -61,6 +62,8 @@ class World {
   int most_ranks_on_a_core() const { return hosts_->most_ranks_on_a_core(); }
   /// Whether calls may come from several threads at the same time.
   static bool has_several_threads();
+  /// Whether ranks compare what they call (WEFT_CHECK).
+  bool checks_calls() const { return settings_.check; }
   bool has_one_clock() const { return hosts_->is_one(); }
   /// Of the communicator of these world ranks.
   Shape shape_of(std::span<const int> members) const;
@@ -99,6 +102,7 @@ class World {
   comm::Settings settings_;
   std::unique_ptr<comm::Hosts> hosts_;
   Tally tally_;
+  std::shared_ptr<comm::StandstillWatch> watch_;  // null: no setting asks for it
   std::unique_ptr<engine::Networks> networks_;
   std::unique_ptr<Layouts> layouts_;
   std::unique_ptr<Operations> operations_;

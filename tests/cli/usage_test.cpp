@@ -12,9 +12,9 @@
 namespace weft::cli {
 namespace {
 
-const std::vector<std::string> kCommands = {"info",    "doctor",  "plan",   "check",
-                                            "sim",     "explain", "exec",   "install",
-                                            "preload", "probe",   "report", "run"};
+const std::vector<std::string> kCommands = {"info",    "doctor", "plan",    "check",   "sim",
+                                            "explain", "exec",   "install", "preload", "probe",
+                                            "report",  "run",    "stuck"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);

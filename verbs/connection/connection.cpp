@@ -135,6 +135,20 @@ void Connection::tell_all() noexcept {
   telling_ = false;
 }
 
+bool Connection::ask(const std::array<char, Notice::kReasonBytes>& text) noexcept {
+  Notice question;
+  question.epoch = epoch();
+  question.flags = Notice::kWhere;
+  question.reason = text;
+  bool some = false;
+  for (const auto& lane : lanes_) {
+    if (!lane->has_control()) continue;
+    lane->ask_liveness(question);
+    some = true;
+  }
+  return some;
+}
+
 void Connection::stop_answering() noexcept {
   for (const auto& lane : lanes_) lane->stop_answering();
 }

@@ -1,6 +1,7 @@
 // Reliable connection between two processes, over one rail or several. Wires share it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -50,10 +51,16 @@ class Connection final : private RecoverableConnection {
   /// The peer is not told any more that this process lives, when it asks because of a break.
   void stop_answering() noexcept;
 
+  /// Asks the peer's liveness responder a question that is in `text`; answers are in
+  /// Endpoint::take_answers(). It may be lost, as the answer may. False where there is none.
+  bool ask(const std::array<char, Notice::kReasonBytes>& text) noexcept;
+
   // Called by rails, with a completion of a lane's queue pair and with a notice of the peer.
   void complete(RcLane& lane, const ibv_wc& completion) noexcept;
   void receive(RcLane& lane, const Notice& notice) noexcept {
-    if (lane.is_from_peer(notice)) recovery_->receive(lane, notice);
+    if (!lane.is_from_peer(notice)) return;
+    if ((notice.flags & Notice::kWhere) != 0) return endpoint_.add_answer(notice.reason);
+    recovery_->receive(lane, notice);
   }
 
   // Safe without the guard:

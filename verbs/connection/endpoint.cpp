@@ -108,6 +108,25 @@ Region Endpoint::region(std::uint32_t key) const noexcept {
   return region_guarded(key);
 }
 
+void Endpoint::set_teller(const LivenessResponder::Teller& teller) {
+  for (const auto& rail : rails_) {
+    if (rail->responder() != nullptr) rail->responder()->set_teller(teller);
+  }
+}
+
+std::vector<Endpoint::Answer> Endpoint::take_answers() {
+  const Guard guard = this->guard();
+  return std::exchange(answers_, {});
+}
+
+void Endpoint::add_answer(const Answer& answer) noexcept {
+  try {
+    if (answers_.size() < kMostAnswers) answers_.push_back(answer);
+  } catch (const std::bad_alloc&) {
+    // As if it were lost on the way.
+  }
+}
+
 int Endpoint::poll() noexcept {
   const Guard guard = this->guard();
   return poll_guarded();

@@ -59,6 +59,13 @@ class Endpoint {
 
   /// Called in threads of the liveness responders: see LivenessResponder::set_caretaker().
   void set_caretaker(const LivenessResponder::Caretaker& caretaker);
+  /// See LivenessResponder::set_teller(). Before the first connection.
+  void set_teller(const LivenessResponder::Teller& teller);
+  using Answer = std::array<char, Notice::kReasonBytes>;
+  /// The answers of peers' responders that have come since the last call; some at most.
+  std::vector<Answer> take_answers();
+  /// Under guard().
+  void add_answer(const Answer& answer) noexcept;
   /// Whether connections are broken, or wires over them have not resumed since.
   bool is_mending() const noexcept {
     const Guard guard = this->guard();
@@ -80,6 +87,8 @@ class Endpoint {
   std::vector<Region> regions_{1};  // by key; the first stands for none
   std::vector<std::array<ibv_mr*, kMaxRails>> handles_{1};
   std::vector<std::uint32_t> free_keys_;
+  static constexpr std::size_t kMostAnswers = 256;
+  std::vector<Answer> answers_;
   RecoveryGroup recoveries_;
   InboxPool inboxes_{*this};  // last: what it has registered goes first
 };

@@ -80,6 +80,11 @@ FlowGroup::~FlowGroup() {
   flows_.clear();
 }
 
+bool FlowGroup::ask(const std::array<char, Notice::kReasonBytes>& text) noexcept {
+  const Endpoint::Guard guard = endpoint_.guard();
+  return connection_->ask(text);
+}
+
 void FlowGroup::stop_answering() noexcept {
   const auto guard = endpoint_.guard();
   connection_->stop_answering();

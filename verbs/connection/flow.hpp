@@ -2,6 +2,7 @@
 // back.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -43,6 +44,7 @@ class FlowGroup {
   /// As Connection's.
   void stop_answering() noexcept;
   void prepare_to_end() noexcept;
+  bool ask(const std::array<char, Notice::kReasonBytes>& text) noexcept;
   bool has_failed() const noexcept { return connection_->has_failed(); }
   const char* failure() const noexcept { return connection_->failure(); }
   std::size_t lanes() const noexcept { return connection_->lanes(); }

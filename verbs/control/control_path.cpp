@@ -142,7 +142,7 @@ bool decode_notice(std::span<const std::byte> datagram, std::uint64_t token,
                    Notice& notice) noexcept {
   if (datagram.size() != sizeof notice) return false;
   std::memcpy(&notice, datagram.data(), sizeof notice);
-  notice.reason.back() = '\0';
+  if ((notice.flags & Notice::kWhere) == 0) notice.reason.back() = '\0';
   return notice.magic == Notice::kMagic && notice.token == token;
 }
 

@@ -17,12 +17,13 @@ namespace weft::verbs {
 struct Notice {
   static constexpr std::uint32_t kMagic = 0x77667433;
   /// Of a reason, with the 0 at its end.
-  static constexpr std::size_t kReasonBytes = 40;
+  static constexpr std::size_t kReasonBytes = 48;
   enum Flag : std::uint32_t {
     kConnected = 1,  ///< The sender's queue pair accepts what the receiver's sends.
     kReady = 2,      ///< The sender knows that the receiver's queue pair is connected, too.
     kFailed = 4,     ///< The sender has given this connection up.
     kAlive = 8,      ///< To a LivenessResponder: a question. From it: its process lives.
+    kWhere = 16,     ///< The same about where a rank is: `reason` has the question, or the answer.
   };
 
   std::uint32_t magic = kMagic;
@@ -33,7 +34,8 @@ struct Notice {
   std::uint32_t slots = 0;  // received by the sender before this epoch: verbs::Received
   std::uint64_t windows = 0;
   std::uint64_t token = 0;  // that of the receiver's control path or responder: see ControlPath
-  std::array<char, kReasonBytes> reason{};  // with kFailed: why; cut where it is long
+  std::array<char, kReasonBytes> reason{};  // with kFailed: why; cut where it is long. With kWhere:
+                                            // of a form that only those who ask and answer know
 };
 
 /// What a peer must know to send notices to a control path. All of it is told in the set-up of a

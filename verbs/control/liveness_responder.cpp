@@ -128,21 +128,30 @@ bool LivenessResponder::answer_all() noexcept {
   return is_asked;
 }
 
-/// False where it is no question of a peer.
+/// Whether a connection may be broken: a peer has asked whether this process lives.
 bool LivenessResponder::answer(const Notice& question) noexcept {
+  const bool is_where = (question.flags & Notice::kWhere) != 0;
+  Notice reply;
+  reply.reason = question.reason;
+  if (is_where) {
+    try {
+      if (!teller_ || !teller_(reply.reason)) return false;
+    } catch (const std::exception&) {
+      return false;  // it may ask again
+    }
+  }
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(question.to);
   if (found == entries_.end() || found->second.peer.pair != question.from) return false;
   Entry& entry = found->second;
   if (entry.address == nullptr) entry.address = path_->create_address(entry.peer.route);
-  if (entry.address == nullptr) return true;
-  Notice reply;
+  if (entry.address == nullptr) return !is_where;
   reply.to = question.from;
   reply.from = question.to;
   reply.epoch = question.epoch;
-  reply.flags = Notice::kAlive;
+  reply.flags = is_where ? Notice::kWhere : Notice::kAlive;
   path_->send(entry.address, entry.peer.control, reply);
-  return true;
+  return !is_where;
 }
 
 }  // namespace weft::verbs

@@ -1,6 +1,7 @@
 // Liveness responder: answers peers' "are you alive?" while this rank is outside weft.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -44,6 +45,11 @@ class LivenessResponder {
   using Caretaker = std::function<bool()>;
   /// Empty: none any more. Waits for a call that is under way.
   void set_caretaker(Caretaker caretaker);
+  /// Answers the questions of kWhere, in the thread: writes the answer over the question; false:
+  /// there is none. It has to be safe from any thread.
+  using Teller = std::function<bool(std::array<char, Notice::kReasonBytes>&)>;
+  /// Before the first add().
+  void set_teller(Teller teller) { teller_ = std::move(teller); }
   /// Something has broken.
   void wake() noexcept;
 
@@ -75,6 +81,7 @@ class LivenessResponder {
   std::unordered_map<std::uint32_t, Entry> entries_;  // by queue pair of this end; under the mutex
   std::mutex caretaker_mutex_;
   Caretaker caretaker_;  // under it
+  Teller teller_;
   std::thread thread_;
 };
 

@@ -321,6 +321,13 @@ class WEFT_API Communicator {
   /// PeerError that says why. The communicator serves no more calls.
   [[noreturn]] void fail(std::string_view why);
 
+  /// Whether ranks compare what they call (WEFT_CHECK=1).
+  bool checks_calls() const noexcept;
+  /// Of the next call, what its caller knows and this interface does not ask for, such as the
+  /// datatypes of MPI: ranks with another `key` make another call, which `words` describes. Neither
+  /// has control characters.
+  void describe_next_call(std::string key, std::string words);
+
   /// No rank returns before all have come.
   void barrier();
   /// `bytes` bytes of the root's buffer appear in everyone's.
