@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kPostingMagic = 0x3174736f'70627477;
 inline constexpr std::size_t kCalls = 8;
 inline constexpr std::size_t kWaits = 6;
 inline constexpr std::size_t kNames = 16;
-inline constexpr std::size_t kNameBytes = 48;
+inline constexpr std::size_t kNameBytes = 32;
 inline constexpr std::size_t kAlignment = 64;
 
 struct alignas(kAlignment) Header {

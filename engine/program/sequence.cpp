@@ -1,5 +1,8 @@
 #include "engine/program/sequence.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace weft::engine {
 
 using plan::OpKind;
@@ -15,11 +18,12 @@ constexpr std::uint64_t kMostBytes = 128 << 10;
 
 Action::Side side_of(const Program& program, const Operand& operand) {
   const auto places = static_cast<std::uint32_t>(program.places());
-  if (operand.base < 3) return {static_cast<Memory>(operand.base), 0, 0, operand.offset};
+  const auto offset = static_cast<std::uint32_t>(operand.offset);
+  if (operand.base < 3) return {static_cast<Memory>(operand.base), 0, 0, offset};
   const std::uint32_t behind = operand.base - program.stage_base(0);
   const std::uint32_t ordinal = behind / places;
   return {ordinal == 0 ? Memory::stage : Memory::message,
-          static_cast<std::uint16_t>(behind % places), ordinal, operand.offset};
+          static_cast<std::uint16_t>(behind % places), ordinal, offset};
 }
 
 bool has_gaps(const Operand& operand) {
@@ -31,7 +35,6 @@ bool has_gaps(const Operand& operand) {
 void Sequence::assign(const Program& program) {
   actions_.clear();
   changes_.clear();
-  sends_first_ = 0;
   uses_stage_ = program.uses_stage();
   needs_room_ = uses_stage_ || program.signals();
   hears_all_ = program.hears_all_places();
@@ -47,10 +50,6 @@ void Sequence::assign(const Program& program) {
     actions_.clear();
     return;
   }
-  const auto is_send = [](const Action& action) {
-    return action.kind == Kind::send || action.kind == Kind::signal;
-  };
-  while (sends_first_ < actions_.size() && is_send(actions_[sends_first_])) ++sends_first_;
   for (std::uint32_t place = 0; place < program.counts().size(); ++place) {
     const Counts& counts = program.counts()[place];
     if ((counts.waits | counts.inline_in | counts.inline_out) == 0) continue;
@@ -62,12 +61,14 @@ void Sequence::assign(const Program& program) {
 bool Sequence::add(const Program& program, std::uint32_t id) {
   const Step& step = program.steps()[id];
   if (step.deferred) return true;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (std::max({step.src.offset, step.dst.offset, step.src.bytes()}) > kMost) return false;
   Action action;
   action.step = id;
   action.place = static_cast<std::uint16_t>(step.peer);
   action.ordinal = step.ordinal;
   action.dst_operand = step.dst_operand;
-  action.bytes = step.src.bytes();
+  action.bytes = static_cast<std::uint32_t>(step.src.bytes());
   action.from = side_of(program, step.src);
   action.to = side_of(program, step.dst);
   const bool is_plain = !has_gaps(step.src) && !has_gaps(step.dst);

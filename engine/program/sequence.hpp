@@ -33,7 +33,7 @@ struct Action {
     Memory memory = Memory::input;
     std::uint16_t place = 0;
     std::uint32_t ordinal = 0;
-    std::uint64_t offset = 0;
+    std::uint32_t offset = 0;
   };
 
   Kind kind = Kind::copy;
@@ -41,7 +41,7 @@ struct Action {
   std::uint16_t place = 0;    ///< of the other rank; send, signal and waits
   std::uint32_t ordinal = 0;  ///< as Step::ordinal
   std::uint32_t step = 0;     ///< of the program
-  std::uint64_t bytes = 0;
+  std::uint32_t bytes = 0;
   Side from, to;
 };
 
@@ -55,8 +55,6 @@ class Sequence {
 
   bool empty() const noexcept { return actions_.empty(); }
   std::span<const Action> actions() const noexcept { return actions_; }
-  /// How many actions at its beginning send or signal.
-  std::size_t sends_first() const noexcept { return sends_first_; }
   /// Whether it writes what a neighbour may still read: then rule 2 holds (run/executor.hpp).
   bool needs_room() const noexcept { return needs_room_; }
   bool uses_stage() const noexcept { return uses_stage_; }
@@ -74,7 +72,6 @@ class Sequence {
 
   std::vector<Action> actions_;
   std::vector<Change> changes_;
-  std::size_t sends_first_ = 0;
   bool needs_room_ = false;
   bool uses_stage_ = false;
   bool hears_all_ = false;

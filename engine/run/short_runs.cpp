@@ -99,6 +99,11 @@ bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexc
     return go_on(prepared, buffers, kNone);
   was_run_[number & 1] = true;
   heard_all_ = sequence.hears_all_places();
+  // Before anything is sent: who is signalled may read this rank's buffers, and looks at when this
+  // rank has come.
+  arrive(ticks());
+  post_call(prepared.call);
+  node_->enter(number, tag_, buffers.input, buffers.output, arrived_);
   const ShortRun run{prepared,
                      buffers.operation,
                      number,
@@ -107,13 +112,6 @@ bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexc
                       buffers.output}};
   const Action* action = sequence.actions().data();
   const Action* const end = action + sequence.actions().size();
-  for (const Action* const first = action + sequence.sends_first(); action != first; ++action) {
-    send_short(*action, run);
-  }
-  // What others wait for is on its way: now there is time for the clock.
-  arrive(ticks());
-  post_call(prepared.call);
-  node_->enter(number, tag_, buffers.input, buffers.output, arrived_);
   for (std::uint32_t looks = crowded_ ? 0 : kLooks; action != end; ++action) {
     if (action->kind <= Kind::signal) {
       send_short(*action, run);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs random MPI programs over weft, many in one start of MPI, in drawn surroundings: ranks, virtual
-nodes, settings, the add-on or the component. What fails is made smaller, and the command to see it
+"""Runs random MPI programs over weft, many in one start of MPI, in drawn surroundings: ranks,
+virtual nodes, settings, the add-on or the component. What fails is made smaller, and the command to see it
 again is printed.
 
     random_programs.py --build FOLDER [--mpi openmpi] [--seed 1] [--seconds 60]
@@ -296,7 +296,8 @@ def main():
                 faults += 1
     finally:
         runner.close()
-    print(f"{programs} programs from {arguments.seed} on, {faults} faults, {of_host} of the MPI's own")
+    print(f"{programs} programs from {arguments.seed} on, {faults} faults, "
+          f"{of_host} of the MPI's own")
     return 1 if faults else 0
 
 

@@ -39,7 +39,9 @@ def code_of(page):
 
 
 def commands_of(line):
-    """(command, options) of each call of the tool in a line."""
+    """(command, options) of each call of the tool in a line that is not of its own output."""
+    if line.startswith("weft: "):
+        return
     line = PROGRAM.sub(r"\1", line.split("  #")[0])
     for command, rest in re.findall(r"(?:^|[\s(/])weft ([a-z]+)\b([^)|;#`]*)", line):
         yield command, re.findall(r"(?<=\s)--?[a-z][a-z-]*", rest)
