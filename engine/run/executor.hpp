@@ -291,7 +291,7 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> under_way_;
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
-  CallTag tag_;                           // of the last call
+  CallTag tag_;  // of the last call
   board::Poster poster_;
   std::uint64_t arrived_ticks_ = 0;       // at it
   std::uint32_t arrived_ = 0;             // the same: a stamp

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Campaign of faults: programs of random collectives under Open MPI, each with one fault at a random
-moment. Where weft can go on it must, with right answers; where it cannot, every rank that is left
-gets an error within the time that the settings promise. Never a wrong answer, never a hang, nothing
-left behind. Ends with a table of kinds and outcomes."""
+"""Campaign of faults: programs of random collectives under Open MPI, each with one fault at a
+random moment. Where weft can go on it must, with right answers; where it cannot, every rank that is
+left gets an error within the time that the settings promise. Never a wrong answer, never a hang,
+nothing left behind. Ends with a table of kinds and outcomes."""
 
 import argparse
 import collections
@@ -98,8 +98,8 @@ def draw_case(number, arguments):
     case = Case(number, kind, nodes, ranks, rng.randrange(10**9), rng.randrange(ranks), [], {},
                 "right")
     if kind in TROUBLES:
-        case.program_words = [kind, str(case.victim), str(arguments.after_us if arguments.after_us is not None
-                                                     else rng.randrange(400_000))]
+        after_us = rng.randrange(400_000) if arguments.after_us is None else arguments.after_us
+        case.program_words = [kind, str(case.victim), str(after_us)]
         case.expected = TROUBLES[kind]
     elif kind == "full /dev/shm":
         case.before = [str(arguments.confined), "all", "shm=64", "--"]
@@ -271,8 +271,8 @@ def main():
         outcome, fault, seconds = run_case(case, arguments)
         results.append((case, outcome, fault, seconds))
         if fault is not None:
-            print(f"FAILED {case.kind}, {case.nodes} nodes, {case.ranks} ranks: {outcome}: {fault}\n"
-                  f"  again: --seed {arguments.seed} --first {number} --faults 1\n"
+            print(f"FAILED {case.kind}, {case.nodes} nodes, {case.ranks} ranks: {outcome}: "
+                  f"{fault}\n  again: --seed {arguments.seed} --first {number} --faults 1\n"
                   f"  settings: {case.settings} words: {case.program_words}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(

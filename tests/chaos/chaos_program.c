@@ -1,13 +1,13 @@
-/* Random collectives with answers that each rank computes, on communicators of several shapes, while
- * something goes wrong:
+/* Random collectives with answers that each rank computes, on communicators of several shapes,
+ * while something goes wrong:
  *
  *   chaos_program FOLDER CALLS SEED [TROUBLE RANK AFTER_US]
  *
  * TROUBLE happens to RANK so many microseconds after the first call: kill (SIGKILL), stop (SIGSTOP,
  * and SIGCONT 2 s later), long-stop (8 s later), exit, abort (MPI_Abort). Each rank writes its end
- * into FOLDER/RANK: "right", "wrong ...", or "error CLASS MICROSECONDS TEXT" with the time since the
- * trouble began (0: there was none that the program knows of). Errors return; after one a rank makes
- * no further call. */
+ * into FOLDER/RANK: "right", "wrong ...", or "error CLASS MICROSECONDS TEXT" with the time since
+ * the trouble began (0: there was none that the program knows of). Errors return; after one a rank
+ * makes no further call. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <signal.h>

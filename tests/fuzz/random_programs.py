@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs random MPI programs over weft, many in one start of MPI, in drawn surroundings: ranks,
-virtual nodes, settings, the add-on or the component. What fails is made smaller, and the command to see it
-again is printed.
+virtual nodes, settings, the add-on or the component. What fails is made smaller, and the command to
+see it again is printed.
 
     random_programs.py --build FOLDER [--mpi openmpi] [--seed 1] [--seconds 60]
 
