@@ -18,7 +18,7 @@ BUILD = os.path.join(ROOT, "build", "release")
 # Of each collective, what `all` stands for; each scheme with its own step between nodes.
 ALGORITHMS = {
     "alltoall": ["isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree", "sa",
-                 "sa:between=bruck", "rd", "leader", "two-step"],
+                 "sa:between=bruck", "rd", "leader", "two-step", "factors"],
     "neighbours": [],
     "alltoallv": ["isend", "pairwise-xor", "pairwise-ring", "fat-tree", "sa", "rd", "leader",
                   "two-step"],

@@ -77,7 +77,7 @@ class Board {
   }
 
  private:
-  Board() : file_(make_memory_file(kLabel, kStep)), bytes_(kStep) {
+  Board() : file_(make_file()), bytes_(kStep) {
     // Whoever opens it by /proc must be this user, as nobody else may look there.
     if (::fchmod(file_.get(), S_IRUSR | S_IWUSR) != 0) throw_errno("fchmod(board)");
     struct stat status {};
@@ -93,6 +93,11 @@ class Board {
     header->ticks = ticks();
     header->monotonic_ns = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
     add_free(sizeof(Header), kStep - sizeof(Header));
+  }
+
+  static File make_file() {
+    leave_descriptors(1);
+    return make_memory_file(kLabel, kStep);
   }
 
   /// Joined to what is free around it, and described as readers go through it.

@@ -249,6 +249,9 @@ def draw_run(seed, programs, mpi, way, most_ranks):
         options.append("--keep-handles")
         if mpi == "mpich":
             options.append("--no-persistent")
+    # Under MPICH a rank that makes a communicator does not move its calls on (docs/status.md).
+    if mpi == "mpich":
+        options.append("--settle")
     return Run(seed, programs, ranks, settings, options)
 
 

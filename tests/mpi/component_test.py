@@ -104,7 +104,7 @@ class Component(unittest.TestCase):
         known = {entry["name"] for entry in json.loads(output)["settings"]}
         self.assertEqual({f"coll_weft_{name.removeprefix('WEFT_').lower()}" for name in known}
                          - set(values),
-                         {f"coll_weft_{name}" for name in ("rank", "size", "root",
+                         {f"coll_weft_{name}" for name in ("rank", "size", "root", "secret_file",
                                                            "connect_timeout", "shared_heap")})
 
     def test_shows_one_symbol(self):

@@ -44,6 +44,7 @@ struct Limits {
   bool persistent = true;
   bool alike = false;       // ranks describe the same data by the same datatype
   bool frees_early = true;  // datatypes and operations of calls under way
+  bool settles = false;     // completes all calls before a communicator is made
 };
 
 class Call {

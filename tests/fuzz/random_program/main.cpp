@@ -21,7 +21,7 @@ using namespace weft::test;
 constexpr const char* kUsage =
     "usage: random_program [--seed S] [--programs N] [--steps 0,3-5] [--elements N] [--depth N]\n"
     "                      [--no-delays] [--blocking] [--no-persistent] [--alike]\n"
-    "                      [--keep-handles] [--show] [--where FILE]\n"
+    "                      [--keep-handles] [--settle] [--show] [--where FILE]\n"
     "  --seed        the first program's number, 1; programs are numbered from it on\n"
     "  --programs    how many, 1\n"
     "  --steps       these steps of each alone\n"
@@ -31,6 +31,7 @@ constexpr const char* kUsage =
     "  --blocking    all calls are blocking; --no-persistent: persistent ones are nonblocking\n"
     "  --alike       ranks describe the same data by the same datatype\n"
     "  --keep-handles  datatypes and operations are freed when their calls are over\n"
+    "  --settle      all calls are completed before a communicator is made\n"
     "  --show        prints each step\n"
     "  --where       a file of zeros in which ranks say how far they are; else one that nobody "
     "sees\n";
@@ -81,6 +82,8 @@ Arguments parsed(int argc, char** argv) {
       limits.alike = true;
     } else if (name == "--keep-handles") {
       limits.frees_early = false;
+    } else if (name == "--settle") {
+      limits.settles = true;
     } else if (name == "--show") {
       result.choice.shows = true;
     } else if (i + 1 == argc) {

@@ -146,6 +146,7 @@ void Program::show(const Step& step, const std::string& text) const {
 }
 
 void Program::make(const Step& step) {
+  if (choice_.limits.settles) complete(active(true));
   free_slot(step.slot);
   const Communicator& parent = slots_[static_cast<std::size_t>(step.parent)];
   if (parent.handle == MPI_COMM_NULL || parent.is_inter) return;
