@@ -41,13 +41,31 @@ void check_call(const char* call, int error) {
 }  // namespace
 
 Post::Sending::~Sending() {
-  for (MPI_Request& request : requests_) {
-    if (gives_way()) {
-      end(request);
-    } else {
-      PMPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
+  bool is_over = true;
+  for (MPI_Request& request : requests_) is_over = post_->finish(request, to_) && is_over;
+  if (!is_over) post_->keep(std::move(bytes_));
+}
+
+/// Waits for a request; false where the receiver is lost, and the host may never be done with it.
+bool Post::finish(MPI_Request& request, int to) noexcept {
+  const std::int64_t begin_ns = engine::now_ns();
+  std::int64_t next_look_ns = begin_ns + kBetweenLooksNs;
+  int done = 0;
+  while (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
+    if (!give_way()) ::sched_yield();
+    const std::int64_t now_ns = engine::now_ns();
+    if (!lost_ || now_ns < next_look_ns) continue;
+    next_look_ns = now_ns + kBetweenLooksNs;
+    if (lost_(to, now_ns - begin_ns).empty()) continue;
+    PMPI_Request_free(&request);
+    return false;
   }
+  return true;
+}
+
+const char* Post::keep(std::vector<char> bytes) {
+  const std::lock_guard lock(kept_mutex_);
+  return kept_.emplace_back(std::move(bytes)).data();
 }
 
 Post::Post() {
@@ -78,6 +96,8 @@ Post::Sending Post::send(int to, std::uint64_t context, std::string_view text) {
   const std::size_t pieces =
       std::max<std::size_t>((text.size() + kPieceBytes - 1) / kPieceBytes, 1);
   Sending sending;
+  sending.post_ = this;
+  sending.to_ = to;
   sending.bytes_.resize(pieces * sizeof(Header) + text.size());
   sending.requests_.reserve(pieces);
   char* next = sending.bytes_.data();
@@ -102,14 +122,16 @@ MPI_Request Post::send_piece(int to, std::span<const char> piece, std::uint64_t 
 
 void Post::give_up(std::span<const int> to, std::uint64_t context, std::string_view why) {
   const Header header{context, kGivenUp};
-  std::string text(reinterpret_cast<const char*>(&header), sizeof header);
-  text += why.substr(0, kPieceBytes);
-  const std::lock_guard lock(farewells_mutex_);
-  farewells_.push_back(std::move(text));
+  const std::string_view text = why.substr(0, kPieceBytes);
+  std::vector<char> bytes(sizeof header + text.size());
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::ranges::copy(text, bytes.begin() + sizeof header);
+  const std::size_t size = bytes.size();
+  const char* const kept = keep(std::move(bytes));
   for (const int rank : to) {
     if (rank == rank_ || (lost_ && !lost_(rank, 0).empty())) continue;
     // One that is gone may never take it.
-    MPI_Request request = send_piece(rank, farewells_.back(), context);
+    MPI_Request request = send_piece(rank, std::span(kept, size), context);
     PMPI_Request_free(&request);
   }
 }

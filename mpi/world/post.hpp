@@ -37,7 +37,8 @@ class Post {
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
 
-  /// A message on its way. Its destructor waits until the host has taken it.
+  /// A message on its way. Its destructor waits until the host has taken it, or the receiver is
+  /// lost.
   class Sending {
    public:
     Sending() = default;
@@ -47,6 +48,8 @@ class Post {
 
    private:
     friend class Post;
+    Post* post_ = nullptr;
+    int to_ = 0;
     std::vector<char> bytes_;  // of all pieces. No string: a short one would move with this object
     std::vector<MPI_Request> requests_;
   };
@@ -91,6 +94,8 @@ class Post {
     const auto others = others_.load(std::memory_order_relaxed);
     if (others != nullptr) others();
   }
+  const char* keep(std::vector<char> bytes);
+  bool finish(MPI_Request& request, int to) noexcept;
   bool take(const Key& key, std::string& text);
   bool take_arrived(const Key& key, std::string& text);
   bool receive_piece(const Key& key);
@@ -104,8 +109,8 @@ class Post {
   std::atomic<bool> is_taking_{false};
   std::map<Key, Arrived> arrived_;
   Lost lost_;
-  std::mutex farewells_mutex_;
-  std::deque<std::string> farewells_;  // of give_up(), until the host needs them no more
+  std::mutex kept_mutex_;
+  std::deque<std::vector<char>> kept_;  // what the host may still read, for ranks that are lost
 };
 
 }  // namespace weft::mpi

@@ -30,6 +30,8 @@ def run(name, *arguments):
 class Names(unittest.TestCase):
     def test_all_is_what_the_tool_knows(self):
         for collective, names in measure.ALGORITHMS.items():
+            if not names:  # of those that the tool has no plans of
+                continue
             refused = subprocess.run(
                 [os.path.join(BUILD, "weft"), "plan", collective, "--algorithm", "nonsense",
                  "--nodes", "1", "--bytes", "8"], capture_output=True, text=True, check=False)
