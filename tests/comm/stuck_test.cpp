@@ -159,7 +159,20 @@ TEST(StuckThreads, NameBothCallsOfAMismatch) {
   EXPECT_TRUE(names_both) << errors.front();
 }
 
-class StuckProcesses : public testing::TestWithParam<const char*> {};
+// Forks beside a thread that looks at the processes: a sanitizer's allocator may be locked then,
+// and stays so in the child.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMayForkBesideAThread = false;
+#else
+constexpr bool kMayForkBesideAThread = true;
+#endif
+
+class StuckProcesses : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!kMayForkBesideAThread) GTEST_SKIP() << "a sanitizer's allocator does not survive that";
+  }
+};
 
 TEST_P(StuckProcesses, ShowARankThatDoesNotCome) {
   const Gate gate;
@@ -208,6 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, StuckProcesses, testing::Values("1", "2"),
 
 // The message is late by more than a minute, and no connection breaks: nobody mends it.
 TEST(StuckOverTheDevice, ShowsTheMessageThatDoesNotCome) {
+  if (!kMayForkBesideAThread) GTEST_SKIP() << "a sanitizer's allocator does not survive that";
   std::thread watch([&] {
     const board::Seen seen = wait_until(children, [](const auto& found) {
       return found.edge && found.edge->wait && found.edge->wait->over_device &&
@@ -270,6 +284,7 @@ class Said {
 
 // The ranks of the other node are outside of weft: the thread of their liveness responder answers.
 TEST(StuckOverTheDevice, SaysAfterTheTimeoutWhatRanksOfAnotherNodeDo) {
+  if (!kMayForkBesideAThread) GTEST_SKIP() << "a sanitizer's allocator does not survive that";
   Said said;
   const Gate gate;
   std::thread watch([&] {
@@ -299,6 +314,7 @@ TEST(StuckOverTheDevice, SaysAfterTheTimeoutWhatRanksOfAnotherNodeDo) {
 }
 
 TEST(StuckReport, IsSaidOfASetUpThatTakesLonger) {
+  if (!kMayForkBesideAThread) GTEST_SKIP() << "a sanitizer's allocator does not survive that";
   Said said;
   const Gate gate;
   std::thread watch([&] {
@@ -319,6 +335,7 @@ TEST(StuckReport, IsSaidOfASetUpThatTakesLonger) {
 }
 
 TEST(StuckReport, IsSaidOnASignalAndTheRankGoesOn) {
+  if (!kMayForkBesideAThread) GTEST_SKIP() << "a sanitizer's allocator does not survive that";
   Said said;
   const Gate gate;
   std::thread watch([&] {
