@@ -71,7 +71,7 @@ class Calls {
   static constexpr std::uint64_t kOnlyLast = std::uint64_t{1} << 63;  // Made::at is of changes()
   std::unordered_map<plan::Problem, SharedCall, ProblemHash> kept_;
   std::size_t kept_steps_ = 0;
-  const SharedCall* last_ = nullptr;                                   // of both
+  const SharedCall* last_ = nullptr;                                   // of any of these
   std::uint64_t changes_ = 0;                                          // of the caches
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
   std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on

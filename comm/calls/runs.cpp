@@ -145,9 +145,9 @@ inline void Communicator::Impl::carry_out(const comm::Task& asked, const Call& c
 }
 
 inline void Communicator::Impl::end_counted(comm::Counts& counts, bool is_each_timed) {
-  // On a fiber the program was elsewhere meanwhile.
   engine::Executor& executor = resources_.executor();
   if (gives_way()) {
+    // On a fiber the program was elsewhere meanwhile: its time is not the call's.
     const std::uint64_t now = comm::Stopwatch::ticks();
     executor.leave(executor.tag(), now);
     return resources_.host_progress().after_call(now);
