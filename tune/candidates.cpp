@@ -129,6 +129,14 @@ std::string_view direct_setting(Collective collective, std::string_view scheme) 
   return moves_inside && collective != Collective::barrier ? "inside=direct" : "";
 }
 
+/// Of the least buffer that a neighbour reads.
+std::uint64_t buffer_bytes(const plan::Problem& problem) {
+  const bool has_block_of_each =
+      is_alltoall(problem.collective) || problem.collective == Collective::reduce_scatter;
+  const auto blocks = has_block_of_each ? static_cast<std::uint64_t>(problem.ranks) : 1;
+  return blocks * block_bytes(problem);
+}
+
 }  // namespace
 
 std::uint64_t block_bytes(const plan::Problem& problem) {
@@ -144,7 +152,8 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 }
 
 bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
-  if (facts.direct != Direct::loads) return false;
+  if (!is_by_loads(facts.direct)) return false;
+  if (facts.direct == Direct::loads_of_long && buffer_bytes(problem) < kLongBuffer) return false;
   // In these collectives some rank needs the data of all ranks, so all must have run first.
   const bool waits_anyway = is_alltoall(problem.collective) ||
                             problem.collective == Collective::reduce ||

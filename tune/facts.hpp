@@ -14,9 +14,17 @@ using registry::Algorithm;
 /// The way to read a neighbour's buffer in place.
 enum class Direct : std::uint8_t {
   none,
-  calls,  ///< by system calls
-  loads,  ///< as its own memory, for most buffers at least
+  calls,          ///< by system calls
+  loads,          ///< as its own memory, for most buffers at least
+  loads_of_long,  ///< the same for most buffers of kLongBuffer bytes and more; others by calls
 };
+
+/// Bytes of a buffer from which a heap that nobody asked for serves it.
+inline constexpr std::uint64_t kLongBuffer = 32 << 10;
+
+inline bool is_by_loads(Direct direct) noexcept {
+  return direct == Direct::loads || direct == Direct::loads_of_long;
+}
 
 /// All ranks share them.
 struct Facts {

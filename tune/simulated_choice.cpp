@@ -193,7 +193,7 @@ sim::Hardware counted(const plan::Problem& problem, const Facts& facts,
   if (!is_alltoall(problem.collective)) counted.host = {};
   if (facts.direct != Direct::calls) counted.node.call_ns = 0;
   // Memory that neighbours map the adapter reaches, too.
-  if (facts.direct == Direct::loads) {
+  if (is_by_loads(facts.direct)) {
     counted.adapter.into_caller_ns = counted.adapter.into_caller_bytes_per_ns = 0;
   }
   return counted;

@@ -43,7 +43,7 @@ std::uint64_t digest_of(std::span<const Nest> nests) noexcept {
 }
 
 bool is_in_heap(const Elements& block) noexcept {
-  if (engine::heap::overlaid.load(std::memory_order_relaxed)) return false;
+  if (engine::heap::is_hidden()) return false;
   const engine::Range range = engine::range_of(block);
   return engine::heap::contains(reinterpret_cast<const void*>(range.begin)) &&
          engine::heap::contains(reinterpret_cast<const void*>(range.end - 1));

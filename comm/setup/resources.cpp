@@ -69,16 +69,21 @@ std::shared_ptr<const Facts> facts_from(std::span<const std::string> texts,
 // A vote about the view: the worst that a rank has, and whether all that have none but stages see
 // their neighbours' heaps.
 constexpr char kSeesHeaps = '1', kSeesNone = '0';
-constexpr std::size_t kVoteBytes = 2;
+// And whether some rank's heap serves only long blocks.
+constexpr char kLongBlocks = '1', kAllBlocks = '0';
+constexpr std::size_t kVoteBytes = 3;
+static_assert(engine::heap::kLongBlock == tune::kLongBuffer);
 
 std::string view_vote(engine::View view, bool sees_heaps) {
   const bool sees = sees_heaps || view != engine::View::staged;
-  return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone};
+  return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone,
+          engine::heap::is_left_to_weft() ? kLongBlocks : kAllBlocks};
 }
 
 /// Each is followed by a number that the rank has drawn: the largest becomes the communicator's.
 std::string join_view_votes(std::string_view a, std::string_view b) {
-  const char votes[] = {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1))};
+  const char votes[] = {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1)),
+                        std::max(a.at(2), b.at(2))};
   std::string joined(votes, kVoteBytes);
   return joined.append(std::max(a.substr(kVoteBytes), b.substr(kVoteBytes)));
 }
@@ -175,6 +180,7 @@ void Resources::attach_node(std::span<const std::string> handles) {
 void Resources::set_view(std::string_view vote) {
   view_ = static_cast<engine::View>(vote[0]);
   only_heaps_ = view_ == engine::View::staged && vote[1] == kSeesHeaps;
+  only_long_blocks_ = vote[2] == kLongBlocks;
   if (node_) node_->peers().set_view(view_);
   note_view();
 }
@@ -218,17 +224,19 @@ std::string Resources::why_no_xpmem() const {
 
 /// `counts_heaps`: buffers outside of the shared heap are copied there.
 tune::Direct Resources::direct(bool counts_heaps) const {
+  const auto by_heap = only_long_blocks_ ? tune::Direct::loads_of_long : tune::Direct::loads;
   switch (view_) {
     case engine::View::same_process:
-    case engine::View::shared_heap:
     case engine::View::xpmem:
       return tune::Direct::loads;
+    case engine::View::shared_heap:
+      return by_heap;
     case engine::View::cma:
       return tune::Direct::calls;
     case engine::View::staged:
       break;
   }
-  return only_heaps_ && counts_heaps ? tune::Direct::loads : tune::Direct::none;
+  return only_heaps_ && counts_heaps ? by_heap : tune::Direct::none;
 }
 
 tune::Situation Resources::situation() const {

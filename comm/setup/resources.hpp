@@ -124,6 +124,7 @@ class Resources {
   std::unique_ptr<engine::NodeControl> node_;  // null: alone on its node
   engine::View view_ = engine::View::staged;   // the same on all ranks
   bool only_heaps_ = false;                    // the same on all ranks
+  bool only_long_blocks_ = false;              // of heaps, the same on all ranks
   engine::Turn turn_;
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;

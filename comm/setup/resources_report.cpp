@@ -19,10 +19,7 @@ void report_node(const engine::NodeControl& node, Statistics& statistics) {
 }
 
 void report_heap(Statistics& statistics) {
-  if (engine::heap::overlaid) {
-    statistics.notes.emplace_back(
-        "the program has mapped memory over its shared heap: peers take the next view");
-  }
+  if (const char* reason = engine::heap::hidden_because) statistics.notes.emplace_back(reason);
   if (engine::heap::refused() != 0) {
     statistics.notes.push_back(
         fmt::format("the shared heap of {} bytes was full: other memory was used",

@@ -22,16 +22,15 @@ namespace weft::engine::heap {
 
 constinit Range range;
 constinit std::atomic<bool> serving = false;
-constinit std::atomic<bool> overlaid = false;
+constinit std::atomic<const char*> hidden_because = nullptr;
+constinit MappingTrial trial;
+thread_local constinit bool removes_pages = false;
 
 namespace {
 
-constexpr std::uint64_t kLeast = 64 << 20;
 constexpr std::uint64_t kMostAsked = std::uint64_t{16} << 40;
-// Blocks of this size and more go back to the system when they are freed, as those of glibc's
-// malloc do. Smaller ones stay with the allocator, for the next.
-constexpr std::size_t kGivenBack = 32 << 20;
 constexpr std::size_t kPage = 4096;
+constexpr const char* kSetting = "WEFT_SHARED_HEAP";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -101,25 +100,46 @@ std::string make(std::uint64_t asked) {
 }
 
 /// Returns the pages that lie wholly inside a block to the system.
-void give_back(void* block, std::size_t bytes, int advice) noexcept {
+void give_back(void* block, std::size_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(block);
   const std::uintptr_t begin = round_up(at, std::uintptr_t{kPage});
   const std::uintptr_t end = (at + bytes) / kPage * kPage;
   const int error = errno;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  auto* const pages = reinterpret_cast<void*>(begin);
+  // A child of fork has private memory.
+  if (is_serving()) {
+    remove_pages(pages, end - begin);
+  } else {
+    ::madvise(pages, end - begin, MADV_DONTNEED);
+  }
   errno = error;
 }
 
 }  // namespace
 
+bool remove_pages(void* begin, std::size_t bytes) noexcept {
+  removes_pages = true;
+  const bool done = ::madvise(begin, bytes, MADV_REMOVE) == 0;
+  removes_pages = false;
+  return done;
+}
+
+void hide(const char* reason) noexcept {
+  const char* none = nullptr;
+  hidden_because.compare_exchange_strong(none, reason, std::memory_order_relaxed);
+}
+
+bool is_left_to_weft() {
+  return env::text(kSetting).value_or("auto") == "auto";
+}
+
 std::optional<std::uint64_t> wanted() {
-  constexpr const char* kName = "WEFT_SHARED_HEAP";
-  const auto text = env::text("WEFT_SHARED_HEAP");
-  if (!text) return std::nullopt;
+  const auto text = env::text(kSetting);
+  if (!text || *text == "auto") return std::nullopt;
   try {
-    return env::parse_flag(kName, *text) ? std::optional<std::uint64_t>(0) : std::nullopt;
+    return env::parse_flag(kSetting, *text) ? std::optional<std::uint64_t>(0) : std::nullopt;
   } catch (const UsageError&) {
-    return env::parse_bytes(kName, *text, kLeast, kMostAsked);
+    return env::parse_bytes(kSetting, *text, kLeastBytes, kMostAsked);
   }
 }
 
@@ -161,9 +181,7 @@ void deallocate(void* block) noexcept {
   // Large blocks begin with a page: all others are too small to be given back.
   if (reinterpret_cast<std::uintptr_t>(block) % kPage == 0) {
     const std::size_t bytes = allocator.usable_bytes(block);
-    // A child of fork has private memory.
-    const int advice = is_serving() ? MADV_REMOVE : MADV_DONTNEED;
-    if (bytes >= kGivenBack) give_back(block, bytes, advice);
+    if (bytes >= kGivenBackBytes) give_back(block, bytes);
   }
   if (is_serving()) allocator.deallocate(block);
 }

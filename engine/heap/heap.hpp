@@ -22,9 +22,20 @@ struct Range {
 extern constinit Range range;
 extern constinit std::atomic<bool> serving;
 
-/// WEFT_SHARED_HEAP: nullopt when off; bytes of address space, 0: as the machine allows.
-/// UsageError when it is neither a flag nor a size.
+/// The least size of a heap that may be asked for.
+inline constexpr std::uint64_t kLeastBytes = 64 << 20;
+/// Blocks of this size and more go back to the system when they are freed, as those of glibc's
+/// malloc do. Smaller ones stay with the allocator, for the next.
+inline constexpr std::size_t kGivenBackBytes = 32 << 20;
+
+/// The least blocks that a heap serves which nobody has asked for.
+inline constexpr std::size_t kLongBlock = 32 << 10;
+
+/// WEFT_SHARED_HEAP: nullopt when off, or when nobody has asked; bytes of address space, 0: as the
+/// machine allows. UsageError when it is neither a flag nor a size nor "auto".
 std::optional<std::uint64_t> wanted();
+/// True when WEFT_SHARED_HEAP leaves it to weft whether there is a heap ("auto", or not set).
+bool is_left_to_weft();
 
 /// Makes the heap at the first call; later calls change nothing. Returns an empty text when there
 /// is a heap, else the reason why there is none, in one line. `bytes` as in wanted().
@@ -51,15 +62,37 @@ void* reallocate(void* block, std::size_t bytes) noexcept;
 void deallocate(void* block) noexcept;
 std::size_t usable_bytes(const void* block) noexcept;
 
-/// True once the program has mapped memory of its own over a part of the heap: at these addresses
-/// peers see other memory than this process does, and must not use the heap any more.
-extern constinit std::atomic<bool> overlaid;
-/// Called by the wrappers of mmap() and the like, for each mapping that the program makes.
+/// Why peers must not look into this heap any more; null while they may.
+extern constinit std::atomic<const char*> hidden_because;
+inline bool is_hidden() noexcept {
+  return hidden_because.load(std::memory_order_relaxed) != nullptr;
+}
+/// From now on; `reason`: one line of static memory.
+void hide(const char* reason) noexcept;
+
+/// A mapping by which sees_mappings() tries whether mappings are noted (engine/heap/mappings.hpp).
+struct MappingTrial {
+  std::atomic<const void*> page = nullptr;  // null: no trial is on
+  std::atomic<bool> saw = false;
+};
+extern constinit MappingTrial trial;
+
+/// Gives the pages of a part of the heap back to the system: they are zero when they are touched
+/// next. False with errno when the system refuses.
+bool remove_pages(void* begin, std::size_t bytes) noexcept;
+/// While this thread does so: no mapping, though UCX tells of memory that goes away.
+extern thread_local constinit bool removes_pages [[gnu::tls_model("initial-exec")]];
+
+/// Called by the wrappers of mmap() and the like, for each mapping that the program makes. Of one
+/// over a part of the heap peers would see other memory than this process does.
 inline void note_mapping(const void* begin, std::size_t bytes) noexcept {
+  if (begin != nullptr && begin == trial.page.load(std::memory_order_relaxed)) {
+    trial.saw.store(true, std::memory_order_relaxed);
+  }
   const auto at = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t heap = range.begin.load(std::memory_order_relaxed);
   const bool meets = at < heap + range.bytes.load(std::memory_order_relaxed) && heap < at + bytes;
-  if (meets) overlaid.store(true, std::memory_order_relaxed);
+  if (meets) hide("the program has mapped memory over its shared heap: peers take the next view");
 }
 
 /// Number of allocations that failed so far because the heap was full.

@@ -138,7 +138,7 @@ class NodeControl {
     mine.output = reinterpret_cast<std::uint64_t>(output);
     mine.call.store(call.word(), std::memory_order_relaxed);
     page(place_).entered.store(execution, std::memory_order_release);
-    peers_.tell_overlaid();
+    peers_.tell_hidden();
   }
   /// The call of which `execution` is, on the rank at `place`; a later one where it is beyond that.
   CallTag call_of(int place, std::uint64_t execution) const noexcept {

@@ -47,6 +47,7 @@ void PeerMemory::attach(int place, int rank, Published& theirs, std::string_view
 }
 
 bool PeerMemory::sees_heaps() const noexcept {
+  if (heap::is_hidden()) return false;
   bool any = false;
   for (int other = 0; other < static_cast<int>(heaps_.size()); ++other) {
     if (other == place_ || process_of(other) == ::getpid()) continue;
@@ -89,7 +90,7 @@ PeerMemory::Found PeerMemory::find(int place, const verbs::Layout& layout) noexc
   if (tried_[place] == View::same_process) return {layout.base, View::same_process};
   const auto address = reinterpret_cast<std::uint64_t>(layout.base);
   const std::uint64_t bytes = (layout.count - 1) * layout.stride + layout.block_bytes;
-  if (published_[place]->heap_overlaid.load(std::memory_order_relaxed) == 0) {
+  if (published_[place]->heap_hidden.load(std::memory_order_relaxed) == 0) {
     if (std::byte* found = heaps_[place].find(address, bytes)) return {found, View::shared_heap};
   }
   if (!attachments_.is_connected(place)) return {};

@@ -29,7 +29,7 @@ class PeerMemory {
  public:
   /// What a rank shows to the others, in shared memory. Zero at the beginning.
   struct Published {
-    std::atomic<std::uint32_t> heap_overlaid{0};
+    std::atomic<std::uint32_t> heap_hidden{0};
     pid_t process = 0;
     std::uint64_t probe = 0;  // a word that probe() reads, and its address
     std::uint64_t probe_address = 0;
@@ -49,7 +49,8 @@ class PeerMemory {
   void set_view(View view) noexcept { view_ = view; }
   View view() const noexcept { return view_; }
 
-  /// True when this rank has mapped the shared heaps of all ranks in other processes.
+  /// True when this rank has mapped the shared heaps of all ranks in other processes, and its own
+  /// is not hidden.
   bool sees_heaps() const noexcept;
   /// Why it has not; else empty. Why this process cannot use xpmem, where it may; else empty.
   const std::string& why_no_heaps() const noexcept { return why_no_heaps_; }
@@ -64,12 +65,9 @@ class PeerMemory {
   Found find(int place, const verbs::Layout& layout) noexcept;
   Attachments& attachments() noexcept { return attachments_; }
 
-  /// To be called often: tells the others once the program has mapped something over this
-  /// process's heap.
-  void tell_overlaid() noexcept {
-    if (heap::overlaid.load(std::memory_order_relaxed)) {
-      published_[place_]->heap_overlaid.store(1, std::memory_order_relaxed);
-    }
+  /// To be called often: tells the others once this process's heap is hidden.
+  void tell_hidden() noexcept {
+    if (heap::is_hidden()) published_[place_]->heap_hidden.store(1, std::memory_order_relaxed);
   }
   pid_t process_of(int place) const noexcept { return published_[place]->process; }
 

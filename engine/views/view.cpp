@@ -28,8 +28,10 @@ ViewReport report_heap() {
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), heap::descriptor());
   const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   report.works = static_cast<bool>(file);
-  report.why = file ? fmt::format("of up to {} GiB, where WEFT_SHARED_HEAP asks for it",
-                                  heap::range.bytes >> 30)
+  report.why = file ? fmt::format(
+                          "of up to {} GiB with WEFT_SHARED_HEAP=1; for long blocks of MPI "
+                          "programs by itself",
+                          heap::range.bytes >> 30)
                     : SystemError(fmt::format("open({})", path), errno).what();
   return report;
 }

@@ -1,9 +1,9 @@
 // Hooks of malloc and related functions: programs call them instead of the C library's.
 //
-// With WEFT_SHARED_HEAP they allocate from the shared heap (engine/heap/heap.hpp), so that the
-// ranks of a node can access one another's buffers. Without it, before the heap exists and when it
-// is full, they call the next allocator. The address of a block shows which allocator it came from.
-// C++'s new and Fortran's allocate call malloc, so they come here, too.
+// Blocks that the heap policy lets through come from the shared heap (engine/heap/heap.hpp), so
+// that the ranks of a node can access one another's buffers. For others, before the heap exists and
+// when it is full, they call the next allocator. The address of a block shows which one it came
+// from. C++'s new and Fortran's allocate call malloc, so they come here, too.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -13,15 +13,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 
-#include "base/env.hpp"
 #include "engine/heap/heap.hpp"
+#include "mpi/allocator/heap_policy.hpp"
 #include "mpi/allocator/next_allocator.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
 
 namespace heap = weft::engine::heap;
+using weft::mpi::heap_policy;
 using weft::mpi::Next;
 
 namespace {
@@ -72,10 +72,28 @@ void* fallback_malloc(std::size_t bytes) noexcept {
   return next != nullptr ? next(bytes) : early.allocate(bytes);
 }
 
+/// A block of the heap, by `allocate`; null: the next allocator is to be asked.
+template <class Allocate>
+void* from_heap(std::size_t bytes, Allocate allocate) noexcept {
+  if (!heap_policy.takes(bytes) || !heap::is_serving()) return nullptr;
+  if (!heap_policy.is_by_itself()) return allocate();
+  if (heap::is_hidden()) return nullptr;
+  void* block = allocate();
+  heap_policy.took(block, bytes);
+  return block;
+}
+
+void free_in_heap(void* block) noexcept {
+  if (heap_policy.is_by_itself()) heap_policy.freed(block);
+  heap::deallocate(block);
+}
+
 /// A block aligned to `alignment`, or to the next power of two.
 void* aligned(std::size_t alignment, std::size_t bytes) noexcept {
   if (is_power_of_two(alignment)) {
-    if (void* block = heap::allocate(bytes, alignment)) return block;
+    if (void* block = from_heap(bytes, [&] { return heap::allocate(bytes, alignment); })) {
+      return block;
+    }
   }
   auto* next = next_memalign.find();
   return next != nullptr ? next(alignment, bytes) : nullptr;
@@ -88,29 +106,31 @@ void* copied_to_fallback(void* block, std::size_t has, std::size_t bytes) noexce
   return fresh;
 }
 
-/// Starts the shared heap. Runs before the constructors of the program, so that their allocations
-/// come from it.
+/// The same bytes in a larger or smaller block of the heap; null: they are to go elsewhere.
+void* resized_in_heap(void* block, std::size_t bytes) noexcept {
+  const std::size_t had = heap::usable_bytes(block);
+  if (bytes <= had && bytes >= had / 2) return block;
+  // glibc moves a long block's pages to where there is room for more. The heap would copy it, at
+  // each step of a program that lets it grow.
+  if (heap_policy.is_by_itself()) return nullptr;
+  return heap::reallocate(block, bytes);
+}
+
+/// Before the constructors of the program, so that their allocations come from the heap.
 [[gnu::constructor(101)]] void start_heap() {
-  try {
-    const auto bytes = heap::wanted();
-    if (bytes && !weft::env::flag("WEFT_DISABLE").value_or(false)) heap::start(*bytes);
-  } catch (const std::exception&) {
-    // MPI_Init reads the settings again, and reports the error.
-  }
+  heap_policy.start();
 }
 
 }  // namespace
 
 WEFT_ENTRY void* malloc(std::size_t bytes) noexcept {
-  if (heap::is_serving()) {
-    if (void* block = heap::allocate(bytes)) return block;
-  }
+  if (void* block = from_heap(bytes, [&] { return heap::allocate(bytes); })) return block;
   return fallback_malloc(bytes);
 }
 
 WEFT_ENTRY void free(void* block) noexcept {
   if (heap::contains(block)) {
-    heap::deallocate(block);
+    free_in_heap(block);
   } else if (!early.contains(block)) {
     if (auto* next = next_free.find()) next(block);
   }
@@ -118,8 +138,8 @@ WEFT_ENTRY void free(void* block) noexcept {
 
 WEFT_ENTRY void* calloc(std::size_t count, std::size_t each) noexcept {
   std::size_t bytes = 0;
-  if (heap::is_serving() && !__builtin_mul_overflow(count, each, &bytes)) {
-    if (void* block = heap::allocate_zeroed(bytes)) return block;
+  if (!__builtin_mul_overflow(count, each, &bytes)) {
+    if (void* block = from_heap(bytes, [&] { return heap::allocate_zeroed(bytes); })) return block;
   }
   auto* next = next_calloc.find();
   return next != nullptr ? next(count, each) : early.allocate(count * each);
@@ -130,12 +150,12 @@ WEFT_ENTRY void* realloc(void* block, std::size_t bytes) noexcept {
   if (early.contains(block)) return copied_to_fallback(block, early.bytes_from(block), bytes);
   if (!heap::contains(block)) return next_realloc.find()(block, bytes);
   if (bytes == 0) {
-    heap::deallocate(block);
+    free_in_heap(block);
     return nullptr;
   }
-  if (void* resized = heap::reallocate(block, bytes)) return resized;
+  if (void* resized = resized_in_heap(block, bytes)) return resized;
   void* fresh = copied_to_fallback(block, heap::usable_bytes(block), bytes);
-  if (fresh != nullptr) heap::deallocate(block);
+  if (fresh != nullptr) free_in_heap(block);
   return fresh;
 }
 

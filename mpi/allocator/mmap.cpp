@@ -1,5 +1,6 @@
-// Hooks of mmap, mremap and munmap: programs call them instead of the C library's. They pass the
-// call on, and tell the shared heap of mappings over its memory (engine/heap/heap.hpp).
+// Hooks of mmap, mremap, munmap and madvise: programs call them instead of the C library's. They
+// pass the call on, and tell the shared heap of mappings over its memory (engine/heap/heap.hpp),
+// and its policy of huge pages that the program wants there.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cstdint>
 
 #include "engine/heap/heap.hpp"
+#include "mpi/allocator/heap_policy.hpp"
 #include "mpi/allocator/next_allocator.hpp"
 
 #define WEFT_ENTRY extern "C" __attribute__((visibility("default")))
@@ -21,6 +23,7 @@ namespace {
 constinit Next<void*(void*, std::size_t, int, int, int, off_t)> next_mmap("mmap");
 constinit Next<void*(void*, std::size_t, std::size_t, int, void*)> next_mremap("mremap");
 constinit Next<int(void*, std::size_t)> next_munmap("munmap");
+constinit Next<int(void*, std::size_t, int)> next_madvise("madvise");
 
 /// The mapping is noted before it is made: no collective of this thread comes in between.
 void* map(void* at, std::size_t bytes, int protection, int flags, int file, off_t from) noexcept {
@@ -61,4 +64,17 @@ WEFT_ENTRY int munmap(void* at, std::size_t bytes) noexcept {
   heap::note_mapping(at, bytes);
   auto* next = next_munmap.find();
   return next != nullptr ? next(at, bytes) : static_cast<int>(::syscall(SYS_munmap, at, bytes));
+}
+
+WEFT_ENTRY int madvise(void* at, std::size_t bytes, int advice) noexcept {
+  if (heap::contains(at)) {
+    if (advice == MADV_HUGEPAGE) weft::mpi::heap_policy.wants_huge_pages();
+    // Of private memory these pages would be zero afterwards; shared ones have to be removed.
+    if (advice == MADV_DONTNEED && heap::is_serving()) {
+      return heap::remove_pages(at, bytes) ? 0 : -1;
+    }
+  }
+  auto* next = next_madvise.find();
+  return next != nullptr ? next(at, bytes, advice)
+                         : static_cast<int>(::syscall(SYS_madvise, at, bytes, advice));
 }

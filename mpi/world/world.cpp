@@ -10,6 +10,8 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "engine/heap/heap.hpp"
+#include "engine/heap/mappings.hpp"
 #include "engine/node/process_handle.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
@@ -80,6 +82,10 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   if (form == Form::component && settings_.heap_bytes) {
     settings_.heap_bytes.reset();
     tally_.add_note("no shared heap: WEFT_SHARED_HEAP needs the add-on to preload");
+  }
+  if (engine::heap::is_serving() && !engine::heap::sees_mappings() &&
+      engine::heap::is_left_to_weft()) {
+    engine::heap::hide("no shared heap: mappings that the program makes over it are not seen here");
   }
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
   PMPI_Comm_set_errhandler(self_, MPI_ERRORS_RETURN);

@@ -266,10 +266,16 @@ TEST(SharedHeapSetting, IsAFlagOrASize) {
   };
   EXPECT_EQ(heap::wanted(), std::nullopt);
   EXPECT_EQ(read("0"), std::nullopt);
+  EXPECT_EQ(read("auto"), std::nullopt);
   EXPECT_EQ(read("off"), std::nullopt);
   EXPECT_EQ(read("1"), 0u);
   EXPECT_EQ(read("on"), 0u);
   EXPECT_EQ(read("2G"), std::uint64_t{2} << 30);
+  EXPECT_TRUE(heap::is_left_to_weft());
+  ::setenv("WEFT_SHARED_HEAP", "auto", 1);
+  EXPECT_TRUE(heap::is_left_to_weft());
+  ::setenv("WEFT_SHARED_HEAP", "0", 1);
+  EXPECT_FALSE(heap::is_left_to_weft());
   EXPECT_THROW(read("much"), UsageError);
   EXPECT_THROW(read("2"), UsageError);
   ::unsetenv("WEFT_SHARED_HEAP");

@@ -18,7 +18,7 @@ namespace weft::tune {
 namespace {
 
 Direct any_direct() {
-  return *rc::gen::element(Direct::none, Direct::calls, Direct::loads);
+  return *rc::gen::element(Direct::none, Direct::calls, Direct::loads, Direct::loads_of_long);
 }
 
 RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {

@@ -1,0 +1,116 @@
+#include "mpi/allocator/heap_policy.hpp"
+
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <string>
+
+#include "base/env.hpp"
+#include "engine/heap/heap.hpp"
+#include "engine/heap/heap_limits.hpp"
+
+namespace weft::mpi {
+
+namespace heap = engine::heap;
+
+constinit HeapPolicy heap_policy;
+
+namespace {
+
+constexpr std::size_t kHugePage = 2 << 20;
+// The ranks of a node together take no more than this part of its memory.
+constexpr std::uint64_t kPartOfMemory = 4;
+// An allocator that is nearly full searches long, so that much of its range stays free.
+constexpr std::uint64_t kSpareParts = 4;
+// So many blocks that go back to the system when freed are one program's habit.
+constexpr int kHabit = 4;
+
+/// The ranks of this node, as the launcher says; 0 without one.
+std::uint64_t ranks_here() {
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_TASKS_PER_NODE"}) {
+    // Of Slurm's "4(x2),3" the first number.
+    if (const char* text = std::getenv(name)) return std::strtoull(text, nullptr, 10);
+  }
+  return 0;
+}
+
+/// A word in brackets is the one that holds, of those in a file under
+/// /sys/kernel/mm/transparent_hugepage.
+bool huge_pages_are(const char* file, std::initializer_list<const char*> words) {
+  std::ifstream stream(std::string("/sys/kernel/mm/transparent_hugepage/") + file);
+  std::string line;
+  std::getline(stream, line);
+  return std::ranges::any_of(words, [&](const char* word) {
+    return line.find(std::string("[") + word + "]") != std::string::npos;
+  });
+}
+
+bool has_limit(int resource) {
+  rlimit limit{};
+  return ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 ||
+         limit.rlim_cur != RLIM_INFINITY;
+}
+
+/// A program that is built to watch its allocations.
+bool is_sanitized() {
+  return ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr ||
+         ::dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr ||
+         ::dlsym(RTLD_DEFAULT, "__msan_init") != nullptr;
+}
+
+}  // namespace
+
+void HeapPolicy::start() noexcept {
+  try {
+    if (env::flag("WEFT_DISABLE").value_or(false)) return;
+    if (heap::is_left_to_weft()) return start_by_itself();
+    const auto bytes = heap::wanted();
+    if (bytes && heap::start(*bytes).empty()) least_ = 0;
+  } catch (const std::exception&) {
+    // MPI_Init reads the settings again, and reports the error.
+  }
+}
+
+void HeapPolicy::start_by_itself() {
+  const std::uint64_t ranks = ranks_here();
+  if (ranks < 2 || has_limit(RLIMIT_AS) || has_limit(RLIMIT_FSIZE) || is_sanitized()) return;
+  const std::uint64_t bytes = heap::limit_of(0).bytes / kPartOfMemory / ranks;
+  if (bytes < heap::kLeastBytes || !heap::start(bytes).empty()) return;
+  budget_ = bytes - bytes / kSpareParts;
+  by_itself_ = true;
+  has_huge_pages_ = huge_pages_are("shmem_enabled", {"always", "within_size", "advise", "force"});
+  if (huge_pages_are("enabled", {"always"}) && !has_huge_pages_) most_ = kHugePage;
+  least_ = heap::kLongBlock;
+}
+
+void HeapPolicy::take_less_than(std::size_t bytes) noexcept {
+  std::size_t most = most_.load(std::memory_order_relaxed);
+  while (bytes < most && !most_.compare_exchange_weak(most, bytes, std::memory_order_relaxed)) {
+  }
+}
+
+/// A range that is in pieces is searched long for what does not fit.
+void HeapPolicy::took(const void* block, std::size_t bytes) noexcept {
+  if (block == nullptr) return take_less_than(bytes);
+  in_use_.fetch_add(heap::usable_bytes(block), std::memory_order_relaxed);
+}
+
+void HeapPolicy::freed(const void* block) noexcept {
+  const std::size_t bytes = heap::usable_bytes(block);
+  in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes < heap::kGivenBackBytes) return;
+  if (given_back_.fetch_add(1, std::memory_order_relaxed) + 1 == kHabit) {
+    take_less_than(heap::kGivenBackBytes);
+  }
+}
+
+void HeapPolicy::wants_huge_pages() noexcept {
+  if (by_itself_ && !has_huge_pages_) take_less_than(kHugePage);
+}
+
+}  // namespace weft::mpi

@@ -1,0 +1,65 @@
+// Heap policy: which of a program's blocks come from the shared heap (engine/heap/heap.hpp).
+//
+// WEFT_SHARED_HEAP=1: all. WEFT_SHARED_HEAP=0: none. By itself, where nobody has said: those that
+// are large enough to be buffers of long messages, in processes that a launcher has started beside
+// others on their node, as long as the program loses nothing by it:
+// - blocks that would lie in huge pages elsewhere, and would not in the heap, are left to the next
+//   allocator;
+// - so are blocks that go back to the system whenever they are freed, when a program frees several:
+//   the first touch of a page costs more in shared memory;
+// - and what is beyond a part of the machine's memory, as a fork copies the heap.
+//
+// Safe from many threads; what is decided from counts may be late by a block.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace weft::mpi {
+
+class HeapPolicy {
+ public:
+  /// Reads the settings and the machine, and starts the heap if it is wanted. Once, before the
+  /// program's constructors.
+  void start() noexcept;
+
+  /// Whether the heap may serve a block.
+  bool takes(std::size_t bytes) const noexcept {
+    // The first comparison is all that there is for small blocks.
+    return bytes >= least_.load(std::memory_order_relaxed) &&
+           bytes < most_.load(std::memory_order_relaxed) &&
+           in_use_.load(std::memory_order_relaxed) + bytes <= budget_;
+  }
+  /// Whether the heap serves, though nobody has asked for it.
+  bool is_by_itself() const noexcept { return by_itself_; }
+
+  // To be told of what is served by itself.
+  /// A block of `bytes` that the heap gave out; null: it had no room.
+  void took(const void* block, std::size_t bytes) noexcept;
+  /// A block that is about to be freed.
+  void freed(const void* block) noexcept;
+  /// The program has asked for huge pages in a block of the heap.
+  void wants_huge_pages() noexcept;
+
+ private:
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+  void start_by_itself();
+  /// No block of so many bytes or more from now on.
+  void take_less_than(std::size_t bytes) noexcept;
+
+  std::atomic<std::size_t> least_ = kNone;
+  std::atomic<std::size_t> most_ = kNone;
+  std::atomic<std::size_t> in_use_ = 0;  // bytes of blocks served by itself
+  std::atomic<int> given_back_ = 0;      // blocks so large that freeing gave their pages back
+  std::size_t budget_ = kNone;
+  bool by_itself_ = false;
+  bool has_huge_pages_ = false;  // the heap has, where they are asked for
+};
+
+/// Of this process.
+extern constinit HeapPolicy heap_policy;
+
+}  // namespace weft::mpi
