@@ -77,7 +77,7 @@ static_assert(engine::heap::kLongBlock == tune::kLongBuffer);
 std::string view_vote(engine::View view, bool sees_heaps) {
   const bool sees = sees_heaps || view != engine::View::staged;
   return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone,
-          engine::heap::is_left_to_weft() ? kLongBlocks : kAllBlocks};
+          engine::heap::has_only_long_blocks ? kLongBlocks : kAllBlocks};
 }
 
 /// Each is followed by a number that the rank has drawn: the largest becomes the communicator's.

@@ -23,6 +23,7 @@ namespace weft::engine::heap {
 constinit Range range;
 constinit std::atomic<bool> serving = false;
 constinit std::atomic<const char*> hidden_because = nullptr;
+constinit std::atomic<bool> has_only_long_blocks = false;
 constinit MappingTrial trial;
 thread_local constinit bool removes_pages = false;
 

@@ -28,8 +28,9 @@ inline constexpr std::uint64_t kLeastBytes = 64 << 20;
 /// malloc do. Smaller ones stay with the allocator, for the next.
 inline constexpr std::size_t kGivenBackBytes = 32 << 20;
 
-/// The least blocks that a heap serves which nobody has asked for.
+/// The least blocks that a heap serves which nobody has asked for, and whether this is such a heap.
 inline constexpr std::size_t kLongBlock = 32 << 10;
+extern constinit std::atomic<bool> has_only_long_blocks;
 
 /// WEFT_SHARED_HEAP: nullopt when off, or when nobody has asked; bytes of address space, 0: as the
 /// machine allows. UsageError when it is neither a flag nor a size nor "auto".

@@ -82,7 +82,7 @@ void HeapPolicy::start_by_itself() {
   const std::uint64_t bytes = heap::limit_of(0).bytes / kPartOfMemory / ranks;
   if (bytes < heap::kLeastBytes || !heap::start(bytes).empty()) return;
   budget_ = bytes - bytes / kSpareParts;
-  by_itself_ = true;
+  by_itself_ = heap::has_only_long_blocks = true;
   has_huge_pages_ = huge_pages_are("shmem_enabled", {"always", "within_size", "advise", "force"});
   if (huge_pages_are("enabled", {"always"}) && !has_huge_pages_) most_ = kHugePage;
   least_ = heap::kLongBlock;

@@ -84,7 +84,7 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
     tally_.add_note("no shared heap: WEFT_SHARED_HEAP needs the add-on to preload");
   }
   if (engine::heap::is_serving() && !engine::heap::sees_mappings() &&
-      engine::heap::is_left_to_weft()) {
+      engine::heap::has_only_long_blocks) {
     engine::heap::hide("no shared heap: mappings that the program makes over it are not seen here");
   }
   PMPI_Comm_dup(MPI_COMM_SELF, &self_);
