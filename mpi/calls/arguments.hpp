@@ -15,8 +15,11 @@ namespace weft::mpi {
 /// bindings of some hosts give arrays of their own, which are gone before.
 class Arrays {
  public:
-  /// The copy; one for each array. Null stays null.
-  const void* keep(const void* array, std::size_t bytes);
+  /// The copy; one for each array. Null stays null. Behind it are `zeros` bytes of zeros.
+  const void* keep(const void* array, std::size_t bytes, std::size_t zeros = 0);
+  /// The same of the datatypes of an alltoallw, with null handles behind them where the host looks
+  /// at more of them.
+  const MPI_Datatype* keep(const MPI_Datatype* types, int blocks);
   /// Null where there is no copy.
   const void* find(const void* array) const noexcept;
 

@@ -11,8 +11,7 @@ void TypedBlocks::keep(Arrays& arrays, int blocks) {
   if (is_in_place()) return;
   counts_.keep(arrays, blocks);
   displacements_.keep(arrays, blocks);
-  types_ = static_cast<const MPI_Datatype*>(
-      arrays.keep(types_, sizeof(MPI_Datatype) * static_cast<std::size_t>(blocks)));
+  types_ = arrays.keep(types_, blocks);
 }
 
 void TypedBlocks::add_types(Handles& handles, int blocks) const {

@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,11 @@ inline constexpr bool kRefusesEqualBuffers = !kIsOpenMpi;
 
 /// Whether the datatypes of an alltoallw must be valid where their count is 0. MPICH ignores them.
 inline constexpr bool kChecksTypesOfEmptyBlocks = kIsOpenMpi;
+
+/// How many datatypes more than there are blocks the host may look at in a nonblocking alltoallw.
+/// Open MPI 4.1 takes as many as the communicator's topology has neighbours, also where it has
+/// fewer ranks: 4 in a grid of two. Null ones it leaves alone.
+inline constexpr std::size_t kTypesReadBeyond = kIsOpenMpi ? 64 : 0;
 
 using HostFacts = ::weft_host_facts;
 
