@@ -43,7 +43,7 @@ struct Limits {
   bool blocking_only = false;
   bool persistent = true;
   bool alike = false;       // ranks describe the same data by the same datatype
-  bool frees_early = true;  // datatypes and operations of calls under way
+  bool frees_early = true;  // datatypes, operations, communicators of calls under way
   bool settles = false;     // completes all calls before a communicator is made
 };
 
@@ -60,7 +60,7 @@ class Call {
   virtual int call(Form form, MPI_Request* request) = 0;
   /// Frees what the program may free once the call has been made.
   virtual void free_handles() = 0;
-  /// Whether the MPI itself runs it in any case.
+  /// Whether the MPI itself runs it in any case, as there is nothing to exchange.
   virtual bool is_hosts() const { return false; }
   /// Nothing, or what is wrong now that the call is complete.
   virtual std::string fault() = 0;

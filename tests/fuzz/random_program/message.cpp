@@ -1,8 +1,23 @@
 #include "message.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace weft::test {
+
+namespace {
+
+/// Messages are the MPI's own. Open MPI 4.1 receives wrongly into some deeper datatypes (program
+/// 5209, step 5); MPICH 4.0 finds long ones of two different datatypes truncated (program 1000378,
+/// step 20).
+#ifdef OPEN_MPI
+constexpr int kMostDepth = 2;
+#else
+constexpr int kMostDepth = 0;
+#endif
+
+}  // namespace
 
 Message::Message(const Communicator& with, int tag, std::uint64_t seed, const Limits& limits)
     : with_(with),
@@ -17,7 +32,8 @@ Message::Message(const Communicator& with, int tag, std::uint64_t seed, const Li
   };
   Random own({seed, static_cast<std::uint64_t>(with.rank), 3});
   const auto side = [&](int from) {
-    const Side::Shape shape = {signature, 1, Spread::regular, own.next(), limits.depth};
+    const int depth = std::min(limits.depth, kMostDepth);
+    const Side::Shape shape = {signature, 1, Spread::regular, own.next(), depth};
     return std::make_unique<Side>(shape, std::vector{content(from)}, own);
   };
   send_ = side(with.rank);

@@ -45,8 +45,9 @@ class Move final : public Call {
         static_cast<int>(shared.next() % 64) % (root_side_ == with.side ? with.size : with.peers);
     in_place_ = !with.is_inter && kind != Kind::bcast && kind != Kind::neighbor_allgather &&
                 shared.one_in(4);
-    // Open MPI 4.1's own goes wrong when it does not block.
-    if (kind == Kind::alltoallw && (limits.alike || with.is_hosts)) in_place_ = false;
+    // Open MPI 4.1's own go wrong when they do not block.
+    const bool is_irregular = kind == Kind::alltoallv || kind == Kind::alltoallw;
+    if (is_irregular && (limits.alike || with.is_hosts)) in_place_ = false;
     draw_most(shared, limits);
     is_root_ = with.side == root_side_ && with.rank == root_;
     is_idle_ = with.is_inter && has_root(kind) && with.side == root_side_ && !is_root_;
@@ -55,7 +56,9 @@ class Move final : public Call {
     // A rank's only block needs no displacement.
     const bool one_sent = is_gather(kind) || kind == Kind::allgatherv;
     send_ = side(sent(), one_sent ? Spread::regular : spread_, limits, own);
-    receive_ = side(received(), is_scatter(kind) ? Spread::regular : spread_, limits, own);
+    // MPICH 4.0 takes no notice of the displacement in an allgatherv of one rank.
+    const bool one_received = is_scatter(kind) || (kind == Kind::allgatherv && with.size == 1);
+    receive_ = side(received(), one_received ? Spread::regular : spread_, limits, own);
   }
 
   void prepare(std::uint64_t turn) override {
@@ -80,7 +83,7 @@ class Move final : public Call {
     send_->free_types();
     receive_->free_types();
   }
-  bool is_hosts() const override { return kind_ == Kind::neighbor_allgather; }
+  bool is_hosts() const override { return most_ == 0 && spread_ == Spread::regular; }
   std::string fault() override;
   std::string text() const override {
     return fmt::format("{}{} of {} x {} x {} numbers at most{}, root {}", name_of(kind_),

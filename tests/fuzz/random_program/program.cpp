@@ -161,9 +161,24 @@ void Program::make(const Step& step) {
     show({.number = step.number, .what = step.what, .slot = step.slot}, "made");
 }
 
+/// Open MPI's own nonblocking collectives send on with a communicator that has been freed.
+bool Program::is_over_before_free(const Pending& pending, int slot) const {
+  const bool is_call = pending.step.what == What::collective && pending.step.slot == slot;
+  if (!is_call || pending.form != Form::nonblocking) return false;
+#ifdef OPEN_MPI
+  if (pending.call->is_hosts()) return true;
+#endif
+  return !choice_.limits.frees_early;
+}
+
 void Program::free_slot(int slot) {
   Communicator& communicator = slots_[static_cast<std::size_t>(slot)];
   if (communicator.handle == MPI_COMM_NULL) return;
+  std::vector<std::size_t> over;
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    if (is_over_before_free(pending_[i], slot)) over.push_back(i);
+  }
+  complete(over);
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     if (pending_[i].form == Form::persistent && pending_[i].step.slot == slot) kept.push_back(i);

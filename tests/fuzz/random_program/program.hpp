@@ -58,6 +58,7 @@ class Program {
   void take_in_any_order(std::vector<Step> run);
   void make(const Step& step);
   void free_slot(int slot);
+  bool is_over_before_free(const Pending& pending, int slot) const;
   void collective(const Step& as_drawn);
   void message(const Step& step);
   void start_again(const Step& step);

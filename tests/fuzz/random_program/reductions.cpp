@@ -77,6 +77,10 @@ class Reduction final : public Call {
     if (user_ && *user_->handle() != MPI_OP_NULL) MPI_Op_free(user_->handle());
   }
 
+  bool is_hosts() const override {
+    return std::ranges::all_of(counts_, [](int count) { return count == 0; });
+  }
+
   std::string fault() override {
     expect_results();
     std::ptrdiff_t at = 0;
@@ -106,8 +110,9 @@ class Reduction final : public Call {
           elements().begin(), elements().end(), [](const Element& e) { return e.type == MPI_INT; });
       const Signature ints(static_cast<std::size_t>(2 + 2 * shared.below(3)), integer);
       user_kind_ = shared.one_in(3) ? UserKind::total : UserKind::chain;
-      // Between two groups Open MPI takes too little memory for data that lie before the address.
-      const bool simple = shared.one_in(3) || with_.is_inter;
+      // Open MPI takes too little memory for data that lie before the address between two groups,
+      // and wherever its own call does not block.
+      const bool simple = shared.one_in(3) || with_.is_inter || !limits.frees_early;
       layout_ = draw_layout(ints, simple ? 0 : limits.depth, shared);
       const std::vector<Block> many = {{&layout_, 400, 0, 0}};
       if (!are_apart(many)) {
