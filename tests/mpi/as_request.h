@@ -1,5 +1,6 @@
 /* The blocking collectives of a test as nonblocking ones (AS_REQUEST is 1) or as persistent ones
- * (2), each completed at once. HOST(MPI_Bcast) stays the host's blocking function. */
+ * (2), each completed at once. HOST(MPI_Bcast) stays the host's blocking function. With AS_LARGE it
+ * has AS() alone, of the forms with large counts, for as_large.h. */
 #ifndef WEFT_TESTS_MPI_AS_REQUEST_H
 #define WEFT_TESTS_MPI_AS_REQUEST_H
 
@@ -9,8 +10,14 @@
 #if AS_REQUEST == 2 && defined(OPEN_MPI)
 #include <mpi-ext.h>
 #define INIT(name) MPIX_##name##_init
+#elif AS_REQUEST == 2 && defined(AS_LARGE)
+#define INIT(name) MPI_##name##_init_c
 #elif AS_REQUEST == 2
 #define INIT(name) MPI_##name##_init
+#elif defined(AS_LARGE)
+#define START(lower) MPI_I##lower##_c
+#else
+#define START(lower) MPI_I##lower
 #endif
 
 static MPI_Request as_request = MPI_REQUEST_NULL;
@@ -34,9 +41,10 @@ static inline int start_as_request(int code) {
 }
 #define AS(name, lower, ...) start_as_request(INIT(name)(__VA_ARGS__, MPI_INFO_NULL, &as_request))
 #else
-#define AS(name, lower, ...) complete_as_request(MPI_I##lower(__VA_ARGS__, &as_request))
+#define AS(name, lower, ...) complete_as_request(START(lower)(__VA_ARGS__, &as_request))
 #endif
 
+#ifndef AS_LARGE
 #define MPI_Barrier(...) AS(Barrier, barrier, __VA_ARGS__)
 #define MPI_Bcast(...) AS(Bcast, bcast, __VA_ARGS__)
 #define MPI_Scatter(...) AS(Scatter, scatter, __VA_ARGS__)
@@ -59,5 +67,6 @@ static inline int start_as_request(int code) {
 #define MPI_Neighbor_alltoall(...) AS(Neighbor_alltoall, neighbor_alltoall, __VA_ARGS__)
 #define MPI_Neighbor_alltoallv(...) AS(Neighbor_alltoallv, neighbor_alltoallv, __VA_ARGS__)
 #define MPI_Neighbor_alltoallw(...) AS(Neighbor_alltoallw, neighbor_alltoallw, __VA_ARGS__)
+#endif
 
 #endif

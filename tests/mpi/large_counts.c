@@ -1,6 +1,6 @@
-/* Counts past 2^31, by the functions of MPI 4 that take them: a broadcast, an allreduce in place of
-   one buffer, and an alltoall in place between two ranks. Every byte is checked. Takes 4 GiB a
-   rank. */
+/* Counts past 2^31, by the functions of MPI 4 that take them (as_large.h): a broadcast, an
+   allreduce in place of one buffer, and an alltoall in place between two ranks. Every byte is
+   checked. Takes 4 GiB a rank. */
 #include "check.h"
 
 static const MPI_Count kBytes = ((MPI_Count)1 << 31) + 4099;
@@ -30,7 +30,7 @@ static void check_alltoall(int rank) {
       blocks[peer * kBytes + at] = block_byte(rank, peer, at);
     }
   }
-  MPI_Alltoall_c(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, kBytes, MPI_BYTE, MPI_COMM_WORLD);
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, kBytes, MPI_BYTE, MPI_COMM_WORLD);
   for (int peer = 0; peer < 2; ++peer) {
     MPI_Count at = 0;
     while (at < kBytes && blocks[peer * kBytes + at] == block_byte(peer, rank, at)) ++at;
@@ -49,14 +49,14 @@ int main(int argc, char** argv) {
   for (MPI_Count at = 0; at < kBytes; ++at) {
     bytes[at] = rank == 0 ? (unsigned char)(pattern(at) / 2) : 0xff;
   }
-  MPI_Bcast_c(bytes, kBytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(bytes, kBytes, MPI_BYTE, 0, MPI_COMM_WORLD);
   MPI_Count wrong = first_wrong(bytes, 0);
   expect(wrong == -1, "broadcast: byte %lld on rank %d", (long long)wrong, rank);
 
   for (MPI_Count at = 0; at < kBytes; ++at) {
     bytes[at] = (unsigned char)(pattern(at) / 2 + rank);
   }
-  MPI_Allreduce_c(MPI_IN_PLACE, bytes, kBytes, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, bytes, kBytes, MPI_UNSIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
   wrong = first_wrong(bytes, size - 1);
   expect(wrong == -1, "allreduce: byte %lld on rank %d", (long long)wrong, rank);
   free(bytes);
