@@ -15,16 +15,20 @@ namespace weft::mpi {
 
 namespace {
 
+/// For notes.
+std::string name_of_race(const Call& call, const Context& context) {
+  const auto bytes = call.block_bytes(context);
+  if (!bytes) return fmt::format("{} of {} ranks", call.name(), context.size());
+  return fmt::format("{} of {} ranks, blocks of up to {} bytes", to_string(call.collective()),
+                     context.size(), *bytes == 0 ? 0 : std::bit_ceil(*bytes + 1) - 1);
+}
+
 /// Whether the host serves a call that may be part of a race; `trial` begins where it is a trial.
 bool is_hosts(const Call& call, const Context& context, Trial& trial) {
   Race* const race = race_of(call, context);
   if (race == nullptr) return false;
   if (race->count()) {
-    const std::uint64_t bytes = call.block_bytes(context).value_or(0);
-    context.world.communicators().decide(
-        context.attached, *race,
-        fmt::format("{} of {} ranks, blocks of up to {} bytes", to_string(call.collective()),
-                    context.size(), bytes == 0 ? 0 : std::bit_ceil(bytes + 1) - 1));
+    context.world.communicators().decide(context.attached, *race, name_of_race(call, context));
   }
   const Race::Server server = race->server();
   if (race->is_on()) trial = Trial(*race, context.attached.races->has_one_clock());
@@ -95,8 +99,9 @@ std::optional<Passed> try_to_run(Call& call, World& world, bool may_race, Outcom
 Race* race_of(const Call& call, const Context& context) {
   Races* const races = context.attached.races.get();
   if (races == nullptr || !races->may_race(call.collective()) || !call.is_exact()) return nullptr;
-  const auto bytes = call.block_bytes(context);
-  return bytes ? &races->of(call.collective(), *bytes) : nullptr;
+  if (const auto bytes = call.block_bytes(context)) return &races->of(call.collective(), *bytes);
+  const auto function = call.raced_function(context);
+  return function ? &races->of_function(call.collective(), *function) : nullptr;
 }
 
 Outcome attempt(Call& call, World& world) {

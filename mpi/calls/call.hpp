@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,12 @@ class Call {
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
   /// After judge(): what this rank sends in all, for an alltoallv; nothing for others.
   virtual std::optional<std::uint64_t> sent_bytes() const { return std::nullopt; }
+  /// After judge(), of calls without block_bytes(): the number of the function of MPI, below
+  /// Races::kClasses, whose calls have a race of their own; nothing: they are not raced. Alike on
+  /// all ranks.
+  virtual std::optional<std::size_t> raced_function(const Context& /*context*/) const {
+    return std::nullopt;
+  }
   /// After judge(): whether the host's result has the same bits as weft's.
   virtual bool is_exact() const { return true; }
   /// A call that went straight from and to the program's buffers, as one call of weft, and would
@@ -65,6 +72,8 @@ class Call {
   /// This rank's arguments contradict each other, though the others may wait for it.
   bool is_contradictory() const { return own_sends_ != own_receives_; }
   std::string contradiction() const;
+  /// MPI's, for errors and notes; of those that compare_sizes().
+  const char* name() const { return name_; }
 
   /// Where the host's time in it is to be added once it is passed through; null: nowhere.
   PassedCount* passed_count() const { return passed_count_; }

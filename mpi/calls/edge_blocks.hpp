@@ -43,6 +43,10 @@ class EdgeBlocks {
   void keep(Arrays& arrays, int blocks);
   void add_types(Handles& handles, int blocks) const;
 
+  /// Tells apart the functions of MPI, together with that of the other argument.
+  std::size_t number_of_form() const { return static_cast<std::size_t>(form_); }
+  static constexpr std::size_t kForms = 4;
+
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   /// Looks up the datatypes and writes the edges of the blocks that are not empty. False: the host
   /// refuses these arguments. `neighbours` must live as long as this object.

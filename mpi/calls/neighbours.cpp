@@ -36,8 +36,30 @@ std::optional<Passed> Neighbours::judge(const Context& context) {
   }
   const Sums sent = add(attached.out, context.rank()), received = add(attached.in, context.rank());
   sent_bytes_ = sent.all;
-  compare_sizes("MPI_Neighbor_alltoall", sent.own, received.own);
+  compare_sizes(name_of_function(), sent.own, received.own);
   return std::nullopt;
+}
+
+/// By what is sent and received: one block, a row, blocks anywhere, blocks of types of their own.
+const char* Neighbours::name_of_function() const {
+  constexpr auto row = 1, irregular = 2, typed = 3;
+  switch (function()) {
+    case row:
+      return "MPI_Neighbor_allgather";
+    case irregular:
+      return "MPI_Neighbor_allgatherv";
+    case row* EdgeBlocks::kForms + row:
+      return "MPI_Neighbor_alltoall";
+    case typed* EdgeBlocks::kForms + typed:
+      return "MPI_Neighbor_alltoallw";
+    default:
+      return "MPI_Neighbor_alltoallv";
+  }
+}
+
+/// Ranks know the sizes of their own edges only, so all sizes are in one race.
+std::optional<std::size_t> Neighbours::raced_function(const Context& context) const {
+  return known(context.attached).is_matched_by_host ? std::optional(function()) : std::nullopt;
 }
 
 void Neighbours::run(const Context& context) {

@@ -1,6 +1,8 @@
 // Neighbourhood collectives over weft: MPI_Neighbor_alltoall[v,w] and MPI_Neighbor_allgather[v].
 #pragma once
 
+#include <cstddef>
+
 #include "mpi/calls/call.hpp"
 #include "mpi/calls/edge_blocks.hpp"
 
@@ -16,11 +18,17 @@ class Neighbours final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context&) const override { return std::nullopt; }
   std::optional<std::uint64_t> sent_bytes() const override { return sent_bytes_; }
+  std::optional<std::size_t> raced_function(const Context& context) const override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
+  std::size_t function() const {
+    return send_.number_of_form() * EdgeBlocks::kForms + receive_.number_of_form();
+  }
+  const char* name_of_function() const;
+
   EdgeBlocks send_, receive_;
   std::uint64_t sent_bytes_ = 0;
 };

@@ -58,6 +58,11 @@ inline constexpr bool kChecksTypesOfEmptyBlocks = kIsOpenMpi;
 /// fewer ranks: 4 in a grid of two. Null ones it leaves alone.
 inline constexpr std::size_t kTypesReadBeyond = kIsOpenMpi ? 64 : 0;
 
+/// Whether blocking neighbourhood collectives match the blocks of two ranks that are joined several
+/// times as the standard says. MPICH 4.0 does in the reverse order, and its alltoallw delivers
+/// blocks of graphs to wrong places.
+inline constexpr bool kMatchesEdgesInOrder = kIsOpenMpi;
+
 using HostFacts = ::weft_host_facts;
 
 /// "Open MPI v4.1.4", as the host calls itself.

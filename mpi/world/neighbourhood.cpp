@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "mpi/host/host.hpp"
+
 namespace weft::mpi {
 
 namespace {
@@ -29,14 +31,22 @@ std::vector<Neighbour> turned(const std::vector<int>& ranks) {
 Neighbourhood of_cartesian(MPI_Comm comm) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);
-  std::vector<int> ranks;
+  std::vector<int> ranks, sizes(static_cast<std::size_t>(dimensions)), are_periodic = sizes,
+                                                                       own_place = sizes;
+  PMPI_Cart_get(comm, dimensions, sizes.data(), are_periodic.data(), own_place.data());
+  bool has_pairs_joined_twice = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    has_pairs_joined_twice |= are_periodic[i] != 0 && sizes[i] <= 2;
+  }
   for (int dimension = 0; dimension < dimensions; ++dimension) {
     int behind = MPI_PROC_NULL, before = MPI_PROC_NULL;
     PMPI_Cart_shift(comm, dimension, 1, &behind, &before);
     ranks.insert(ranks.end(), {behind, before});
   }
   const auto blocks = static_cast<int>(ranks.size());
-  return {true, blocks, blocks, turned(ranks), in_order(ranks)};
+  return {true,          kMatchesEdgesInOrder || !has_pairs_joined_twice,
+          blocks,        blocks,
+          turned(ranks), in_order(ranks)};
 }
 
 Neighbourhood of_graph(MPI_Comm comm) {
@@ -45,7 +55,7 @@ Neighbourhood of_graph(MPI_Comm comm) {
   PMPI_Graph_neighbors_count(comm, rank, &degree);
   std::vector<int> ranks(static_cast<std::size_t>(degree));
   PMPI_Graph_neighbors(comm, rank, degree, ranks.data());
-  return {true, degree, degree, in_order(ranks), in_order(ranks)};
+  return {true, kMatchesEdgesInOrder, degree, degree, in_order(ranks), in_order(ranks)};
 }
 
 Neighbourhood of_distributed_graph(MPI_Comm comm) {
@@ -56,7 +66,7 @@ Neighbourhood of_distributed_graph(MPI_Comm comm) {
   std::vector<int> source_weights(sources.size() + 1), weights(destinations.size() + 1);
   PMPI_Dist_graph_neighbors(comm, receives, sources.data(), source_weights.data(), sends,
                             destinations.data(), weights.data());
-  return {true, sends, receives, in_order(destinations), in_order(sources)};
+  return {true, kMatchesEdgesInOrder, sends, receives, in_order(destinations), in_order(sources)};
 }
 
 }  // namespace

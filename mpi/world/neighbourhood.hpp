@@ -20,7 +20,9 @@ struct Neighbour {
 /// those from which that one receives. Without MPI_PROC_NULL, whose blocks stay as they are.
 struct Neighbourhood {
   bool exists = false;  // the communicator has a topology
-  int sends = 0;        // blocks of a call, those of MPI_PROC_NULL included
+  /// Blocking calls of the host bring the same results. Alike on all ranks, as `exists` is.
+  bool is_matched_by_host = false;
+  int sends = 0;  // blocks of a call, those of MPI_PROC_NULL included
   int receives = 0;
   std::vector<Neighbour> destinations;
   std::vector<Neighbour> sources;

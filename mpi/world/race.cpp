@@ -80,8 +80,9 @@ Races::Races(plan::CollectiveSet not_raced, bool one_clock)
     : not_raced_(not_raced), one_clock_(one_clock) {
   using enum plan::Collective;
   if (one_clock) return;
-  for (const plan::Collective rooted : {broadcast, scatter, gather, reduce, scan, exscan}) {
-    not_raced_.insert(rooted);
+  for (const plan::Collective left_early :
+       {broadcast, scatter, gather, reduce, scan, exscan, alltoallv}) {
+    not_raced_.insert(left_early);
   }
 }
 

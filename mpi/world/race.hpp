@@ -119,7 +119,8 @@ class Trial {
   std::uint64_t arrived_ = race_ == nullptr ? 0 : comm::Stopwatch::ticks();
 };
 
-/// The races of a communicator: one for each collective and power of two of the bytes of a block.
+/// The races of a communicator: one for each collective and power of two of the bytes of a block,
+/// or, where ranks do not share sizes, for each function of MPI.
 class Races {
  public:
   /// `one_clock`: all ranks read the same counter. Where they do not, collectives whose ranks may
@@ -132,18 +133,24 @@ class Races {
   }
   /// Lives as long as this.
   Race& of(plan::Collective collective, std::uint64_t block_bytes) {
-    std::unique_ptr<BySize>& races = by_size_[static_cast<std::size_t>(collective)];
-    if (races == nullptr) races = std::make_unique<BySize>();
-    return (*races)[static_cast<std::size_t>(std::bit_width(block_bytes))];
+    return of_function(collective, static_cast<std::size_t>(std::bit_width(block_bytes)));
   }
+  /// `function`: a number below kClasses. Lives as long as this.
+  Race& of_function(plan::Collective collective, std::size_t function) {
+    std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
+    if (races == nullptr) races = std::make_unique<ByClass>();
+    return (*races)[function];
+  }
+
+  static constexpr std::size_t kClasses = 65;
 
  private:
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
-  using BySize = std::array<Race, 65>;
+  using ByClass = std::array<Race, kClasses>;
 
   plan::CollectiveSet not_raced_;
   bool one_clock_;
-  std::array<std::unique_ptr<BySize>, kCollectives> by_size_;
+  std::array<std::unique_ptr<ByClass>, kCollectives> by_class_;
 };
 
 }  // namespace weft::mpi

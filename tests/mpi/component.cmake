@@ -149,4 +149,5 @@ set_tests_properties(mpi.openmpi.component.installed PROPERTIES LABELS mpi TIMEO
 weft_component_test(race.lost race --ranks 2 --env WEFT_AFTER=auto --passed "was tried" -- 300)
 weft_component_test(race.won race --ranks 2 --env WEFT_AFTER=auto --env WEFT_NODES=2
   --env WEFT_SOFT_FAULTS=delay:by=1ms
-  --note "alltoall of 2 ranks, blocks of up to 2047 bytes: left to the host" -- 900)
+  --note "alltoall of 2 ranks, blocks of up to 2047 bytes: left to the host"
+  --note "MPI_Neighbor_alltoall of 2 ranks: left to the host" -- 900)

@@ -121,5 +121,24 @@ RC_GTEST_PROP(Races, AreAskedOfCallsOfOneSizeClass, ()) {
   RC_ASSERT(&race != &races.of(plan::Collective::broadcast, 2 * bytes));
 }
 
+RC_GTEST_PROP(Races, OfFunctionsAreApart, ()) {
+  Races races({}, true);
+  const auto function = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
+  const auto other = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
+  Race& race = races.of_function(plan::Collective::alltoallv, function);
+  RC_ASSERT((&race == &races.of_function(plan::Collective::alltoallv, other)) ==
+            (function == other));
+}
+
+TEST(Races, OfCallsThatRanksMayLeaveEarlyNeedOneClock) {
+  using enum plan::Collective;
+  const Races with({}, true), without({}, false);
+  for (const plan::Collective collective : {broadcast, gather, alltoallv}) {
+    EXPECT_TRUE(with.may_race(collective));
+    EXPECT_FALSE(without.may_race(collective));
+  }
+  EXPECT_TRUE(without.may_race(alltoall));
+}
+
 }  // namespace
 }  // namespace weft::mpi

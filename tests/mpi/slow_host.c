@@ -23,6 +23,9 @@ static void wait_longer(void) {
 SLOW(Alltoall,
      (const void* in, int m, MPI_Datatype a, void* out, int n, MPI_Datatype b, MPI_Comm comm),
      (in, m, a, out, n, b, comm))
+SLOW(Neighbor_alltoall,
+     (const void* in, int m, MPI_Datatype a, void* out, int n, MPI_Datatype b, MPI_Comm comm),
+     (in, m, a, out, n, b, comm))
 SLOW(Allgather,
      (const void* in, int m, MPI_Datatype a, void* out, int n, MPI_Datatype b, MPI_Comm comm),
      (in, m, a, out, n, b, comm))
