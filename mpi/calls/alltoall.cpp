@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/copying/copy.hpp"
 #include "mpi/calls/pieces.hpp"
 #include "mpi/host/host.hpp"
 
@@ -28,6 +29,16 @@ class ElementsOf {
   std::vector<engine::Nest> in_a_row_;
 };
 
+/// Copies where both are there, of equal bytes, and apart from each other.
+bool copy_elements(const std::optional<engine::Elements>& from,
+                   const std::optional<engine::Elements>& to) {
+  if (!from || !to || from->bytes() == 0 || from->bytes() != to->bytes()) return false;
+  const engine::Range read = engine::range_of(*from), written = engine::range_of(*to);
+  if (read.begin < written.end && written.begin < read.end) return false;
+  engine::copy(*to, *from, engine::exceeds_caches(2 * from->bytes(), 1));
+  return true;
+}
+
 }  // namespace
 
 std::optional<Passed> Alltoall::judge(const Context& context) {
@@ -52,6 +63,20 @@ std::optional<Call::Plain> Alltoall::plain(const Context&) const {
   const bool is_plain = !send_.is_in_place() && !send_.is_packed() && !receive_.is_packed() &&
                         receive_.total_bytes() <= kMostPlain;
   return is_plain ? std::optional(Plain{}) : std::nullopt;
+}
+
+/// Plain bytes are left to the host, which copies them as well.
+bool Alltoall::copy_alone(const Context& context) {
+  device_memory::look_for_drivers();
+  std::vector<Part>& parts = context.attached.parts;
+  if (send_.is_in_place() || receive_.is_in_place() ||
+      !send_.look_up(context.layouts(), 1, parts) ||
+      !receive_.look_up(context.layouts(), 1, parts) ||
+      (!send_.is_packed() && !receive_.is_packed())) {
+    return false;
+  }
+  engine::Nest from, to;
+  return copy_elements(send_.elements(0, from), receive_.elements(0, to));
 }
 
 void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
@@ -173,6 +198,14 @@ std::optional<std::uint64_t> Alltoallw::block_bytes(const Context&) const {
 
 std::optional<std::uint64_t> Alltoallw::sent_bytes() const {
   return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
+}
+
+bool Alltoallw::copy_alone(const Context& context) {
+  device_memory::look_for_drivers();
+  if (send_.is_in_place() || receive_.is_in_place()) return false;
+  engine::Nest from, to;
+  return copy_elements(send_.first_elements(context.layouts(), from),
+                       receive_.first_elements(context.layouts(), to));
 }
 
 void Alltoallw::run_in_parts(const Context& context) {

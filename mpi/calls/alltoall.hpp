@@ -14,6 +14,7 @@ class Alltoall final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
+  bool copy_alone(const Context& context) override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 
@@ -48,6 +49,7 @@ class Alltoallw final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   std::optional<std::uint64_t> sent_bytes() const override;
+  bool copy_alone(const Context& context) override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;

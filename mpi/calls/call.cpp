@@ -61,9 +61,13 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
     result.line = attached.broken;
     return std::nullopt;
   }
-  if (attached.state == Attached::State::passed_through) return attached.why;
-  device_memory::look_for_drivers();
   const Context context{world, attached};
+  if (attached.state == Attached::State::passed_through) {
+    if (attached.why != Passed::one_rank || !call.copy_alone(context)) return attached.why;
+    count_passed(call, world, attached, Passed::copied);
+    return std::nullopt;
+  }
+  device_memory::look_for_drivers();
   if (const auto why = call.judge(context)) return why;
   if (attached.state != Attached::State::connected) {
     const SharedArguments shared{call.collective(), call.block_bytes(context), call.sent_bytes()};

@@ -61,6 +61,9 @@ class Call {
   };
   /// After run().
   virtual std::optional<Plain> plain(const Context& /*context*/) const { return std::nullopt; }
+  /// On a communicator of one rank, before judge(): does the call where that is a copy that the
+  /// host would make through packed bytes; false: nothing was done.
+  virtual bool copy_alone(const Context& /*context*/) { return false; }
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
 

@@ -45,6 +45,25 @@ bool TypedBlocks::look_up(const Layouts& layouts, int blocks, std::vector<Part>&
   return true;
 }
 
+std::optional<engine::Elements> TypedBlocks::first_elements(const Layouts& layouts,
+                                                            engine::Nest& in_a_row) const {
+  if (counts_.is_null() || displacements_.is_null() || types_ == nullptr) return std::nullopt;
+  const MPI_Count count = counts_[0];
+  if (count <= 0) return std::nullopt;
+  Layout layout;
+  layouts.find(types_[0], layout);
+  std::byte* const begin = memory(0);
+  if (!layout.valid || device_memory::contains(begin)) return std::nullopt;
+  if (layout.contiguous) {
+    const auto bytes = static_cast<std::size_t>(count * layout.size_bytes);
+    if (buffer_ == nullptr) return std::nullopt;
+    in_a_row = {.at = 0, .run_bytes = bytes};
+    return engine::Elements{reinterpret_cast<std::uintptr_t>(begin), {&in_a_row, 1}, bytes, 0, 1};
+  }
+  if (!copies_by_map(begin, layout)) return std::nullopt;
+  return layout.map->elements(begin, static_cast<std::uint64_t>(count), layout.extent_bytes);
+}
+
 std::byte* TypedBlocks::output(Buffer& packed) const {
   return direct_ ? lowest_ : packed.reserve(total_bytes_);
 }

@@ -40,6 +40,11 @@ class TypedBlocks {
 
   std::size_t total_bytes() const { return total_bytes_; }
 
+  /// Without look_up(): where the first block lies, `in_a_row` where it is in one piece. Nothing
+  /// where it is empty, not this processor's memory, without a map, or the host's to judge.
+  std::optional<engine::Elements> first_elements(const Layouts& layouts,
+                                                 engine::Nest& in_a_row) const;
+
   // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and
   // unpacked after, in `packed`.
 

@@ -39,8 +39,9 @@ enum class Passed {
   unknown_origin,
   no_progress,
   raced,
+  copied,  // not by the host, but beside weft's collectives, too
 };
-inline constexpr std::size_t kPassedReasons = 12;
+inline constexpr std::size_t kPassedReasons = 13;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table, JSON or a page to standard error or a
