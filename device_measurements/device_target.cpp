@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -12,21 +13,25 @@
 namespace weft::device_measurements {
 
 using nic_profiles::Copy;
+using nic_profiles::Estimate;
 using nic_profiles::Stream;
 
 namespace {
 
-// Time of one measurement.
+// Time of one measurement, and of one whose interval is not tight by then.
 constexpr double kBudget_ns = 40e6;
-constexpr int kLeastRepeats = 5;
-constexpr int kMostRepeats = 2000;
-// The scheduler hardly affects a measurement that takes this long.
-constexpr double kLong_ns = 150e6;
+constexpr double kMostBudget_ns = 240e6;
+constexpr int kLeastRepeats = 6;  // fewer have no interval of 95 %
+constexpr int kMostRepeats = 4000;  // at once
+// Of what takes so long there are two repeats in place of six.
+constexpr double kLong_ns = 1e9;
 // Least time of a stream: ranks do not begin at exactly the same time, and where they share cores
 // each must have had several turns.
 constexpr double kStream_ns = 4e6;
 constexpr double kCrowdedStream_ns = 12e6;
-constexpr int kStreamRepeats = 5;
+constexpr double kLongStream_ns = 150e6;
+constexpr int kStreamRepeats = 6;
+constexpr int kMostStreamRepeats = 15;
 constexpr int kStreamAttempts = 3;
 constexpr int kMostMessages = 1 << 18;
 
@@ -41,10 +46,31 @@ std::vector<double> numbers_of(const std::string& text) {
   return numbers;
 }
 
-double middle(std::vector<double> values) {
-  if (values.empty()) throw Error("a measurement gave no times");
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+/// Of each repeat, the slowest rank's time.
+std::vector<double> slowest(const std::vector<std::vector<double>>& answers) {
+  std::vector<double> times;
+  for (const auto& one : answers) {
+    times.resize(std::max(times.size(), one.size()));
+    for (std::size_t i = 0; i < one.size(); ++i) times[i] = std::max(times[i], one[i]);
+  }
+  return times;
+}
+
+Estimate scaled(const Estimate& one, double factor) {
+  const nic_profiles::Spread& spread = one.spread;
+  return {one.ns * factor,
+          {spread.low_ns * factor, spread.high_ns * factor, spread.repeats, spread.others}};
+}
+
+/// The cores on which ranks do a task; empty: not known.
+cpu_set_t cores_of(const Station& station, const Task& task) {
+  if (task.kind != Task::Kind::turn) return station.common_cores();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++core) {
+    if (CPU_ISSET(core, &station.common_cores())) CPU_SET(core, &one);
+  }
+  return one;
 }
 
 /// Calls `first` on the rank that has one, before anything else. Collective.
@@ -76,22 +102,33 @@ std::array<int, 2> active_ranks(const Task& task) {
   }
 }
 
-/// Every rank's part of a task. Collective.
-std::vector<std::vector<double>> run(Station& station, const Task& task) {
+/// Every rank's part of a task: its times, and at the end those of its core. Collective.
+struct Part {
+  std::vector<double> times;
+  CoreTimes core;
+};
+
+std::vector<Part> run(Station& station, const Task& task) {
   const auto all = comm::agree(station.bootstrap(), [&] {
     try {
       station.set_active(active_ranks(task));
       const PinnedThread bound(station.common_cores(), station.own_core());
+      station.core_watch().begin();
       const auto times = perform(station, task);
-      return bytes_of(times.data(), times.size());
+      const CoreTimes core = station.core_watch().end(cores_of(station, task));
+      return bytes_of(&core, 1) + bytes_of(times.data(), times.size());
     } catch (const std::exception& error) {
       station.abort(error.what());
       throw;
     }
   });
-  std::vector<std::vector<double>> answers;
-  for (const std::string& one : all) answers.push_back(numbers_of(one));
-  return answers;
+  std::vector<Part> parts;
+  for (const std::string& one : all) {
+    Part& part = parts.emplace_back();
+    std::memcpy(&part.core, one.data(), sizeof part.core);
+    part.times = numbers_of(one.substr(sizeof part.core));
+  }
+  return parts;
 }
 
 /// ns per message of all senders, as measured by the ranks of one node; 0 where none received.
@@ -110,7 +147,9 @@ double gap_of(const Station& station, const std::vector<std::vector<double>>& an
 }  // namespace
 
 DeviceTarget::DeviceTarget(Bootstrap& bootstrap, const std::function<void()>& first)
-    : station_(begin(bootstrap, first)) {}
+    : station_(begin(bootstrap, first)) {
+  ::getloadavg(&load_, 1);
+}
 
 DeviceTarget::~DeviceTarget() {
   if (failed_) return;
@@ -150,43 +189,58 @@ std::string DeviceTarget::source() const {
   return text;
 }
 
+nic_profiles::CoreUse DeviceTarget::core_use() const {
+  nic_profiles::CoreUse use = disturbance_.use();
+  use.load = load_;
+  return use;
+}
+
 DeviceTarget::Answers DeviceTarget::ask(const Task& task) {
   if (failed_) throw Error("the probe has failed before");
   failed_ = true;
   station_.bootstrap().allgather(bytes_of(&task, 1));
-  Answers answers = run(station_, task);
+  std::vector<Part> parts = run(station_, task);
   failed_ = false;
+  const std::array<int, 2> active = active_ranks(task);
+  Answers answers;
+  std::vector<RankTimes> ranks;
+  std::array<int, 2> places{};
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
+    const int node = station_.node_of(static_cast<int>(rank));
+    const bool is_active = places[node]++ < active[node];
+    ranks.push_back({station_.on_one_machine() ? 0 : node, is_active, parts[rank].core});
+    answers.push_back(std::move(parts[rank].times));
+  }
+  disturbance_.add(ranks, task.kind == Task::Kind::turn);
   return answers;
 }
 
-/// The median over the repeats of the slowest rank's time.
-double DeviceTarget::median(Task task) {
-  const auto times_of = [](const Answers& answers) {
-    std::vector<double> times;
-    for (const auto& one : answers) {
-      times.resize(std::max(times.size(), one.size()));
-      for (std::size_t i = 0; i < one.size(); ++i) times[i] = std::max(times[i], one[i]);
-    }
-    return times;
-  };
+Estimate DeviceTarget::take(Task task) {
+  disturbance_.begin();
   // The first one warms up; the second tells how many repeats fit.
   task.repeats = 1;
   ask(task);
-  const std::int64_t begin = engine::now_ns();
-  const auto one = times_of(ask(task));
-  const auto each_ns = static_cast<double>(engine::now_ns() - begin);
-  if (each_ns > kLong_ns) return middle(one);
-  // When a repeat is much shorter than its collective call, the estimate is low: then more follow.
-  task.repeats = std::clamp(static_cast<int>(kBudget_ns / each_ns), kLeastRepeats, kMostRepeats);
-  const std::int64_t again = engine::now_ns();
-  auto times = times_of(ask(task));
-  const double rest_ns = kBudget_ns - static_cast<double>(engine::now_ns() - again);
-  if (rest_ns > kBudget_ns / 2 && task.repeats < kMostRepeats) {
-    const double more = rest_ns / (kBudget_ns - rest_ns) * task.repeats;
-    task.repeats = std::clamp(static_cast<int>(more), 1, kMostRepeats);
-    for (const double time : times_of(ask(task))) times.push_back(time);
-  }
-  return middle(std::move(times));
+  std::vector<double> times;
+  double spent_ns = 0;
+  const auto repeat = [&] {
+    const std::int64_t begin = engine::now_ns();
+    for (const double time : slowest(ask(task))) times.push_back(time);
+    spent_ns += static_cast<double>(engine::now_ns() - begin);
+  };
+  repeat();
+  const double most_ns = hurries_ ? kBudget_ns : kMostBudget_ns;
+  const int least = spent_ns > kLong_ns ? 1 : kLeastRepeats - 1;
+  Estimate found;
+  do {
+    const double each_ns = spent_ns / static_cast<double>(std::max<std::size_t>(1, times.size()));
+    // When a repeat is much shorter than its collective call, the estimate is low.
+    const double room_ns = spent_ns < kBudget_ns ? kBudget_ns - spent_ns : kBudget_ns;
+    task.repeats = std::clamp(static_cast<int>(room_ns / each_ns), least, kMostRepeats);
+    repeat();
+    found = nic_profiles::estimate(times);
+  } while (spent_ns < most_ns && (spent_ns < kBudget_ns / 2 || !is_tight(found)));
+  found.spread.others = disturbance_.share();
+  return found;
 }
 
 double DeviceTarget::gap_ns(const Stream& stream) {
@@ -197,61 +251,75 @@ double DeviceTarget::gap_ns(const Stream& stream) {
   return std::max(gap_of(station_, answers, 0), gap_of(station_, answers, 1));
 }
 
-double DeviceTarget::steady_ns(const Stream& stream) {
+Estimate DeviceTarget::steady(const Stream& stream) {
+  disturbance_.begin();
   // Each receiver needs some messages before it starts the clock.
   const int least = 8 * std::max(1, stream.receivers / stream.senders);
   Stream longer = stream;
   longer.messages = std::clamp(stream.messages, least, std::max(least, 64));
-  double gap = gap_ns(longer);
+  Estimate gap{gap_ns(longer)};
   const double wanted_ns = station_.crowded() ? kCrowdedStream_ns : kStream_ns;
-  const auto lasts_ns = [&] { return gap * longer.messages * stream.senders; };
-  for (int attempt = 0; attempt < kStreamAttempts && lasts_ns() < kLong_ns; ++attempt) {
+  const auto lasts_ns = [&] { return gap.ns * longer.messages * stream.senders; };
+  for (int attempt = 0; attempt < kStreamAttempts; ++attempt) {
     // Twice, as the first estimate is from few messages.
     for (int guess = 0; guess < 2 && lasts_ns() < wanted_ns; ++guess) {
-      const double messages = wanted_ns / std::max(1.0, gap) / stream.senders;
+      const double messages = wanted_ns / std::max(1.0, gap.ns) / stream.senders;
       longer.messages = static_cast<int>(std::clamp<double>(messages, least, kMostMessages));
-      gap = gap_ns(longer);
+      gap.ns = gap_ns(longer);
     }
-    std::vector<double> gaps = {gap};
-    while (gaps.size() < kStreamRepeats) gaps.push_back(gap_ns(longer));
-    gap = middle(std::move(gaps));
+    gap = repeated(longer, gap.ns, lasts_ns());
     // If a rank lost its core, few messages lasted long enough. Repeated without that loss they may
     // take no measurable time.
     if (lasts_ns() >= wanted_ns / 4) break;
   }
-  return gap * stream.messages * stream.senders * (stream.both_ways ? 2 : 1);
+  gap.spread.others = disturbance_.share();
+  return scaled(gap, 1.0 * stream.messages * stream.senders * (stream.both_ways ? 2 : 1));
 }
 
-double DeviceTarget::latency_ns(std::uint64_t bytes) {
-  return median({.kind = Task::Kind::latency, .bytes = bytes});
+/// The time between messages of a stream of which one is known: more of them, until they agree.
+Estimate DeviceTarget::repeated(const Stream& stream, double first_ns, double lasts_ns) {
+  const bool once = hurries_ || lasts_ns > kLongStream_ns;
+  std::vector<double> gaps = {first_ns};
+  const std::size_t least = lasts_ns > kLong_ns ? 2 : kStreamRepeats;
+  while (gaps.size() < least) gaps.push_back(gap_ns(stream));
+  Estimate gap = nic_profiles::estimate(gaps);
+  while (!once && !is_tight(gap) && gaps.size() < kMostStreamRepeats) {
+    gaps.push_back(gap_ns(stream));
+    gap = nic_profiles::estimate(gaps);
+  }
+  return gap;
 }
 
-double DeviceTarget::send_busy_ns(std::uint64_t bytes, nic_profiles::Memory into) {
-  return median({.kind = Task::Kind::send_busy, .bytes = bytes, .into = into});
+Estimate DeviceTarget::latency(std::uint64_t bytes) {
+  return take({.kind = Task::Kind::latency, .bytes = bytes});
 }
 
-double DeviceTarget::copy_ns(const Copy& copy) {
-  return median({.kind = Task::Kind::copy, .copy = copy});
+Estimate DeviceTarget::send_busy(std::uint64_t bytes, nic_profiles::Memory into) {
+  return take({.kind = Task::Kind::send_busy, .bytes = bytes, .into = into});
 }
 
-double DeviceTarget::signal_ns() {
-  return median({.kind = Task::Kind::signal});
+Estimate DeviceTarget::copy(const Copy& copy) {
+  return take({.kind = Task::Kind::copy, .copy = copy});
 }
 
-double DeviceTarget::turn_ns() {
-  return median({.kind = Task::Kind::turn});
+Estimate DeviceTarget::signal() {
+  return take({.kind = Task::Kind::signal});
 }
 
-double DeviceTarget::call_ns(std::uint64_t bytes) {
-  return median({.kind = Task::Kind::call, .bytes = bytes});
+Estimate DeviceTarget::turn() {
+  return take({.kind = Task::Kind::turn});
 }
 
-double DeviceTarget::reduce_ns(std::uint64_t bytes) {
-  return median({.kind = Task::Kind::reduce, .bytes = bytes});
+Estimate DeviceTarget::call(std::uint64_t bytes) {
+  return take({.kind = Task::Kind::call, .bytes = bytes});
 }
 
-double DeviceTarget::register_ns(std::uint64_t bytes) {
-  return median({.kind = Task::Kind::registration, .bytes = bytes});
+Estimate DeviceTarget::reduce(std::uint64_t bytes) {
+  return take({.kind = Task::Kind::reduce, .bytes = bytes});
+}
+
+Estimate DeviceTarget::registration(std::uint64_t bytes) {
+  return take({.kind = Task::Kind::registration, .bytes = bytes});
 }
 
 void serve(Bootstrap& bootstrap) {

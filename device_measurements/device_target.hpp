@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "device_measurements/disturbance.hpp"
 #include "device_measurements/measurement_tasks.hpp"
 #include "device_measurements/station.hpp"
 #include "nic_profiles/fit/probe_target.hpp"
 
 namespace weft::device_measurements {
 
-/// Used by rank 0, while all others call serve(). Each result is the median of as many repeats as
-/// fit into a time limit. Once a method has thrown, which ends serve() on all ranks, the target
+/// Used by rank 0, while all others call serve(). Each result is the median of some 40 ms of
+/// repeats, and of up to 240 ms where its interval is not tight before. Once a method has thrown, which ends serve() on all ranks, the target
 /// cannot be used any more.
 class DeviceTarget final : public nic_profiles::ProbeTarget {
  public:
@@ -27,23 +28,30 @@ class DeviceTarget final : public nic_profiles::ProbeTarget {
   std::string source() const override;
   int most_pairs() const override { return station_.pairs(); }
   std::uint64_t most_touched_bytes() const override { return station_.cold_bytes(); }
-  double latency_ns(std::uint64_t bytes) override;
-  double steady_ns(const nic_profiles::Stream& stream) override;
-  double send_busy_ns(std::uint64_t bytes, nic_profiles::Memory into) override;
-  double copy_ns(const nic_profiles::Copy& copy) override;
-  double signal_ns() override;
-  double turn_ns() override;
-  double call_ns(std::uint64_t bytes) override;
-  double reduce_ns(std::uint64_t bytes) override;
-  double register_ns(std::uint64_t bytes) override;
+  nic_profiles::CoreUse core_use() const override;
+  void hurry() override { hurries_ = true; }
+  nic_profiles::Estimate latency(std::uint64_t bytes) override;
+  nic_profiles::Estimate steady(const nic_profiles::Stream& stream) override;
+  nic_profiles::Estimate send_busy(std::uint64_t bytes, nic_profiles::Memory into) override;
+  nic_profiles::Estimate copy(const nic_profiles::Copy& copy) override;
+  nic_profiles::Estimate signal() override;
+  nic_profiles::Estimate turn() override;
+  nic_profiles::Estimate call(std::uint64_t bytes) override;
+  nic_profiles::Estimate reduce(std::uint64_t bytes) override;
+  nic_profiles::Estimate registration(std::uint64_t bytes) override;
 
  private:
   using Answers = std::vector<std::vector<double>>;  // of each rank
   Answers ask(const Task& task);
-  double median(Task task);
+  nic_profiles::Estimate take(Task task);
   double gap_ns(const nic_profiles::Stream& stream);
+  nic_profiles::Estimate repeated(const nic_profiles::Stream& stream, double first_ns,
+                                  double lasts_ns);
 
   mutable Station station_;
+  Disturbance disturbance_;
+  double load_ = 0;  // of the machine, before
+  bool hurries_ = false;
   bool failed_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/bootstrap/agreement.hpp"
+#include "device_measurements/core_watch.hpp"
 #include "engine/node/node_control.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/fit/classify.hpp"
@@ -86,6 +87,7 @@ class Station {
   /// Index among these of the core that this rank uses alone while it is busy; -1: none, or it is
   /// idle.
   int own_core() const { return own_core_; }
+  CoreWatch& core_watch() { return core_watch_; }
 
   /// Calls `ready()`, which makes progress, until it returns true. Throws when a rank has ended or
   /// failed, or nothing happens for WEFT_TIMEOUT (30 s where that is not set).
@@ -139,6 +141,7 @@ class Station {
   bool one_machine_ = false;
   cpu_set_t common_{};
   int own_core_ = -1;
+  CoreWatch core_watch_;
   std::int64_t timeout_ns_ = 30'000'000'000;  // WEFT_TIMEOUT, of each wait
   int spin_turns_ = 0;  // turns of a wait before it yields; 0: ranks outnumber cores
   std::uint64_t eager_bytes_ = 0;

@@ -79,6 +79,27 @@ Json write_value(const Number& number, const sim::Hardware& hardware) {
   return std::visit(write, number.place);
 }
 
+/// The ends of a number's interval, where it says them.
+void read_interval(const JsonValue& entry, const Number& number, Profile& profile) {
+  if (!entry.has("low") && !entry.has("high")) return;
+  const auto end = [&](std::string_view key) {
+    const JsonValue value = entry.at(key);
+    if (number.all_sizes && value.json() == "all") {
+      return static_cast<double>(sim::Adapter::kAllSizes);
+    }
+    return value.number(number.low, number.high);
+  };
+  const Interval interval{end("low"), end("high")};
+  if (interval.high < interval.low) entry.at("high").refuse("must be {} or more", interval.low);
+  profile.intervals[number.path()] = interval;
+}
+
+Json write_end(const Number& number, double value) {
+  const bool is_all =
+      number.all_sizes && value >= static_cast<double>(sim::Adapter::kAllSizes);
+  return is_all ? Json("all") : Json(value);
+}
+
 void read_numbers(const JsonValue& root, Profile& profile) {
   for (const std::string_view section : {"adapter", "node", "fabric", "host"}) {
     std::vector<std::string_view> keys;
@@ -103,8 +124,9 @@ void read_numbers(const JsonValue& root, Profile& profile) {
     }
     const JsonValue section = number.section.empty() ? root : root.at(number.section);
     const JsonValue entry = section.at(number.key);
-    entry.require_keys({"value", "source"});
+    entry.require_keys({"value", "low", "high", "source"});
     read_value(entry.at("value"), number, profile.hardware);
+    read_interval(entry, number, profile);
     profile.sources[number.path()] = entry.at("source").text();
   }
 }
@@ -181,8 +203,13 @@ std::string to_json(const Profile& profile) {
                 {{"vendor_id", profile.device.vendor}, {"vendor_part_ids", profile.device.parts}}}};
   for (const Number& number : numbers()) {
     const auto source = profile.sources.find(number.path());
-    const Json entry = {{"value", write_value(number, profile.hardware)},
-                        {"source", source == profile.sources.end() ? "unknown" : source->second}};
+    Json entry = {{"value", write_value(number, profile.hardware)}};
+    if (const auto known = profile.intervals.find(number.path());
+        known != profile.intervals.end()) {
+      entry["low"] = write_end(number, known->second.low);
+      entry["high"] = write_end(number, known->second.high);
+    }
+    entry["source"] = source == profile.sources.end() ? "unknown" : source->second;
     (number.section.empty() ? json : json[std::string(number.section)])[std::string(number.key)] =
         entry;
   }

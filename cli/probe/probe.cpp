@@ -19,14 +19,16 @@
 #include "nic_profiles/probe/simulated_target.hpp"
 #include "nic_profiles/report/report.hpp"
 #include "nic_profiles/store.hpp"
+#include "nic_profiles/value_text.hpp"
 
 namespace weft::cli {
 
 namespace {
 
 struct Options {
-  Text simulate, device, peer_device, pairs, html, output;
+  Text simulate, device, peer_device, pairs, budget, html, output;
   bool quick = false;
+  bool watch = false;
   bool keep = true;
   bool json = false;
 };
@@ -37,6 +39,9 @@ constexpr int kSimulatedPairs = 8;
 constexpr int kLeastPairs = 2;
 constexpr int kMostPairs = 8;
 constexpr int kMostAllowedPairs = 64;
+constexpr int kBudget_s = 60;
+constexpr int kQuickBudget_s = 20;
+constexpr int kMostBudget_s = 24 * 3600;
 
 std::optional<int> pairs_of(const Options& options) {
   if (!options.pairs) return std::nullopt;
@@ -69,27 +74,78 @@ class NoteInterrupt {
   struct sigaction terminate_before_ = {};
 };
 
+int budget_of(const Options& options) {
+  if (!options.budget) return options.quick ? kQuickBudget_s : kBudget_s;
+  return static_cast<int>(env::parse_integer("--budget", *options.budget, 1, kMostBudget_s));
+}
+
+/// A line for people who watch: "[12/210] latency of 8 B: 1.2 us, 1.19 us to 1.22 us".
+std::string watched(int done, int total, const std::string& name,
+                    const nic_profiles::Estimate& taken) {
+  std::string line = fmt::format("[{}/{}] {}: {}", done, std::max(done, total), name,
+                                 nic_profiles::time_text(taken.ns));
+  const nic_profiles::Spread& spread = taken.spread;
+  if (spread.repeats > 1) {
+    line += fmt::format(", {} to {} in {} repeats", nic_profiles::time_text(spread.low_ns),
+                        nic_profiles::time_text(spread.high_ns), spread.repeats);
+  }
+  if (nic_profiles::looseness(taken) > nic_profiles::kLoose) line += "; wide";
+  if (nic_profiles::is_disturbed(taken)) {
+    line += fmt::format("; others had the cores for {:.0f} %", 100 * spread.others);
+  }
+  return line;
+}
+
 nic_profiles::Measurements measure(nic_profiles::ProbeTarget& target, const Options& options) {
   const NoteInterrupt note;
   std::optional<Progress> bar;
+  int done_so_far = 0, total_so_far = 0;
   const auto progress = [&](int done, int total) {
+    done_so_far = done;
+    total_so_far = total;
+    if (options.watch) return interrupted == 0;
     if (!bar) bar.emplace("probing", static_cast<std::uint64_t>(total));
     bar->update(static_cast<std::uint64_t>(done));
     return interrupted == 0;
   };
-  return nic_profiles::probe(
-      target, progress, options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full);
+  nic_profiles::Course course;
+  course.effort = options.quick ? nic_profiles::Effort::quick : nic_profiles::Effort::full;
+  course.budget_s = budget_of(options);
+  if (options.watch) {
+    course.taken = [&](const std::string& name, const nic_profiles::Estimate& taken) {
+      fmt::print(stderr, "{}\n", watched(done_so_far + 1, total_so_far, name, taken));
+    };
+  }
+  return nic_profiles::probe(target, progress, course);
 }
 
-/// Keeps the profile for programs to find. Failing to do so is a warning only, as the result has
-/// been printed.
-void keep_profile(const nic_profiles::DeviceName& device, const std::string& json, bool quiet) {
+/// Why a profile is not kept; empty: it is.
+std::string why_not_kept(const nic_profiles::DeviceName& device,
+                         const nic_profiles::Report& report) {
+  if (!report.steadiness.why_not.empty()) return report.steadiness.why_not;
   try {
-    const std::string path = nic_profiles::keep_probed(device, json);
-    if (!quiet) print(fmt::format("\nprofile kept for programs: {}\n", path));
-  } catch (const Error& error) {
-    fmt::print(stderr, "weft: the profile is not kept for programs: {}\n", error.what());
+    const auto kept = nic_profiles::load_probed(device);
+    return kept ? nic_profiles::why_not_replace(*kept, report.profile) : "";
+  } catch (const Error&) {
+    return "";  // what is there cannot be read: anything is better
   }
+}
+
+/// Keeps the profile for programs to find, where it is steady and no looser than what is kept. Not
+/// to do so, or to fail, is a line only, as the result has been printed.
+void keep_profile(const nic_profiles::DeviceName& device, const nic_profiles::Report& report,
+                  const std::string& json, bool quiet) {
+  std::string why_not = why_not_kept(device, report);
+  try {
+    if (why_not.empty()) {
+      const std::string path = nic_profiles::keep_probed(device, json);
+      if (!quiet) print(fmt::format("\nprofile kept for programs: {}\n", path));
+    }
+  } catch (const Error& error) {
+    why_not = error.what();
+  }
+  if (why_not.empty()) return;
+  fmt::print(stderr, "weft: the profile is not kept for programs: {}\n", why_not);
 }
 
 /// Writes and prints the report. `device`: the device that was probed; null: a simulated one.
@@ -102,7 +158,7 @@ int show(const nic_profiles::Report& report, const Options& options, OutputFile&
   if (!report.measurements.complete) {
     throw Error("interrupted: the result is partial, and marked so");
   }
-  if (device != nullptr && options.keep) keep_profile(*device, json, options.json);
+  if (device != nullptr && options.keep) keep_profile(*device, report, json, options.json);
   return kHolds;
 }
 
@@ -183,6 +239,10 @@ void add_probe(CommandLine& line) {
   command.add_option("--simulate", options->simulate, "NAME",
                      "Probe the simulated adapter of that name or profile");
   command.add_flag("--quick", options->quick, "Measure fewer sizes");
+  command.add_flag("--watch", options->watch,
+                   "Print each measurement with its interval as it is taken");
+  command.add_option("--budget", options->budget, "SECONDS",
+                     "Repeat until so much time has passed [60; 20 with --quick]");
   command.add_flag("--json", options->json, "Print JSON");
   command.add_option("--output", options->output, "FILE",
                      "Write the JSON there; --nic takes it as a profile");
@@ -195,7 +255,13 @@ void add_probe(CommandLine& line) {
       "nodes, by mpirun or with WEFT_RANK, WEFT_SIZE and WEFT_ROOT, it measures between the "
       "nodes,\n"
       "and rank 0 reports.\n"
-      "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles.\n\n"
+      "Each time is taken until its interval is narrow, for a quarter of a second at most; what is\n"
+      "wide, or was disturbed by other programs, is taken again until --budget is spent. From then\n"
+      "on what is left is taken in a hurry: with the fewest repeats.\n"
+      "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles, unless its numbers are\n"
+      "loose, other programs used the cores meanwhile, or what is kept there is better: a line "
+      "says\n"
+      "why.\n\n"
       "Ctrl-C stops the probe: what was measured is written, marked as partial and not kept, and\n"
       "the tool ends with 1.\n\n"
       "Examples:\n"

@@ -38,16 +38,17 @@ class NodeFitter {
 
   /// On one core a signal arrives at once, and its receiver runs as soon as it gets the core.
   void signals() {
-    if (!taken_.signal_ns) return;
+    if (taken_.signal.empty()) return;
+    const double signal_ns = taken_.signal.front().ns;
     sim::Host& host = profile_.hardware.host;
     if (host.cores == 1) {
-      set(host.switch_ns, *taken_.signal_ns, "host.switch_ns", "a signal on one core");
+      set(host.switch_ns, signal_ns, "host.switch_ns", "a signal on one core");
       set(node_.signal_ns, 0.0, "node.signal_ns", "all of it is the change of ranks");
     } else {
-      set(node_.signal_ns, *taken_.signal_ns, "node.signal_ns");
+      set(node_.signal_ns, signal_ns, "node.signal_ns");
     }
-    if (taken_.turn_ns && *taken_.turn_ns > 0) {
-      set(host.switch_ns, *taken_.turn_ns, "host.switch_ns", "a signal on one core");
+    if (!taken_.turn.empty() && taken_.turn.front().ns > 0) {
+      set(host.switch_ns, taken_.turn.front().ns, "host.switch_ns", "a signal on one core");
     }
   }
 

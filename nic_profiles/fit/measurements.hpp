@@ -1,7 +1,6 @@
 // Measurements of a probe: times, as they were taken.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +12,13 @@ namespace weft::nic_profiles {
 struct Timing {
   std::uint64_t bytes = 0;
   double ns = 0;
+  Spread spread = {};
 };
 
 struct StreamTiming {
   Stream stream;
   double ns = 0;
+  Spread spread = {};
 
   /// Of all senders, both ways together.
   double messages_per_s() const { return messages() * 1e9 / ns; }
@@ -32,6 +33,7 @@ struct StreamTiming {
 struct CopyTiming {
   Copy copy;
   double ns = 0;
+  Spread spread = {};
 };
 
 struct Measurements {
@@ -48,8 +50,26 @@ struct Measurements {
   std::vector<Timing> reductions;
   std::vector<Timing> registrations;
   std::vector<Timing> calls;  ///< copies from a neighbour's memory
-  std::optional<double> signal_ns;
-  std::optional<double> turn_ns;  ///< a signal to a rank on the same core
+  // One or none each:
+  std::vector<Estimate> signal;
+  std::vector<Estimate> turn;  ///< a signal to a rank on the same core
+
+  CoreUse use;  ///< of the cores, meanwhile
 };
+
+/// Calls visit(ns, spread) with the time of each measurement, in a fixed order.
+template <class AnyMeasurements, class Visit>
+void for_each_time(AnyMeasurements& taken, Visit visit) {
+  const auto all = [&](auto& list) {
+    for (auto& one : list) visit(one.ns, one.spread);
+  };
+  for (auto* list : {&taken.latency, &taken.send_busy, &taken.into_caller, &taken.reductions,
+                     &taken.registrations, &taken.calls}) {
+    all(*list);
+  }
+  for (auto* list : {&taken.rates, &taken.bandwidths}) all(*list);
+  all(taken.copies);
+  for (auto* list : {&taken.signal, &taken.turn}) all(*list);
+}
 
 }  // namespace weft::nic_profiles

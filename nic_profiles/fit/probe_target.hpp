@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "nic_profiles/fit/estimate.hpp"
 #include "nic_profiles/profile.hpp"
 
 namespace weft::nic_profiles {
@@ -45,9 +46,19 @@ enum class Memory : std::uint8_t {
   callers,   ///< a program's own buffers
 };
 
-/// Two nodes with ranks on both, on which times are taken. Each result is a steady-state time in
-/// nanoseconds: a target on real hardware repeats and takes a median. All methods throw Error when
-/// the adapter fails.
+/// The use of the cores while times were taken.
+struct CoreUse {
+  double seconds = 0;           ///< of measuring
+  int cores = 0;                ///< of the node that was looked at; 0: nobody looked
+  double others_s = 0;          ///< seconds of a core that programs besides the probe had
+  double stolen_s = 0;          ///< likewise, that a hypervisor gave to other machines
+  std::uint64_t preempted = 0;  ///< times that a rank with a core of its own lost it
+  double load = 0;              ///< of the machine over a minute, before the probe began
+};
+
+/// Two nodes with ranks on both, on which times are taken. Each result is a time in a steady state:
+/// a target on real hardware repeats until the interval is tight, within limits of its own. All
+/// methods throw Error when the adapter fails.
 class ProbeTarget {
  public:
   ProbeTarget() = default;
@@ -65,27 +76,31 @@ class ProbeTarget {
   virtual int most_pairs() const = 0;
   /// Bytes of memory that one core may touch: the limit of Copy::since_bytes.
   virtual std::uint64_t most_touched_bytes() const = 0;
+  /// The use of the cores by all measurements so far.
+  virtual CoreUse core_use() const { return {}; }
+  /// From now on measurements are repeated no more than they must be.
+  virtual void hurry() {}
 
   /// Half a round trip of a message, sent and answered by one rank on each node.
-  virtual double latency_ns(std::uint64_t bytes) = 0;
+  virtual Estimate latency(std::uint64_t bytes) = 0;
   /// The time of the messages of a stream in a steady state, after others have gone before them.
-  virtual double steady_ns(const Stream& stream) = 0;
+  virtual Estimate steady(const Stream& stream) = 0;
   /// The time that a send keeps its core while the adapter is idle. The send is a write to a known
   /// address, without rendezvous.
-  virtual double send_busy_ns(std::uint64_t bytes, Memory into) = 0;
+  virtual Estimate send_busy(std::uint64_t bytes, Memory into) = 0;
   /// From the start to the end of the last core's copy.
-  virtual double copy_ns(const Copy& copy) = 0;
+  virtual Estimate copy(const Copy& copy) = 0;
   /// From a signal to the end of the wait of another rank of the node. With two pairs or more.
-  virtual double signal_ns() = 0;
+  virtual Estimate signal() = 0;
   /// The same when both share a core; 0: the target cannot make them share one.
-  virtual double turn_ns() = 0;
+  virtual Estimate turn() = 0;
   /// A copy from a neighbour's private memory, written lately; 0: ranks may not read it. With two
   /// pairs or more.
-  virtual double call_ns(std::uint64_t bytes) = 0;
+  virtual Estimate call(std::uint64_t bytes) = 0;
   /// One core, both operands written lately.
-  virtual double reduce_ns(std::uint64_t bytes) = 0;
+  virtual Estimate reduce(std::uint64_t bytes) = 0;
   /// Registers `bytes` of memory that was never registered before.
-  virtual double register_ns(std::uint64_t bytes) = 0;
+  virtual Estimate registration(std::uint64_t bytes) = 0;
 };
 
 }  // namespace weft::nic_profiles

@@ -1,10 +1,12 @@
 #include "nic_profiles/probe/probe.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 #include "nic_profiles/fit/classify.hpp"
 #include "nic_profiles/fit/curve_features.hpp"
+#include "nic_profiles/probe/measurement_names.hpp"
 
 namespace weft::nic_profiles {
 
@@ -22,7 +24,16 @@ constexpr std::uint64_t kCopyBytes = 16 << 10;
 constexpr std::uint64_t kManyBlocks = 64;
 constexpr std::uint64_t kQuickCache_bytes = 64 << 20;
 
+constexpr int kMostRounds = 5;  // of taking again what is not steady
+
 struct Stopped {};
+
+/// Whether a measurement is better than another of the same.
+bool is_better(const Estimate& one, const Estimate& other) {
+  if (is_disturbed(one) != is_disturbed(other)) return is_disturbed(other);
+  if (is_disturbed(one)) return one.spread.others < other.spread.others;
+  return looseness(one) < looseness(other);
+}
 
 std::vector<std::uint64_t> powers(std::uint64_t low, std::uint64_t high, std::uint64_t factor) {
   std::vector<std::uint64_t> sizes;
@@ -40,8 +51,11 @@ std::vector<int> counts(int most) {
 
 class Prober {
  public:
-  Prober(ProbeTarget& target, const Progress& progress, Effort effort)
-      : target_(target), progress_(progress), quick_(effort == Effort::quick) {
+  Prober(ProbeTarget& target, const Progress& progress, const Course& course)
+      : target_(target),
+        progress_(progress),
+        course_(course),
+        quick_(course.effort == Effort::quick) {
     result_.identity = target.identity();
     result_.source = target.source();
   }
@@ -58,37 +72,97 @@ class Prober {
       total_ = done_;
       done_ = 0;
       for (const auto part : parts) (this->*part)();
+      take_again();
+      refine_sends();
+      refine_cache();
       result_.complete = true;
     } catch (const Stopped&) {
       result_.complete = false;
     }
+    result_.use = target_.core_use();
     return std::move(result_);
   }
 
  private:
-  /// One measurement, which appends to `list`.
-  template <class List, class Measure>
-  void take(List& list, Measure measure) {
-    if (!counting_ && progress_ && !progress_(done_, std::max(total_, done_))) throw Stopped{};
-    if (!counting_) list.push_back(measure());
+  /// What was measured, to be measured again.
+  struct Measured {
+    std::string name;
+    std::function<Estimate()> measure;
+    std::function<Estimate()> kept;
+    std::function<void(const Estimate&)> keep;
+  };
+
+  bool has_time() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count() <
+           course_.budget_s;
+  }
+
+  void look() {
+    if (progress_ && !progress_(done_, std::max(total_, done_))) throw Stopped{};
+  }
+
+  /// One measurement of a kind. `item` says of what, and gets its time; it goes to the end of `list`.
+  template <class List>
+  void take(List& list, const char* kind, typename List::value_type item,
+            std::function<Estimate()> measure) {
+    if (!counting_) {
+      look();
+      if (!has_time()) target_.hurry();
+      const Estimate estimate = measure();
+      item.ns = estimate.ns;
+      item.spread = estimate.spread;
+      list.push_back(item);
+      const std::string name = name_of(kind, item);
+      if (course_.taken) course_.taken(name, estimate);
+      const std::size_t place = list.size() - 1;
+      measured_.push_back({name, std::move(measure),
+                           [&list, place] { return Estimate{list[place].ns, list[place].spread}; },
+                           [&list, place](const Estimate& better) {
+                             list[place].ns = better.ns;
+                             list[place].spread = better.spread;
+                           }});
+    }
     ++done_;
   }
 
+  /// What was not steady, in rounds, until a round makes nothing steady.
+  void take_again() {
+    for (int round = 0; round < kMostRounds && has_time(); ++round) {
+      std::vector<const Measured*> unsteady;
+      for (const Measured& one : measured_) {
+        if (!is_steady(one.kept())) unsteady.push_back(&one);
+      }
+      total_ += static_cast<int>(unsteady.size());
+      bool helps = false;
+      for (const Measured* one : unsteady) {
+        if (!has_time()) return;
+        look();
+        const Estimate again = one->measure();
+        if (is_better(again, one->kept())) one->keep(again);
+        helps |= is_steady(again);
+        ++done_;
+        if (course_.taken) course_.taken(one->name + ", again", again);
+      }
+      if (!helps) return;
+    }
+  }
+
   void send(std::uint64_t bytes) {
-    take(result_.send_busy, [&] {
-      return Timing{bytes, target_.send_busy_ns(bytes, Memory::librarys)};
-    });
+    take(result_.send_busy, "send", {.bytes = bytes},
+         [this, bytes] { return target_.send_busy(bytes, Memory::librarys); });
   }
 
   void measure_sends() {
     for (const auto bytes : powers(1, kLargest_bytes, quick_ ? 4 : 2)) send(bytes);
     for (const auto bytes : {kFewBytes, kCachedBytes}) {
-      take(result_.into_caller, [&] {
-        return Timing{bytes, target_.send_busy_ns(bytes, Memory::callers)};
-      });
+      take(result_.into_caller, "send into a program's memory", {.bytes = bytes},
+           [this, bytes] { return target_.send_busy(bytes, Memory::callers); });
     }
-    if (counting_) return;
-    // Between the last size that is stored and the first that is not.
+    if (!counting_) refine_sends();
+  }
+
+  /// Between the last size that is stored and the first that is not.
+  void refine_sends() {
     for (;;) {
       const auto pio = find_pio(result_.send_busy);
       if (!pio || pio->all || pio->bytes == 0) return;
@@ -103,7 +177,8 @@ class Prober {
   }
 
   void latency(std::uint64_t bytes) {
-    take(result_.latency, [&] { return Timing{bytes, target_.latency_ns(bytes)}; });
+    take(result_.latency, "latency", {.bytes = bytes},
+         [this, bytes] { return target_.latency(bytes); });
   }
 
   void measure_latency() {
@@ -123,7 +198,10 @@ class Prober {
     latency(eager + 1);
   }
 
-  StreamTiming steady(const Stream& stream) { return {stream, target_.steady_ns(stream)}; }
+  void steady(std::vector<StreamTiming>& list, const Stream& stream) {
+    take(list, "stream", {.stream = stream},
+         [this, stream] { return target_.steady(stream); });
+  }
 
   void measure_bandwidth() {
     for (const bool both_ways : {true, false}) {
@@ -131,8 +209,7 @@ class Prober {
         for (const auto bytes : powers(quick_ ? 4 : 1, kLargest_bytes, quick_ ? 16 : 4)) {
           const auto messages = static_cast<int>(std::clamp<std::uint64_t>(
               kBandwidthBytes / bytes, kLeastBandwidthMessages, kMostBandwidthMessages));
-          const Stream stream{pairs, pairs, bytes, messages, both_ways};
-          take(result_.bandwidths, [&] { return steady(stream); });
+          steady(result_.bandwidths, {pairs, pairs, bytes, messages, both_ways});
         }
       }
     }
@@ -141,8 +218,7 @@ class Prober {
   void measure_rates() {
     const auto rate = [&](int senders, int receivers, std::uint64_t bytes) {
       const int messages = std::max(1, kRateMessages / senders);
-      const Stream stream{senders, receivers, bytes, messages, false};
-      take(result_.rates, [&] { return steady(stream); });
+      steady(result_.rates, {senders, receivers, bytes, messages, false});
     };
     const int most = target_.most_pairs();
     for (const int senders : counts(most)) rate(senders, senders, kSmall_bytes);
@@ -163,29 +239,30 @@ class Prober {
   }
 
   void measure_inside_node() {
-    std::vector<double> signals;
-    if (target_.most_pairs() > 1) take(signals, [&] { return target_.signal_ns(); });
-    if (!signals.empty()) result_.signal_ns = signals.front();
-    std::vector<double> turns;
+    if (target_.most_pairs() > 1) {
+      take(result_.signal, "signal", {}, [this] { return target_.signal(); });
+    }
     // On a host of one core the two are one.
     if (target_.most_pairs() > 1 && result_.identity.hardware.host.cores != 1) {
-      take(turns, [&] { return target_.turn_ns(); });
+      take(result_.turn, "turn of ranks on one core", {}, [this] { return target_.turn(); });
     }
-    if (!turns.empty()) result_.turn_ns = turns.front();
     for (const std::uint64_t bytes : {kSmall_bytes, kCachedBytes}) {
       if (target_.most_pairs() == 1) break;
-      take(result_.calls, [&] { return Timing{bytes, target_.call_ns(bytes)}; });
+      take(result_.calls, "copy from a neighbour", {.bytes = bytes},
+           [this, bytes] { return target_.call(bytes); });
     }
     for (const std::uint64_t bytes : {kCopyBytes / 4, kCopyBytes}) {
-      take(result_.reductions, [&] { return Timing{bytes, target_.reduce_ns(bytes)}; });
+      take(result_.reductions, "reduction", {.bytes = bytes},
+           [this, bytes] { return target_.reduce(bytes); });
     }
     for (const std::uint64_t bytes : {std::uint64_t{4096}, kLargest_bytes}) {
-      take(result_.registrations, [&] { return Timing{bytes, target_.register_ns(bytes)}; });
+      take(result_.registrations, "registration", {.bytes = bytes},
+           [this, bytes] { return target_.registration(bytes); });
     }
   }
 
   void copy(const Copy& copy) {
-    take(result_.copies, [&] { return CopyTiming{copy, target_.copy_ns(copy)}; });
+    take(result_.copies, "copy", {.copy = copy}, [this, copy] { return target_.copy(copy); });
   }
 
   void measure_copies() {
@@ -206,24 +283,31 @@ class Prober {
 
   /// The bytes to touch after writing, so that what was written is in no cache.
   void measure_cache() {
-    const auto after = [&](std::uint64_t since_bytes) {
-      copy({Origin::written, kCopyBytes, 1, 1, since_bytes});
-    };
     std::uint64_t most = target_.most_touched_bytes();
     if (quick_) most = std::min(most, kQuickCache_bytes);
-    for (const auto bytes : powers(2 * kCopyBytes, most, quick_ ? 4 : 2)) after(bytes);
-    if (counting_) return;
+    for (const auto bytes : powers(2 * kCopyBytes, most, quick_ ? 4 : 2)) copy_after(bytes);
+    if (!counting_) refine_cache();
+  }
+
+  void copy_after(std::uint64_t since_bytes) {
+    copy({Origin::written, kCopyBytes, 1, 1, since_bytes});
+  }
+
+  void refine_cache() {
     for (;;) {
       const auto cache = find_cache(result_.copies);
       if (!cache || cache->above - cache->bytes <= cache->bytes / (quick_ ? 2 : 32)) return;
-      after(cache->bytes + (cache->above - cache->bytes) / 2);
+      copy_after(cache->bytes + (cache->above - cache->bytes) / 2);
     }
   }
 
   ProbeTarget& target_;
   const Progress& progress_;
+  const Course& course_;
   bool quick_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   Measurements result_;
+  std::vector<Measured> measured_;
   bool counting_ = false;
   int done_ = 0;
   int total_ = 0;
@@ -231,8 +315,8 @@ class Prober {
 
 }  // namespace
 
-Measurements probe(ProbeTarget& target, const Progress& progress, Effort effort) {
-  return Prober(target, progress, effort).run();
+Measurements probe(ProbeTarget& target, const Progress& progress, const Course& course) {
+  return Prober(target, progress, course).run();
 }
 
 }  // namespace weft::nic_profiles

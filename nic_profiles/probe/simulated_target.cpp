@@ -41,8 +41,8 @@ double SimulatedTarget::time_ns(const Exercise& exercise, const sim::Hardware& h
   return exercise.watched < 0 ? result.time_ns : result.finish_ns[exercise.watched];
 }
 
-double SimulatedTarget::latency_ns(std::uint64_t bytes) {
-  return time_ns(ping_pong(bytes, kRounds)) / (2 * kRounds);
+Estimate SimulatedTarget::latency(std::uint64_t bytes) {
+  return exact(time_ns(ping_pong(bytes, kRounds)) / (2 * kRounds));
 }
 
 std::uint64_t SimulatedTarget::most_touched_bytes() const {
@@ -50,16 +50,16 @@ std::uint64_t SimulatedTarget::most_touched_bytes() const {
 }
 
 /// The second half of twice as many messages: without the way of the first one.
-double SimulatedTarget::steady_ns(const Stream& stream) {
+Estimate SimulatedTarget::steady(const Stream& stream) {
   Stream twice = stream;
   twice.messages *= 2;
   const double once_ns = time_ns(nic_profiles::stream(stream));
-  return std::max(0.0, time_ns(nic_profiles::stream(twice)) - once_ns);
+  return exact(std::max(0.0, time_ns(nic_profiles::stream(twice)) - once_ns));
 }
 
 /// Into other memory than the library's nothing goes but straight: then the receiver has told
 /// before where, and the word behind the message is none of it.
-double SimulatedTarget::send_busy_ns(std::uint64_t bytes, Memory into) {
+Estimate SimulatedTarget::send_busy(std::uint64_t bytes, Memory into) {
   sim::Hardware hardware = profile_.hardware;
   sim::Adapter& adapter = hardware.adapter;
   adapter.eager_bytes = sim::Adapter::kAllSizes;
@@ -69,36 +69,36 @@ double SimulatedTarget::send_busy_ns(std::uint64_t bytes, Memory into) {
       adapter.pio_bytes_per_ns = adapter.into_caller_bytes_per_ns;
     }
   }
-  return time_ns(send_and_tell(bytes, true), hardware) -
-         time_ns(send_and_tell(bytes, false), hardware);
+  return exact(time_ns(send_and_tell(bytes, true), hardware) -
+         time_ns(send_and_tell(bytes, false), hardware));
 }
 
-double SimulatedTarget::copy_ns(const Copy& copy) {
-  return time_ns(nic_profiles::copy(copy, true)) - time_ns(nic_profiles::copy(copy, false));
+Estimate SimulatedTarget::copy(const Copy& copy) {
+  return exact(time_ns(nic_profiles::copy(copy, true)) - time_ns(nic_profiles::copy(copy, false)));
 }
 
-double SimulatedTarget::signal_ns() {
-  return time_ns(signals(kRounds)) / (2 * kRounds);
+Estimate SimulatedTarget::signal() {
+  return exact(time_ns(signals(kRounds)) / (2 * kRounds));
 }
 
-double SimulatedTarget::turn_ns() {
+Estimate SimulatedTarget::turn() {
   sim::Hardware hardware = profile_.hardware;
   hardware.host.cores = hardware.host.nodes = 1;
   hardware.node.signal_ns = 0;  // it is in the cache of both
-  return time_ns(signals(kRounds), hardware) / (2 * kRounds);
+  return exact(time_ns(signals(kRounds), hardware) / (2 * kRounds));
 }
 
-double SimulatedTarget::call_ns(std::uint64_t bytes) {
-  return time_ns(call(bytes, true)) - time_ns(call(bytes, false));
+Estimate SimulatedTarget::call(std::uint64_t bytes) {
+  return exact(time_ns(nic_profiles::call(bytes, true)) - time_ns(nic_profiles::call(bytes, false)));
 }
 
-double SimulatedTarget::reduce_ns(std::uint64_t bytes) {
-  return time_ns(reduction(bytes, true)) - time_ns(reduction(bytes, false));
+Estimate SimulatedTarget::reduce(std::uint64_t bytes) {
+  return exact(time_ns(reduction(bytes, true)) - time_ns(reduction(bytes, false)));
 }
 
-double SimulatedTarget::register_ns(std::uint64_t bytes) {
+Estimate SimulatedTarget::registration(std::uint64_t bytes) {
   const sim::Adapter& adapter = profile_.hardware.adapter;
-  return adapter.register_ns + adapter.register_ns_per_byte * static_cast<double>(bytes);
+  return exact(adapter.register_ns + adapter.register_ns_per_byte * static_cast<double>(bytes));
 }
 
 }  // namespace weft::nic_profiles

@@ -14,16 +14,16 @@ class SimulatedTarget final : public ProbeTarget {
   std::string source() const override;
   int most_pairs() const override { return pairs_; }
   std::uint64_t most_touched_bytes() const override;
-  double latency_ns(std::uint64_t bytes) override;
-  double steady_ns(const Stream& stream) override;
-  double send_busy_ns(std::uint64_t bytes, Memory into) override;
-  double copy_ns(const Copy& copy) override;
-  double signal_ns() override;
-  double turn_ns() override;
-  double call_ns(std::uint64_t bytes) override;
-  double reduce_ns(std::uint64_t bytes) override;
+  Estimate latency(std::uint64_t bytes) override;
+  Estimate steady(const Stream& stream) override;
+  Estimate send_busy(std::uint64_t bytes, Memory into) override;
+  Estimate copy(const Copy& copy) override;
+  Estimate signal() override;
+  Estimate turn() override;
+  Estimate call(std::uint64_t bytes) override;
+  Estimate reduce(std::uint64_t bytes) override;
   /// No plan registers memory: the profile's own numbers.
-  double register_ns(std::uint64_t bytes) override;
+  Estimate registration(std::uint64_t bytes) override;
 
  private:
   double time_ns(const Exercise& exercise, const sim::Hardware& hardware) const;

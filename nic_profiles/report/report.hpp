@@ -5,6 +5,7 @@
 
 #include "nic_profiles/fit/classify.hpp"
 #include "nic_profiles/fit/measurements.hpp"
+#include "nic_profiles/fit/steadiness.hpp"
 
 namespace weft::nic_profiles {
 
@@ -14,10 +15,12 @@ struct Report {
 
   Measurements measurements;
   Classification classification;
-  Profile profile;  ///< fitted
+  Profile profile;  ///< fitted, with intervals
+  Steadiness steadiness;
 };
 
-/// {"complete", "source", "class": {"name", "confidence", "reason"}, "profile", "measurements"}:
+/// {"complete", "source", "class": {"name", "confidence", "reason"}, "profile", "steadiness",
+/// "measurements"}:
 /// the profile as to_json() writes it; load() reads the whole, too, when it is complete.
 std::string to_json(const Report& report);
 
@@ -27,14 +30,13 @@ std::string to_table(const Report& report);
 /// One HTML page that needs nothing else: the class, plots, all numbers with their sources.
 std::string to_html(const Report& report);
 
-/// "0.4 ns", "12.3 us", "1.5 ms".
-std::string time_text(double ns);
-/// "8", "32 KiB", "4 MiB".
-std::string size_text(std::uint64_t bytes);
-/// A number of a profile with its unit; "none", "all sizes", "yes". A measured number
-/// has the source "measured"; the report gives its own source once.
+/// One line: whether the numbers can be trusted, and what else used the cores.
+std::string steadiness_text(const Report& report);
+
+/// A number of a profile with its unit, and its interval ("1.2 us to 1.3 us", or empty). A measured
+/// number has the source "measured"; the report gives its own source once.
 struct NumberText {
-  std::string path, value, source;
+  std::string path, value, interval, source;
 };
 std::vector<NumberText> number_texts(const Report& report);
 

@@ -22,10 +22,11 @@ std::string figures(const Measurements& measurements) {
 std::string numbers_table(const Report& report) {
   std::string html =
       "<h2>The profile</h2>\n<table>\n"
-      "<tr><th>number</th><th>value</th><th>source</th></tr>\n";
+      "<tr><th>number</th><th>value</th><th>interval (95 %)</th><th>source</th></tr>\n";
   for (const NumberText& number : number_texts(report)) {
-    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", escape_html(number.path),
-                        escape_html(number.value), escape_html(number.source));
+    html += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                        escape_html(number.path), escape_html(number.value),
+                        escape_html(number.interval), escape_html(number.source));
   }
   return html + "</table>\n";
 }
@@ -43,6 +44,9 @@ std::string to_html(const Report& report) {
   }
   body += fmt::format("<p class=\"lead\"><strong>{}</strong>, confidence {:.2f}: {}.</p>\n",
                       to_string(found.kind), found.confidence, escape_html(found.reason));
+  body += fmt::format("<p{}>Steady: {}.</p>\n",
+                      report.steadiness.why_not.empty() ? "" : " class=\"warning\"",
+                      escape_html(steadiness_text(report)));
   body += figures(report.measurements) + numbers_table(report);
   body += fmt::format(
       "<footer>weft {}. The figures are those of Kumar, Mamidala and Panda, "

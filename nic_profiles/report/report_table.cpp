@@ -5,6 +5,7 @@
 
 #include "nic_profiles/report/curves.hpp"
 #include "nic_profiles/report/report.hpp"
+#include "nic_profiles/value_text.hpp"
 
 namespace weft::nic_profiles {
 
@@ -44,10 +45,12 @@ std::string to_table(const Report& report) {
   if (!report.measurements.complete) text += "PARTIAL: stopped before all was measured\n";
   text += fmt::format("class: {} (confidence {:.2f}): {}\n", to_string(found.kind),
                       found.confidence, found.reason);
+  text += fmt::format("steady: {}\n", steadiness_text(report));
   for (const Chart& chart : charts(report.measurements)) text += to_text(chart);
   text += "\nprofile\n";
   for (const NumberText& number : number_texts(report)) {
-    text += fmt::format("  {:<32}{:<16}{}\n", number.path, number.value, number.source);
+    text += fmt::format("  {:<32}{:<16}{:<28}{}\n", number.path, number.value, number.interval,
+                        number.source);
   }
   return text;
 }

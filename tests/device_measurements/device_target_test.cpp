@@ -33,20 +33,20 @@ class Device : public ::testing::Test {
 TEST_F(Device, GivesTimesThatFitTogether) {
   const auto errors = run(4, [](DeviceTarget& target) {
     ASSERT_EQ(target.most_pairs(), 2);
-    EXPECT_GT(target.latency_ns(1), 0);
-    EXPECT_GT(target.latency_ns(4 << 20), target.latency_ns(1));
+    EXPECT_GT(target.latency(1).ns, 0);
+    EXPECT_GT(target.latency(4 << 20).ns, target.latency(1).ns);
     for (const auto into : {nic_profiles::Memory::librarys, nic_profiles::Memory::callers}) {
-      EXPECT_GT(target.send_busy_ns(4 << 20, into), target.send_busy_ns(1, into));
+      EXPECT_GT(target.send_busy(4 << 20, into).ns, target.send_busy(1, into).ns);
     }
-    EXPECT_GT(target.signal_ns(), 0);
+    EXPECT_GT(target.signal().ns, 0);
     cpu_set_t before, after;
     ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-    EXPECT_GT(target.turn_ns(), 0);
+    EXPECT_GT(target.turn().ns, 0);
     ASSERT_EQ(::sched_getaffinity(0, sizeof after, &after), 0);
     EXPECT_TRUE(CPU_EQUAL(&before, &after));
-    EXPECT_GT(target.call_ns(1 << 20), target.call_ns(1));
-    EXPECT_GT(target.reduce_ns(1 << 20), target.reduce_ns(1 << 10));
-    EXPECT_GT(target.register_ns(4096), 0);
+    EXPECT_GT(target.call(1 << 20).ns, target.call(1).ns);
+    EXPECT_GT(target.reduce(1 << 20).ns, target.reduce(1 << 10).ns);
+    EXPECT_GT(target.registration(4096).ns, 0);
     const nic_profiles::Profile found = target.identity();
     EXPECT_EQ(found.hardware.adapter.eager_bytes, 8192U);
     EXPECT_TRUE(found.hardware.adapter.receiver_first);
@@ -65,7 +65,7 @@ TEST_F(Device, RunsEveryShapeOfStream) {
       for (const std::uint64_t bytes : {1, 8192, 8193, 100'000}) {
         for (const bool both_ways : {false, true}) {
           const nic_profiles::Stream stream{senders, receivers, bytes, 16, both_ways};
-          EXPECT_GT(target.steady_ns(stream), 0) << senders << " " << receivers << " " << bytes;
+          EXPECT_GT(target.steady(stream).ns, 0) << senders << " " << receivers << " " << bytes;
         }
       }
     }
@@ -78,14 +78,14 @@ TEST_F(Device, CopiesFromEverywhere) {
   const auto errors = run(4, [](DeviceTarget& target) {
     for (const Origin origin : {Origin::written, Origin::fresh, Origin::memory}) {
       for (const int cores : {1, 2}) {
-        const double small_ns = target.copy_ns({origin, 16 << 10, 1, cores});
-        const double large_ns = target.copy_ns({origin, 1 << 20, 1, cores});
+        const double small_ns = target.copy({origin, 16 << 10, 1, cores}).ns;
+        const double large_ns = target.copy({origin, 1 << 20, 1, cores}).ns;
         EXPECT_GT(small_ns, 0) << static_cast<int>(origin) << " " << cores;
         EXPECT_GT(large_ns, small_ns) << static_cast<int>(origin) << " " << cores;
       }
     }
-    EXPECT_GT(target.copy_ns({Origin::written, 16 << 10, 64, 1}), 0);
-    EXPECT_GT(target.copy_ns({Origin::written, 16 << 10, 1, 1, 1 << 20}), 0);
+    EXPECT_GT(target.copy({Origin::written, 16 << 10, 64, 1}).ns, 0);
+    EXPECT_GT(target.copy({Origin::written, 16 << 10, 1, 1, 1 << 20}).ns, 0);
     EXPECT_GE(target.most_touched_bytes(), 32U << 20);
   });
   EXPECT_EQ(errors, test::none(4));
@@ -94,7 +94,7 @@ TEST_F(Device, CopiesFromEverywhere) {
 TEST_F(Device, LeavesOutRanksThatHaveNoPartner) {
   const auto errors = run(5, [](DeviceTarget& target) {
     EXPECT_EQ(target.most_pairs(), 2);
-    EXPECT_GT(target.steady_ns({2, 2, 8, 16, true}), 0);
+    EXPECT_GT(target.steady({2, 2, 8, 16, true}).ns, 0);
   });
   EXPECT_EQ(errors, test::none(5));
 }
@@ -103,7 +103,7 @@ TEST_F(Device, SaysHowWritesAreNoticed) {
   ::setenv("WEFT_PLACEMENT", "immediate", 1);
   const auto errors = run(2, [](DeviceTarget& target) {
     EXPECT_FALSE(target.identity().hardware.adapter.in_order_placement);
-    EXPECT_GT(target.latency_ns(8), 0);
+    EXPECT_GT(target.latency(8).ns, 0);
   });
   ::unsetenv("WEFT_PLACEMENT");
   EXPECT_EQ(errors, test::none(2));
@@ -127,7 +127,7 @@ TEST_F(Device, EndsForAllWhenARankLeaves) {
     }
     if (rank != 0) return serve(*bootstrap);
     DeviceTarget target(*bootstrap);
-    target.latency_ns(1);
+    target.latency(1);
   });
   for (int rank = 0; rank < 3; ++rank) EXPECT_NE(errors[rank], "") << rank;
   EXPECT_NE(errors[0].find("rank 3"), std::string::npos) << errors[0];
@@ -136,8 +136,8 @@ TEST_F(Device, EndsForAllWhenARankLeaves) {
 /// A measurement that fails on one rank only.
 TEST_F(Device, SaysTheSameEverywhere) {
   const auto errors = run(4, [](DeviceTarget& target) {
-    EXPECT_THROW(target.register_ns(std::uint64_t{1} << 60), PeerError);
-    target.latency_ns(1);  // nothing more can be asked
+    EXPECT_THROW(target.registration(std::uint64_t{1} << 60), PeerError);
+    target.latency(1);  // nothing more can be asked
   });
   EXPECT_EQ(errors[0], "the probe has failed before");
   for (int rank = 1; rank < 4; ++rank) {

@@ -32,7 +32,7 @@ double two_way_rate(const std::string& nic, int pairs) {
   nic_profiles::SimulatedTarget target(nic_profiles::load(nic));
   constexpr std::uint64_t kBytes = 1 << 20;
   constexpr int kMessages = 16;
-  const double ns = target.steady_ns({pairs, pairs, kBytes, kMessages, true});
+  const double ns = target.steady({pairs, pairs, kBytes, kMessages, true}).ns;
   return 2.0 * pairs * kMessages * kBytes / ns;
 }
 
