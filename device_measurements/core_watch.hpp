@@ -15,7 +15,7 @@ struct CoreTimes {
   double waited_ns = 0;  ///< of that, in which the thread was ready to run and had no core
   double preempted = 0;  ///< times that the thread lost its core in between
   int cores = 0;         ///< that are looked at; 0: the kernel does not say
-  double window_ns = 0;    ///< from the last end() to this one, the rest is of it; 0: there was none
+  double window_ns = 0;  ///< from the last end() to this one, the rest is of it; 0: there was none
   double ran_ns = 0;     ///< of a core, by this process
   double ran_user_ns = 0;  ///< of it, outside of the kernel
   // By all processes, on the cores that are looked at, as counted by the kernel's clock ticks.

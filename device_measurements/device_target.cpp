@@ -21,16 +21,12 @@ namespace {
 // Time of one measurement, and of one whose interval is not tight by then.
 constexpr double kBudget_ns = 40e6;
 constexpr double kMostBudget_ns = 240e6;
-constexpr int kLeastRepeats = 6;  // fewer have no interval of 95 %
 constexpr int kMostRepeats = 4000;  // at once
-// Of what takes so long there are two repeats in place of six.
-constexpr double kLong_ns = 1e9;
 // Least time of a stream: ranks do not begin at exactly the same time, and where they share cores
 // each must have had several turns.
 constexpr double kStream_ns = 4e6;
 constexpr double kCrowdedStream_ns = 12e6;
 constexpr double kLongStream_ns = 150e6;
-constexpr int kStreamRepeats = 6;
 constexpr int kMostStreamRepeats = 15;
 constexpr int kStreamAttempts = 3;
 constexpr int kMostMessages = 1 << 18;
@@ -228,8 +224,8 @@ Estimate DeviceTarget::take(Task task) {
     spent_ns += static_cast<double>(engine::now_ns() - begin);
   };
   repeat();
-  const double most_ns = hurries_ ? kBudget_ns : kMostBudget_ns;
-  const int least = spent_ns > kLong_ns ? 1 : kLeastRepeats - 1;
+  const double most_ns = hurries_ ? 0 : kMostBudget_ns;
+  const int least = hurries_ ? 1 : nic_profiles::kLeastRepeats - 1;
   Estimate found;
   do {
     const double each_ns = spent_ns / static_cast<double>(std::max<std::size_t>(1, times.size()));
@@ -260,7 +256,8 @@ Estimate DeviceTarget::steady(const Stream& stream) {
   Estimate gap{gap_ns(longer)};
   const double wanted_ns = station_.crowded() ? kCrowdedStream_ns : kStream_ns;
   const auto lasts_ns = [&] { return gap.ns * longer.messages * stream.senders; };
-  for (int attempt = 0; attempt < kStreamAttempts; ++attempt) {
+  const int attempts = hurries_ ? 1 : kStreamAttempts;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
     // Twice, as the first estimate is from few messages.
     for (int guess = 0; guess < 2 && lasts_ns() < wanted_ns; ++guess) {
       const double messages = wanted_ns / std::max(1.0, gap.ns) / stream.senders;
@@ -280,7 +277,7 @@ Estimate DeviceTarget::steady(const Stream& stream) {
 Estimate DeviceTarget::repeated(const Stream& stream, double first_ns, double lasts_ns) {
   const bool once = hurries_ || lasts_ns > kLongStream_ns;
   std::vector<double> gaps = {first_ns};
-  const std::size_t least = lasts_ns > kLong_ns ? 2 : kStreamRepeats;
+  const std::size_t least = hurries_ ? 2 : nic_profiles::kLeastRepeats;
   while (gaps.size() < least) gaps.push_back(gap_ns(stream));
   Estimate gap = nic_profiles::estimate(gaps);
   while (!once && !is_tight(gap) && gaps.size() < kMostStreamRepeats) {

@@ -13,8 +13,8 @@
 namespace weft::device_measurements {
 
 /// Used by rank 0, while all others call serve(). Each result is the median of some 40 ms of
-/// repeats, and of up to 240 ms where its interval is not tight before. Once a method has thrown, which ends serve() on all ranks, the target
-/// cannot be used any more.
+/// repeats, and of up to 240 ms where its interval is not tight before; after hurry(), of few. Once
+/// a method has thrown, which ends serve() on all ranks, the target cannot be used any more.
 class DeviceTarget final : public nic_profiles::ProbeTarget {
  public:
   /// Collective, as Station is. Calls `first` before anything else; if that throws, all ranks end.

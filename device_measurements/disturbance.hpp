@@ -11,7 +11,7 @@ namespace weft::device_measurements {
 
 /// A rank's part in a task.
 struct RankTimes {
-  int kernel = 0;         ///< the machine that runs it, 0 or 1
+  int kernel = 0;          ///< the machine that runs it, 0 or 1
   bool is_active = false;  ///< it was busy with the task, and did not only wait for its end
   CoreTimes times;
 };
@@ -24,10 +24,10 @@ class Disturbance {
   /// A task by ranks in ascending order. `shares_core`: its ranks share cores by intention.
   void add(const std::vector<RankTimes>& ranks, bool shares_core);
 
-  /// The part of the time that others had the cores, since begin(), 0 to 1. Where each busy rank had
-  /// a core of its own: of the rank that had to wait longest. Where ranks shared cores, they waited
-  /// for each other, too: of all cores, the part that neither they used nor nobody; there the
-  /// kernel counts in ticks, and one tick for each core is not counted.
+  /// The part of the time that others had the cores, since begin(), 0 to 1. Where each busy rank
+  /// had a core of its own: of the rank that had to wait longest. Where ranks shared cores, they
+  /// waited for each other, too: of all cores, the part that neither they used nor nobody; there
+  /// the kernel counts in ticks, and one tick for each core is not counted.
   double share() const;
   const nic_profiles::CoreUse& use() const { return use_; }
 

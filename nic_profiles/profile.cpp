@@ -95,8 +95,7 @@ void read_interval(const JsonValue& entry, const Number& number, Profile& profil
 }
 
 Json write_end(const Number& number, double value) {
-  const bool is_all =
-      number.all_sizes && value >= static_cast<double>(sim::Adapter::kAllSizes);
+  const bool is_all = number.all_sizes && value >= static_cast<double>(sim::Adapter::kAllSizes);
   return is_all ? Json("all") : Json(value);
 }
 

@@ -17,7 +17,9 @@ std::optional<FoundProfile> find_profile(
   const auto name = device();
   if (!name) return std::nullopt;
   if (auto probed = nic_profiles::load_probed(*name)) {
-    return FoundProfile{std::move(*probed), "probed"};
+    std::string origin =
+        probed->intervals.empty() ? "probed without a look at other programs" : "probed";
+    return FoundProfile{std::move(*probed), std::move(origin)};
   }
   const auto known = nic_profiles::find(name->vendor, name->part);
   if (!known) return std::nullopt;

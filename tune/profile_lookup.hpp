@@ -15,7 +15,9 @@ namespace weft::tune {
 
 struct FoundProfile {
   nic_profiles::Profile profile;
-  std::string origin;  ///< "WEFT_PROFILE", "probed", "catalogue"
+  /// "WEFT_PROFILE", "catalogue", "probed", or "probed without a look at other programs": kept by
+  /// a probe that did not know whether the machine was quiet.
+  std::string origin;
 };
 
 /// `setting` is the value of WEFT_PROFILE: a name in the catalogue, a file, or "none" for no

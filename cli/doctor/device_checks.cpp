@@ -107,7 +107,12 @@ Finding check_profile(const Info& info) {
   if (info.profile_is_set) return found;
   const RailInfo& rail = info.rails.front();
   const std::string probe = fmt::format("weft probe --device {}", rail.device);
-  if (rail.profile_age_days && *rail.profile_age_days <= kOldDays) {
+  if (rail.profile_age_days && !rail.profile_has_intervals) {
+    found.verdict = warning;
+    found.meaning =
+        "if the machine was busy then, its numbers are wrong, and with them the choices";
+    found.remedy = probe;
+  } else if (rail.profile_age_days && *rail.profile_age_days <= kOldDays) {
     found.state += fmt::format(", {} days old", *rail.profile_age_days);
   } else if (rail.profile_age_days) {
     found.verdict = warning;

@@ -40,6 +40,16 @@ std::optional<int> profile_age_days(const nic_profiles::DeviceName& device) {
   return static_cast<int>(std::chrono::duration_cast<std::chrono::days>(age).count());
 }
 
+/// False where a probe has kept a profile without.
+bool has_intervals(const verbs::Rail& rail) {
+  try {
+    const auto kept = nic_profiles::load_probed({rail.device(), rail.vendor(), rail.part()});
+    return !kept || !kept->intervals.empty();
+  } catch (const Error&) {
+    return true;  // said where it is looked for
+  }
+}
+
 void add_rails(Info& info) {
   const auto settings = verbs::PortSettings::from_environment();
   const verbs::Endpoint endpoint(settings);
@@ -49,6 +59,7 @@ void add_rails(Info& info) {
     info.rails.push_back({rail.describe(), rail.device(), rail.software(),
                           rail.address().describe(), rail.numa_node(), distance,
                           profile_age_days({rail.device(), rail.vendor(), rail.part()})});
+    info.rails.back().profile_has_intervals = has_intervals(rail);
   }
   const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
   info.profile_is_set = env::text("WEFT_PROFILE").has_value();

@@ -30,6 +30,7 @@ struct RailInfo {
   int numa_node = -1;                   // unknown
   int numa_distance = 0;                // from this thread's NUMA node; 10: the same node
   std::optional<int> profile_age_days;  // of the profile that a probe has kept; none: there is none
+  bool profile_has_intervals = true;    // its probe knew whether the machine was quiet
 };
 
 /// A path by which the software device would move bytes between processes here.

@@ -39,8 +39,8 @@ constexpr int kSimulatedPairs = 8;
 constexpr int kLeastPairs = 2;
 constexpr int kMostPairs = 8;
 constexpr int kMostAllowedPairs = 64;
-constexpr int kBudget_s = 60;
-constexpr int kQuickBudget_s = 20;
+constexpr int kBudget_s = 120;
+constexpr int kQuickBudget_s = 30;
 constexpr int kMostBudget_s = 24 * 3600;
 
 std::optional<int> pairs_of(const Options& options) {
@@ -242,7 +242,7 @@ void add_probe(CommandLine& line) {
   command.add_flag("--watch", options->watch,
                    "Print each measurement with its interval as it is taken");
   command.add_option("--budget", options->budget, "SECONDS",
-                     "Repeat until so much time has passed [60; 20 with --quick]");
+                     "Repeat until so much time has passed [120; 30 with --quick]");
   command.add_flag("--json", options->json, "Print JSON");
   command.add_option("--output", options->output, "FILE",
                      "Write the JSON there; --nic takes it as a profile");
@@ -255,9 +255,10 @@ void add_probe(CommandLine& line) {
       "nodes, by mpirun or with WEFT_RANK, WEFT_SIZE and WEFT_ROOT, it measures between the "
       "nodes,\n"
       "and rank 0 reports.\n"
-      "Each time is taken until its interval is narrow, for a quarter of a second at most; what is\n"
-      "wide, or was disturbed by other programs, is taken again until --budget is spent. From then\n"
-      "on what is left is taken in a hurry: with the fewest repeats.\n"
+      "Each time is taken until its interval is narrow, for a quarter of a second at most; what "
+      "is\n"
+      "wide, or was disturbed by other programs, is taken again until --budget is spent. What is\n"
+      "left then is taken twice only, and the profile is not kept.\n"
       "The profile is kept in WEFT_PROFILES, or in ~/.cache/weft/profiles, unless its numbers are\n"
       "loose, other programs used the cores meanwhile, or what is kept there is better: a line "
       "says\n"

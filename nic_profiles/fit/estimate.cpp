@@ -18,7 +18,8 @@ constexpr double kClock_ns = 15;
 double middle(std::vector<double> values) {
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, place);
-  return *place;
+  if (values.size() % 2 == 1) return *place;
+  return (*place + *std::max_element(values.begin(), place)) / 2;
 }
 
 /// Medians of blocks of about the same number of times in a row.
@@ -65,8 +66,12 @@ bool is_disturbed(const Estimate& estimate) {
   return estimate.spread.others > kMostOthers;
 }
 
+bool is_hurried(const Estimate& estimate) {
+  return estimate.spread.repeats > 1 && estimate.spread.repeats < kLeastRepeats;
+}
+
 bool is_steady(const Estimate& estimate) {
-  return looseness(estimate) <= kLoose && !is_disturbed(estimate);
+  return looseness(estimate) <= kLoose && !is_disturbed(estimate) && !is_hurried(estimate);
 }
 
 Estimate estimate(std::span<const double> times) {

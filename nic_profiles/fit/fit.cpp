@@ -221,10 +221,29 @@ class Fitter {
   std::optional<Pio> pio_;
 };
 
+/// Brings a number into its range: differences of times that somebody has spoilt give anything.
+void bound(const Number& number, sim::Hardware& hardware) {
+  const auto bounded = [&](double value) {
+    return std::isnan(value) ? number.low : std::clamp(value, number.low, number.high);
+  };
+  const auto change = [&](auto* place) {
+    auto& value = place(hardware);
+    using Type = std::remove_reference_t<decltype(value)>;
+    if constexpr (std::is_same_v<Type, double>) {
+      value = bounded(value);
+    } else if constexpr (std::is_same_v<Type, sim::Scaling>) {
+      for (auto& point : value.points) point.total = bounded(point.total);
+    }
+  };
+  std::visit(change, number.place);
+}
+
 }  // namespace
 
 Profile fit(const Measurements& measurements) {
-  return Fitter(measurements).run();
+  Profile profile = Fitter(measurements).run();
+  for (const Number& number : numbers()) bound(number, profile.hardware);
+  return profile;
 }
 
 }  // namespace weft::nic_profiles

@@ -11,12 +11,13 @@ namespace weft::nic_profiles {
 namespace {
 
 constexpr int kDraws = 400;
-constexpr double kTail = 0.025;           // outside of an interval, on each side
-constexpr double kNormalOfTail = 1.96;    // the normal distribution has kTail above
-constexpr double kMostHalf = 0.25;        // of the value
-constexpr double kPart = 0.10;            // of what the number is a part of
-constexpr double kClock_ns = 20;          // no time is known better
-constexpr double kMostSizes = 4;          // the largest size over the least
+constexpr double kTail = 0.025;         // outside of an interval, on each side
+constexpr double kNormalOfTail = 1.96;  // the normal distribution has kTail above
+constexpr double kLeastPart = 0.1;      // of a time, that is drawn in its place
+constexpr double kMostHalf = 0.25;      // of the value
+constexpr double kPart = 0.10;          // of what the number is a part of
+constexpr double kClock_ns = 20;        // no time is known better
+constexpr double kMostSizes = 4;        // the largest size over the least
 
 bool has_width(const Measurements& taken) {
   bool found = false;
@@ -34,7 +35,7 @@ Measurements drawn(const Measurements& taken, std::mt19937_64& random) {
     const double sigmas = normal(random) / kNormalOfTail;
     if (spread.repeats == 0) return;
     const double width = sigmas < 0 ? ns - spread.low_ns : spread.high_ns - ns;
-    ns = std::max(0.0, ns + sigmas * width);
+    ns = std::max(kLeastPart * ns, ns + sigmas * width);
   });
   return other;
 }
@@ -67,10 +68,11 @@ bool is_loose(const Number& number, double value, const Interval& interval, cons
   const double half = half_width(number, interval);
   if (number.key.ends_with("bytes")) return interval.high > kMostSizes * interval.low;
   if (half <= kMostHalf * as_time(number, value)) return false;
+  const bool is_part = number.section == "adapter";
   if (number.key.ends_with("_per_ns") || number.key.ends_with("_per_byte")) {
-    return half > kPart * trip.ns_per_byte;
+    return !is_part || half > kPart * trip.ns_per_byte;
   }
-  if (number.key.ends_with("_ns")) return half > std::max(kClock_ns, kPart * trip.ns);
+  if (number.key.ends_with("_ns")) return half > std::max(kClock_ns, is_part ? kPart * trip.ns : 0);
   return true;
 }
 
@@ -101,7 +103,8 @@ std::map<std::string, Interval> intervals(const Measurements& taken, const Profi
   for (int draw = 0; draw < kDraws; ++draw) {
     const Profile other = fit(drawn(taken, random));
     for (const Number& number : numbers()) {
-      if (!is_measured(taken, fitted, number)) continue;
+      // A draw may hide what shows by little: what the number is then says nothing of its value.
+      if (!is_measured(taken, fitted, number) || !is_measured(taken, other, number)) continue;
       values[number.path()].push_back(value_of(number, other.hardware));
     }
   }
@@ -109,10 +112,14 @@ std::map<std::string, Interval> intervals(const Measurements& taken, const Profi
     const auto all = values.find(number.path());
     if (all == values.end()) continue;
     std::ranges::sort(all->second);
-    const auto out = static_cast<std::size_t>(kTail * kDraws);
+    const auto out = static_cast<std::size_t>(kTail * static_cast<double>(all->second.size()));
     const double value = value_of(number, fitted.hardware);
-    const Interval interval{std::min(all->second[out], value),
-                            std::max(all->second[kDraws - 1 - out], value)};
+    const auto end = [&](double drawn) {
+      const bool has_ends = !number.all_sizes && number.high > number.low;
+      return has_ends ? std::clamp(drawn, number.low, number.high) : drawn;
+    };
+    const Interval interval{std::min(end(all->second[out]), value),
+                            std::max(end(all->second[all->second.size() - 1 - out]), value)};
     // What the device declares has no width, and needs no interval.
     if (interval.high > interval.low) found[number.path()] = interval;
   }

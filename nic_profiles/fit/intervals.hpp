@@ -21,9 +21,10 @@ double as_time(const Number& number, double value);
 /// The value of a number as intervals have it: of a list of senders, the last total.
 double value_of(const Number& number, const sim::Hardware& hardware);
 
-/// The measured numbers whose intervals are too wide: more than 25 % to each side, and more than a
-/// tenth of what the number is a part of (half a round trip of the shortest message; the time that
-/// such a trip takes for each byte more); of a size, where the largest is over four times the least.
+/// The measured numbers whose intervals are too wide: more than 25 % to each side, and of the
+/// adapter's more than a tenth of what the number is a part of (half a round trip of the shortest
+/// message; the time that such a trip takes for each byte more); of a size, where the largest is
+/// over four times the least.
 std::vector<Number> loose_numbers(const Measurements& taken, const Profile& fitted);
 
 /// How loose a profile is as a whole: the median over its intervals of half the width as a part of

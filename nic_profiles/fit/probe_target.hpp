@@ -78,7 +78,7 @@ class ProbeTarget {
   virtual std::uint64_t most_touched_bytes() const = 0;
   /// The use of the cores by all measurements so far.
   virtual CoreUse core_use() const { return {}; }
-  /// From now on measurements are repeated no more than they must be.
+  /// From now on each time is taken twice only: a glance, where there is no time for more.
   virtual void hurry() {}
 
   /// Half a round trip of a message, sent and answered by one rank on each node.

@@ -10,10 +10,10 @@ namespace weft::nic_profiles {
 
 namespace {
 
-constexpr double kNobody = 0.05;      // of a core that others had in all: nobody else was there
-constexpr double kMuchLooser = 1.5;   // than a kept profile
-constexpr double kNotLoose = 0.03;    // whatever is kept
-constexpr std::size_t kNamed = 3;     // loose numbers in one line
+constexpr double kNobody = 0.05;     // of a core that others had in all: nobody else was there
+constexpr double kMuchLooser = 1.5;  // than a kept profile
+constexpr double kNotLoose = 0.03;   // whatever is kept
+constexpr std::size_t kNamed = 3;    // loose numbers in one line
 
 std::string text_of(const Number& number, const Profile& fitted) {
   const Interval& interval = fitted.intervals.at(number.path());
@@ -31,9 +31,9 @@ std::string why_disturbed(const Steadiness& seen, const CoreUse& use) {
 
 std::string why_loose(const std::vector<std::string>& loose) {
   const std::size_t named = std::min(kNamed, loose.size());
-  std::string text = fmt::format("{} of its numbers {} loose: {}", loose.size(),
-                                 loose.size() == 1 ? "is" : "are",
-                                 fmt::join(loose.begin(), loose.begin() + named, ", "));
+  std::string text =
+      fmt::format("{} of its numbers {} loose: {}", loose.size(), loose.size() == 1 ? "is" : "are",
+                  fmt::join(loose.begin(), loose.begin() + named, ", "));
   if (named < loose.size()) text += ", ...";
   return text;
 }
@@ -47,6 +47,7 @@ Steadiness judge(const Measurements& taken, const Profile& fitted) {
   for_each_time(taken, [&](double ns, const Spread& spread) {
     ++seen.taken;
     seen.disturbed += has_others && is_disturbed({ns, spread}) ? 1 : 0;
+    seen.hurried += is_hurried({ns, spread}) ? 1 : 0;
     seen.wide += looseness(Estimate{ns, spread}) > kLoose ? 1 : 0;
   });
   for (const Number& number : loose_numbers(taken, fitted)) {
@@ -54,6 +55,10 @@ Steadiness judge(const Measurements& taken, const Profile& fitted) {
   }
   if (seen.disturbed > 0) {
     seen.why_not = why_disturbed(seen, use);
+  } else if (seen.hurried > 0) {
+    seen.why_not =
+        fmt::format("time was over before {} of {} measurements: a larger --budget helps",
+                    seen.hurried, seen.taken);
   } else if (!seen.loose.empty()) {
     seen.why_not = why_loose(seen.loose);
   }

@@ -101,7 +101,8 @@ class Prober {
     if (progress_ && !progress_(done_, std::max(total_, done_))) throw Stopped{};
   }
 
-  /// One measurement of a kind. `item` says of what, and gets its time; it goes to the end of `list`.
+  /// One measurement of a kind. `item` says of what, and gets its time; it goes to the end of
+  /// `list`.
   template <class List>
   void take(List& list, const char* kind, typename List::value_type item,
             std::function<Estimate()> measure) {
@@ -116,7 +117,9 @@ class Prober {
       if (course_.taken) course_.taken(name, estimate);
       const std::size_t place = list.size() - 1;
       measured_.push_back({name, std::move(measure),
-                           [&list, place] { return Estimate{list[place].ns, list[place].spread}; },
+                           [&list, place] {
+                             return Estimate{list[place].ns, list[place].spread};
+                           },
                            [&list, place](const Estimate& better) {
                              list[place].ns = better.ns;
                              list[place].spread = better.spread;
@@ -199,8 +202,7 @@ class Prober {
   }
 
   void steady(std::vector<StreamTiming>& list, const Stream& stream) {
-    take(list, "stream", {.stream = stream},
-         [this, stream] { return target_.steady(stream); });
+    take(list, "stream", {.stream = stream}, [this, stream] { return target_.steady(stream); });
   }
 
   void measure_bandwidth() {

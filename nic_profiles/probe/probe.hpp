@@ -24,8 +24,8 @@ using Taken = std::function<void(const std::string& name, const Estimate& estima
 struct Course {
   Effort effort = Effort::full;
   /// What is not steady is taken again until so many seconds have passed since the probe began, or
-  /// until that helps no more. What is not taken by then is taken in a hurry.
-  double budget_s = 60;
+  /// until that helps no more. What is not taken at all by then is taken in a hurry.
+  double budget_s = 120;
   Taken taken = {};
 };
 

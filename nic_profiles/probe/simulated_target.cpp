@@ -70,7 +70,7 @@ Estimate SimulatedTarget::send_busy(std::uint64_t bytes, Memory into) {
     }
   }
   return exact(time_ns(send_and_tell(bytes, true), hardware) -
-         time_ns(send_and_tell(bytes, false), hardware));
+               time_ns(send_and_tell(bytes, false), hardware));
 }
 
 Estimate SimulatedTarget::copy(const Copy& copy) {
@@ -89,7 +89,8 @@ Estimate SimulatedTarget::turn() {
 }
 
 Estimate SimulatedTarget::call(std::uint64_t bytes) {
-  return exact(time_ns(nic_profiles::call(bytes, true)) - time_ns(nic_profiles::call(bytes, false)));
+  return exact(time_ns(nic_profiles::call(bytes, true)) -
+               time_ns(nic_profiles::call(bytes, false)));
 }
 
 Estimate SimulatedTarget::reduce(std::uint64_t bytes) {

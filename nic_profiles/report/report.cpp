@@ -60,13 +60,11 @@ Json timings(const std::vector<Timing>& list) {
 Json timings(const std::vector<StreamTiming>& list) {
   Json json = Json::array();
   for (const StreamTiming& timing : list) {
-    const Json what = {{"senders", timing.stream.senders},
-                       {"receivers", timing.stream.receivers},
-                       {"both_ways", timing.stream.both_ways},
-                       {"bytes", timing.stream.bytes},
-                       {"messages", timing.stream.messages},
-                       {"messages_per_s", timing.messages_per_s()},
-                       {"bytes_per_ns", timing.bytes_per_ns()}};
+    const Json what = {
+        {"senders", timing.stream.senders},     {"receivers", timing.stream.receivers},
+        {"both_ways", timing.stream.both_ways}, {"bytes", timing.stream.bytes},
+        {"messages", timing.stream.messages},   {"messages_per_s", timing.messages_per_s()},
+        {"bytes_per_ns", timing.bytes_per_ns()}};
     json.push_back(with(what, timing.ns, timing.spread));
   }
   return json;
@@ -86,14 +84,18 @@ Json timings(const std::vector<CopyTiming>& list) {
 }
 
 Json core_use(const CoreUse& use) {
-  return {{"seconds", use.seconds},    {"cores", use.cores},         {"others_s", use.others_s},
+  return {{"seconds", use.seconds},   {"cores", use.cores},         {"others_s", use.others_s},
           {"stolen_s", use.stolen_s}, {"preempted", use.preempted}, {"load", use.load}};
 }
 
 Json steadiness(const Steadiness& seen, const CoreUse& use) {
-  return {{"steady", seen.why_not.empty()}, {"why_not", seen.why_not},
-          {"measurements", seen.taken},     {"disturbed", seen.disturbed},
-          {"wide", seen.wide},              {"loose", seen.loose},
+  return {{"steady", seen.why_not.empty()},
+          {"why_not", seen.why_not},
+          {"measurements", seen.taken},
+          {"disturbed", seen.disturbed},
+          {"wide", seen.wide},
+          {"hurried", seen.hurried},
+          {"loose", seen.loose},
           {"cores", core_use(use)}};
 }
 

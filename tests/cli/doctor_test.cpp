@@ -147,6 +147,8 @@ const BadSystem kBadSystems[] = {
      [](auto&, auto& info) { info.rails[0].profile_age_days = 400; }},
     {"profile", Verdict::warning, "weft probe --device mlx5_0",
      [](auto&, auto& info) { info.rails[0].profile_age_days.reset(); }},
+    {"profile", Verdict::warning, "weft probe --device mlx5_0",
+     [](auto&, auto& info) { info.rails[0].profile_has_intervals = false; }},
 };
 
 TEST(Doctor, FindsWhatIsWrongWithTheSystem) {

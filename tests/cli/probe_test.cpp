@@ -34,7 +34,20 @@ TEST(ProbeCommand, WritesAProfileThatItReads) {
   EXPECT_EQ(run_tool({"probe", "--simulate", json}).code, 0);
 }
 
+TEST(ProbeCommand, ShowsWhatItDoes) {
+  const Ended ended = run_tool({"probe", "--simulate", "qle7140", "--quick", "--watch"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err.find("[1/"), 0U) << ended.err;
+  EXPECT_NE(ended.err.find("] latency of 1 B: "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("] stream of 64 B, 8 to 8, both ways: "), std::string::npos)
+      << ended.err;
+  EXPECT_NE(ended.out.find("\nsteady: exact"), std::string::npos) << ended.out;
+}
+
 TEST(ProbeCommand, SaysWhatIsWrong) {
+  const Ended budget = run_tool({"probe", "--simulate", "soft", "--budget", "0"});
+  EXPECT_EQ(budget.code, 2);
+  EXPECT_EQ(budget.err, "weft: --budget=0: not a whole number from 1 to 86400\n");
   const Ended unknown = run_tool({"probe", "--simulate", "qle"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_EQ(unknown.err.find("weft: adapter 'qle': not in the catalogue, which has "), 0U);

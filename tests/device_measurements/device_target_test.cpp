@@ -58,9 +58,28 @@ TEST_F(Device, GivesTimesThatFitTogether) {
   EXPECT_EQ(errors, test::none(4));
 }
 
+TEST_F(Device, SaysHowSureItIs) {
+  const auto errors = run(4, [](DeviceTarget& target) {
+    EXPECT_EQ(target.core_use().seconds, 0);
+    const auto expect_interval = [](const nic_profiles::Estimate& taken) {
+      EXPECT_GE(taken.spread.repeats, 6);
+      EXPECT_LE(taken.spread.low_ns, taken.ns);
+      EXPECT_GE(taken.spread.high_ns, taken.ns);
+      EXPECT_GE(taken.spread.others, 0);
+      EXPECT_LE(taken.spread.others, 1);
+    };
+    expect_interval(target.latency(8));
+    expect_interval(target.steady({2, 2, 8, 16, true}));
+    EXPECT_GT(target.core_use().seconds, 0);
+    EXPECT_EQ(target.core_use().cores, hierarchy::usable_cores());
+  });
+  EXPECT_EQ(errors, test::none(4));
+}
+
 TEST_F(Device, RunsEveryShapeOfStream) {
   const auto errors = run(6, [](DeviceTarget& target) {
     ASSERT_EQ(target.most_pairs(), 3);
+    target.hurry();
     for (const auto& [senders, receivers] : {std::pair{1, 1}, {3, 3}, {3, 1}, {1, 3}, {2, 2}}) {
       for (const std::uint64_t bytes : {1, 8192, 8193, 100'000}) {
         for (const bool both_ways : {false, true}) {

@@ -43,6 +43,27 @@ TEST(Report, PageNeedsNothingElseAndHasAllNumbers) {
   for (const Number& number : numbers()) EXPECT_TRUE(has(page, "<td>" + number.path() + "</td>"));
 }
 
+TEST(Report, ShowsIntervals) {
+  SimulatedTarget target(load("mt25408"), 2);
+  Measurements taken = probe(target);
+  for_each_time(taken, [](double ns, Spread& spread) { spread = {0.9 * ns, 1.1 * ns, 100, 0}; });
+  const Report report(std::move(taken));
+  const std::string json = to_json(report);
+  EXPECT_TRUE(has(json, "\"low\""));
+  EXPECT_TRUE(has(json, "\"low_ns\""));
+  EXPECT_EQ(parse("report", json).intervals, report.profile.intervals);
+  int shown = 0;
+  for (const NumberText& number : number_texts(report)) {
+    if (number.interval.empty()) continue;
+    ++shown;
+    EXPECT_TRUE(has(to_table(report), number.interval)) << number.path;
+    EXPECT_TRUE(has(to_html(report), "<td>" + number.interval + "</td>")) << number.path;
+  }
+  EXPECT_GT(shown, 5);
+  EXPECT_TRUE(has(to_table(report), "\nsteady: "));
+  EXPECT_TRUE(has(to_html(report), "Steady: "));
+}
+
 TEST(Report, TableHasTheCurves) {
   const std::string table = to_table(report_of(load("qle7140")));
   EXPECT_TRUE(has(table, "class: onload"));
