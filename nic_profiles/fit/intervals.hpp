@@ -2,7 +2,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "nic_profiles/fit/measurements.hpp"
 #include "nic_profiles/numbers.hpp"

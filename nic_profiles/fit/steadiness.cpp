@@ -1,5 +1,7 @@
 #include "nic_profiles/fit/steadiness.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,8 +1,8 @@
 // Steadiness of a probe: whether its profile may be kept for programs, and why not.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "nic_profiles/fit/measurements.hpp"
 
