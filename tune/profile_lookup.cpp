@@ -7,6 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace weft::tune {
 
 std::optional<FoundProfile> find_profile(
@@ -16,14 +18,19 @@ std::optional<FoundProfile> find_profile(
   if (!setting.empty()) return FoundProfile{nic_profiles::load(setting), "WEFT_PROFILE"};
   const auto name = device();
   if (!name) return std::nullopt;
-  if (auto probed = nic_profiles::load_probed(*name)) {
-    std::string origin =
-        probed->intervals.empty() ? "probed without a look at other programs" : "probed";
-    return FoundProfile{std::move(*probed), std::move(origin)};
+  std::string origin = "catalogue";
+  try {
+    if (auto probed = nic_profiles::load_probed(*name)) {
+      origin = probed->intervals.empty() ? "probed without a look at other programs" : "probed";
+      return FoundProfile{std::move(*probed), std::move(origin)};
+    }
+  } catch (const Error& error) {
+    // Damaged, or of another version: nobody has asked for it by name.
+    origin = fmt::format("catalogue, as the kept profile cannot be used: {}", error.what());
   }
   const auto known = nic_profiles::find(name->vendor, name->part);
   if (!known) return std::nullopt;
-  return FoundProfile{nic_profiles::load(*known), "catalogue"};
+  return FoundProfile{nic_profiles::load(*known), std::move(origin)};
 }
 
 std::shared_ptr<const KnownProfile> find_profile_once(

@@ -16,13 +16,14 @@ namespace weft::tune {
 struct FoundProfile {
   nic_profiles::Profile profile;
   /// "WEFT_PROFILE", "catalogue", "probed", or "probed without a look at other programs": kept by
-  /// a probe that did not know whether the machine was quiet.
+  /// a probe that did not know whether the machine was quiet. "catalogue, as ...": what a probe has
+  /// kept cannot be used, and why.
   std::string origin;
 };
 
 /// `setting` is the value of WEFT_PROFILE: a name in the catalogue, a file, or "none" for no
 /// profile. Where it is empty, the profile is that of `device()`: the one that a probe has kept,
-/// else the catalogue's. UsageError where a name or a file is wrong, also a probed one.
+/// else the catalogue's. UsageError where the name or the file of the setting is wrong.
 std::optional<FoundProfile> find_profile(
     std::string_view setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device);

@@ -31,7 +31,6 @@ namespace {
 
 constexpr std::uint64_t kMostAsked = std::uint64_t{16} << 40;
 constexpr std::size_t kPage = 4096;
-constexpr const char* kSetting = "WEFT_SHARED_HEAP";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -131,16 +130,17 @@ void hide(const char* reason) noexcept {
 }
 
 bool is_left_to_weft() {
-  return env::text(kSetting).value_or("auto") == "auto";
+  return env::text("WEFT_SHARED_HEAP").value_or("auto") == "auto";
 }
 
 std::optional<std::uint64_t> wanted() {
-  const auto text = env::text(kSetting);
-  if (!text || *text == "auto") return std::nullopt;
+  constexpr const char* kName = "WEFT_SHARED_HEAP";
+  if (is_left_to_weft()) return std::nullopt;
+  const std::string text = *env::text("WEFT_SHARED_HEAP");
   try {
-    return env::parse_flag(kSetting, *text) ? std::optional<std::uint64_t>(0) : std::nullopt;
+    return env::parse_flag(kName, text) ? std::optional<std::uint64_t>(0) : std::nullopt;
   } catch (const UsageError&) {
-    return env::parse_bytes(kSetting, *text, kLeastBytes, kMostAsked);
+    return env::parse_bytes(kName, text, kLeastBytes, kMostAsked);
   }
 }
 

@@ -22,6 +22,9 @@ TEST(ProfileLookup, SaysWhetherTheProbeLookedAtOtherPrograms) {
   profile.intervals["node.signal_ns"] = {70, 90};
   nic_profiles::keep_probed(device, to_json(profile));
   EXPECT_EQ(origin(), "probed");
+  // Of another version, or damaged: programs run by the catalogue, and say so.
+  nic_profiles::keep_probed(device, "{\"a later key\": 1}");
+  EXPECT_EQ(origin().find("catalogue, as the kept profile cannot be used: "), 0u) << origin();
   ::unsetenv("WEFT_PROFILES");
   std::filesystem::remove_all(folder);
 }
