@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -207,6 +209,19 @@ void drain_pending(MPI_Comm comm) {
   if (queue != nullptr) {
     wait_until([&] { return queue->is_empty(); });
   }
+}
+
+void drain_for_a_while() {
+  using std::chrono::microseconds;
+  using std::chrono::steady_clock;
+  constexpr microseconds kMost(2'000'000);
+  constexpr microseconds kLeast(100);
+  // Where it was in vain it is shorter the next time: a call may be pending for a long time.
+  static std::atomic<microseconds> patience = kMost;
+  const auto end = steady_clock::now() + patience.load(std::memory_order_relaxed);
+  wait_until([end] { return !is_any_pending() || steady_clock::now() >= end; });
+  patience = is_any_pending() ? std::max(patience.load() / 2, kLeast)
+                              : std::min(patience.load() * 2, kMost);
 }
 
 void drain_all() {

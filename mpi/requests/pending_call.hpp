@@ -84,6 +84,9 @@ void drain_pending(MPI_Comm comm);
 inline void drain(MPI_Comm comm) {
   if (is_any_pending()) drain_pending(comm);
 }
+/// Moves on until nothing is pending at all, or for a while: what is pending may wait for a rank
+/// that waits for this one elsewhere. Before this rank waits where nothing moves weft on.
+void drain_for_a_while();
 /// Waits until nothing is pending at all; before the end of the world.
 void drain_all();
 

@@ -44,7 +44,7 @@ struct Limits {
   bool persistent = true;
   bool alike = false;       // ranks describe the same data by the same datatype
   bool frees_early = true;  // datatypes, operations, communicators of calls under way
-  bool settles = false;     // completes all calls before a communicator is made
+  bool settles = false;     // completes all calls before the MPI itself waits in a collective
 };
 
 class Call {

@@ -32,7 +32,8 @@ constexpr const char* kUsage =
     "  --alike       ranks describe the same data by the same datatype\n"
     "  --keep-handles  datatypes, operations and communicators are freed when their calls are "
     "over\n"
-    "  --settle      all calls are completed before a communicator is made\n"
+    "  --settle      all calls are completed before a communicator is made, or the MPI itself may\n"
+    "                run a blocking call\n"
     "  --show        prints each step\n"
     "  --where       a file of zeros in which ranks say how far they are; else one that nobody "
     "sees\n";
