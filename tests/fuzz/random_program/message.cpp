@@ -13,8 +13,10 @@ namespace {
 /// step 20).
 #ifdef OPEN_MPI
 constexpr int kMostDepth = 2;
+constexpr bool kArePlain = false;
 #else
 constexpr int kMostDepth = 0;
+constexpr bool kArePlain = true;
 #endif
 
 }  // namespace
@@ -25,7 +27,7 @@ Message::Message(const Communicator& with, int tag, std::uint64_t seed, const Li
       before_((with.rank + with.size - 1) % with.size),
       after_((with.rank + 1) % with.size) {
   Random shared({seed, with.instance});
-  const Signature signature = draw_signature(shared, std::min(6, limits.elements), false);
+  const Signature signature = draw_signature(shared, std::min(6, limits.elements), kArePlain);
   const int many = shared.below(std::max(1, std::min(3000, limits.elements / 6)));
   const auto content = [&](int from) {
     return Content{many, Random({seed, with.instance, static_cast<std::uint64_t>(from)}).next(), 0};
