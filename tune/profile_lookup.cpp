@@ -33,11 +33,34 @@ std::optional<FoundProfile> find_profile(
   return FoundProfile{nic_profiles::load(*known), std::move(origin)};
 }
 
+namespace {
+
+struct FoundProfiles {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const KnownProfile>> known;  // by setting or device
+};
+
+FoundProfiles& found_profiles() {
+  static FoundProfiles found;
+  return found;
+}
+
+}  // namespace
+
+std::shared_ptr<const KnownProfile> known_profile(std::string_view description) {
+  auto& [mutex, known] = found_profiles();
+  const std::lock_guard lock(mutex);
+  for (const auto& [key, profile] : known) {
+    if (profile == nullptr) continue;
+    if (key == description || describe(*profile) == description) return profile;
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const KnownProfile> find_profile_once(
     const std::string& setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const KnownProfile>> known;
+  auto& [mutex, known] = found_profiles();
   const auto name = setting.empty() ? device() : std::nullopt;
   if (setting.empty() && !name) return nullptr;
   const std::string key =

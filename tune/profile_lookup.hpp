@@ -37,6 +37,10 @@ std::shared_ptr<const KnownProfile> find_profile_once(
     const std::string& setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device);
 
+/// What find_profile_once() has found in this process, by its describe() or the setting; null: that
+/// was nothing of the kind. Thread safe.
+std::shared_ptr<const KnownProfile> known_profile(std::string_view description);
+
 /// "soft (catalogue)".
 std::string describe(const FoundProfile& found);
 

@@ -104,6 +104,7 @@ std::vector<Setting> settings() {
        "0",
        "at the end: 1 (table), json, or a file that ends in .json or .html",
        {}},
+      {"WEFT_TRACE", "none", "file in which the collectives are recorded, for weft replay", {}},
       {"WEFT_DISABLE", "0", "collectives that the add-on passes through; 1: all", {}},
       {"WEFT_AFTER",
        "auto",

@@ -33,6 +33,7 @@ class Alltoallv final : public Call {
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  void describe(RecordedKind& kind, const Context&) const override { describe_irregular(kind); }
   std::optional<std::uint64_t> sent_bytes() const override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
@@ -48,6 +49,7 @@ class Alltoallw final : public Call {
       : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  void describe(RecordedKind& kind, const Context&) const override { describe_irregular(kind); }
   std::optional<std::uint64_t> sent_bytes() const override;
   bool copy_alone(const Context& context) override;
   void run(const Context& context) override;

@@ -68,7 +68,7 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
     return std::nullopt;
   }
   device_memory::look_for_drivers();
-  if (const auto why = call.judge(context)) return why;
+  if (const auto why = call.judge_once(context)) return why;
   if (attached.state != Attached::State::connected) {
     const SharedArguments shared{call.collective(), call.block_bytes(context), call.sent_bytes()};
     try {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mpi/calls/arguments.hpp"
+#include "mpi/recording/recording.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/world.hpp"
 #include "plan/problem.hpp"
@@ -41,6 +42,11 @@ class Call {
   /// Arguments that the host would find wrong too late, when others wait, are no reason:
   /// is_contradictory() tells them.
   virtual std::optional<Passed> judge(const Context& context) = 0;
+  /// The same; later it answers as it did then.
+  std::optional<Passed> judge_once(const Context& context) {
+    if (!judgement_) judgement_ = judge(context);
+    return *judgement_;
+  }
   /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
   /// knows its own only.
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
@@ -64,6 +70,9 @@ class Call {
   /// On a communicator of one rank, before judge(): does the call where that is a copy that the
   /// host would make through packed bytes; false: nothing was done.
   virtual bool copy_alone(const Context& /*context*/) { return false; }
+  /// After judge(): what a recording says of it besides its bytes, and those where each rank has
+  /// its own.
+  virtual void describe(RecordedKind& /*kind*/, const Context& /*context*/) const {}
   /// Does it. What it throws becomes the error of the call.
   virtual void run(const Context& context) = 0;
 
@@ -92,6 +101,12 @@ class Call {
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
   ~Call() = default;
 
+  /// See describe(), of a collective that has sent_bytes().
+  void describe_irregular(RecordedKind& kind) const {
+    kind.irregular = true;
+    kind.bytes = sent_bytes().value_or(0);
+  }
+
   /// Of what this rank sends to itself.
   void compare_sizes(const char* name, std::size_t sends, std::size_t receives) {
     name_ = name;
@@ -104,6 +119,7 @@ class Call {
   MPI_Comm comm_;
   PassedCount* passed_count_ = nullptr;
   Trial trial_;
+  std::optional<std::optional<Passed>> judgement_;
   const char* name_ = "";
   std::size_t own_sends_ = 0;  // bytes
   std::size_t own_receives_ = 0;

@@ -49,6 +49,11 @@ std::optional<std::uint64_t> Allgather::block_bytes(const Context& context) cons
   return receive_.total_bytes() / static_cast<std::size_t>(context.size());
 }
 
+void Allgather::describe(RecordedKind& kind, const Context& context) const {
+  kind.irregular = receive_.is_irregular();
+  kind.bytes = receive_.bytes(context.rank());
+}
+
 std::optional<Call::Plain> Allgather::plain(const Context&) const {
   const bool is_plain = !receive_.is_irregular() && !send_.is_in_place() && !send_.is_packed() &&
                         !receive_.is_packed() && receive_.total_bytes() <= kMostPlain;
@@ -116,6 +121,10 @@ std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
   return data_.total_bytes();
 }
 
+void Broadcast::describe(RecordedKind& kind, const Context&) const {
+  kind.root = static_cast<std::uint32_t>(root_);
+}
+
 std::optional<Call::Plain> Broadcast::plain(const Context&) const {
   const bool is_plain = !data_.is_packed() && data_.total_bytes() <= kMostPlain;
   return is_plain ? std::optional(Plain{}) : std::nullopt;
@@ -179,6 +188,12 @@ std::optional<Passed> Rooted::judge(const Context& context) {
 std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
   if (all_.is_irregular()) return std::nullopt;
   return own_bytes(context);
+}
+
+void Rooted::describe(RecordedKind& kind, const Context& context) const {
+  kind.root = static_cast<std::uint32_t>(root_);
+  kind.irregular = all_.is_irregular();
+  kind.bytes = own_bytes(context);
 }
 
 std::optional<Call::Plain> Rooted::plain(const Context& context) const {

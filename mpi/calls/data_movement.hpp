@@ -24,6 +24,7 @@ class Allgather final : public Call {
       : Call(plan::Collective::allgather, comm), send_(send), receive_(receive) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
@@ -40,6 +41,7 @@ class Broadcast final : public Call {
   Broadcast(const Blocks& data, int root, MPI_Comm comm)
       : Call(plan::Collective::broadcast, comm), data_(data), root_(root) {}
   std::optional<Passed> judge(const Context& context) override;
+  void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
@@ -56,6 +58,7 @@ class Broadcast final : public Call {
 class Rooted : public Call {
  public:
   std::optional<Passed> judge(const Context& context) override;
+  void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
   void keep(Arrays& arrays, const Attached& attached) override;

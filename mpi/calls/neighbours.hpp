@@ -19,6 +19,10 @@ class Neighbours final : public Call {
   std::optional<std::uint64_t> block_bytes(const Context&) const override { return std::nullopt; }
   std::optional<std::uint64_t> sent_bytes() const override { return sent_bytes_; }
   std::optional<std::size_t> raced_function(const Context& context) const override;
+  void describe(RecordedKind& kind, const Context&) const override {
+    describe_irregular(kind);
+    kind.neighbours = true;
+  }
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;

@@ -67,6 +67,13 @@ std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) cons
   return has_blocks_of_all(collective()) ? bytes / static_cast<unsigned>(context.size()) : bytes;
 }
 
+void Reduction::describe(RecordedKind& kind, const Context&) const {
+  const Operation& operation = resolution_->operation;
+  kind.element_bytes = static_cast<std::uint32_t>(operation.element_bytes);
+  kind.commutative = operation.commutative;
+  kind.associative = operation.associative;
+}
+
 /// Of MPI's own operations, which are kept.
 std::optional<Call::Plain> Reduction::plain(const Context& context) const {
   const std::optional<Resolution>& temporary = context.attached.operations.temporary;
@@ -142,6 +149,11 @@ void Reduction::run_slice(const Context& context, MPI_Count from, MPI_Count elem
   } else if (resolution.form == Form::pairs) {
     copy_pairs(receive, output, results, resolution);
   }
+}
+
+void Reduce::describe(RecordedKind& kind, const Context& context) const {
+  Reduction::describe(kind, context);
+  kind.root = static_cast<std::uint32_t>(root_);
 }
 
 bool Reduce::read_counts(const Context& context) {

@@ -26,6 +26,7 @@ class Reduction : public Call {
   std::optional<std::uint64_t> block_bytes(const Context& context) const final;
   bool is_exact() const final { return resolution_->operation.associative; }
   std::optional<Plain> plain(const Context& context) const final;
+  void describe(RecordedKind& kind, const Context& context) const override;
   void run(const Context& context) final;
   void add_handles(Handles& handles, const Attached& attached) const final;
 
@@ -62,6 +63,7 @@ class Reduce final : public Reduction {
  public:
   Reduce(const Vectors& vectors, MPI_Count count, int root, MPI_Comm comm)
       : Reduction(plan::Collective::reduce, vectors, comm), count_(count), root_(root) {}
+  void describe(RecordedKind& kind, const Context& context) const override;
 
  private:
   bool read_counts(const Context& context) override;

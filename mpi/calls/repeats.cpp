@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/ticks.hpp"
 #include "mpi/calls/guarded.hpp"
+#include "mpi/calls/recorded.hpp"
 
 namespace weft::mpi {
 
@@ -39,11 +41,14 @@ int end_failed(const KnownCall& known) {
 
 }  // namespace
 
-int Repeats::run(const KnownCall& known, const void* input, void* output) {
+template <bool is_recorded>
+int Repeats::run_known(const KnownCall& known, const void* input, void* output) {
+  [[maybe_unused]] const std::uint64_t begin = is_recorded ? ticks() : 0;
   try {
     const Inside guard;
     if (known.attached->weft->repeat(known.made, input, output, known.operation)) [[likely]] {
       known.race->count();
+      if constexpr (is_recorded) Recorder::get()->add(known.recorded, begin, ticks());
       return MPI_SUCCESS;
     }
   } catch (...) {
@@ -54,7 +59,14 @@ int Repeats::run(const KnownCall& known, const void* input, void* output) {
   return known.in_long_way(arguments, input, output);
 }
 
-void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const Call& call,
+constinit Repeats::Run* Repeats::run_ = &Repeats::run_known<false>;
+
+void Repeats::turn_on() noexcept {
+  run_ = Recorder::get() == nullptr ? &run_known<false> : &run_known<true>;
+  is_on_ = true;
+}
+
+void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& call,
                    LongCall in_long_way) {
   World* const world = World::get();
   if (!is_on_ || world == nullptr) return;
@@ -64,6 +76,11 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const 
   const auto plain = call.plain(context);
   if (!plain) return;
   Race* const race = race_of(call, context);
+  std::uint32_t recorded = 0;
+  if (Recorder* const recorder = Recorder::get()) {
+    const Inside guard;
+    recorded = recorded_kind(*recorder, call, *attached, false, true);
+  }
   KnownCall known{.arguments = arguments,
                   .attached = attached,
                   .race = race == nullptr ? &no_race() : race,
@@ -72,6 +89,7 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const 
                   .comms = Comms::generation_now(),
                   .types = Types::generation_now(),
                   .in_long_way = in_long_way,
+                  .recorded = recorded,
                   .reads = reads_input(arguments.what, context.rank()),
                   .writes = writes_output(arguments.what, context.rank())};
   if (known.made.call == nullptr || !known.takes(buffers)) return;
@@ -84,6 +102,7 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, const 
 
 void Repeats::turn_off() noexcept {
   is_on_ = false;
+  run_ = &run_known<false>;
   known_ = {};
 }
 

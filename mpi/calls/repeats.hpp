@@ -67,8 +67,9 @@ struct alignas(64) KnownCall {
   Communicator::Made made;
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
   LongCall in_long_way = nullptr;
-  bool reads = false;   // this rank: the first buffer
-  bool writes = false;  // the second one
+  std::uint32_t recorded = 0;  // its kind in the recording, if there is one
+  bool reads = false;          // this rank: the first buffer
+  bool writes = false;         // the second one
 
   /// Whether these are buffers of the program, and two where the call takes two.
   [[gnu::always_inline]] bool takes(const BufferPair& buffers) const noexcept {
@@ -94,15 +95,17 @@ class Repeats {
   }
   /// Makes the call that find() has found, and returns its error code. Where the communicator has
   /// forgotten it: what the long way returns, or, without one, kForgotten, and nothing was done.
-  static int run(const KnownCall& known, const void* input, void* output);
+  static int run(const KnownCall& known, const void* input, void* output) {
+    return run_(known, input, output);
+  }
   static constexpr int kForgotten = -1;  // no MPI has negative codes
   /// To be called when weft has just served `call`, which has these arguments. `in_long_way` may be
   /// null.
-  static void keep(const Arguments& arguments, const BufferPair& buffers, const Call& call,
+  static void keep(const Arguments& arguments, const BufferPair& buffers, Call& call,
                    LongCall in_long_way);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
-  static void turn_on() noexcept { is_on_ = true; }
+  static void turn_on() noexcept;
   static void turn_off() noexcept;
 
  private:
@@ -127,6 +130,11 @@ class Repeats {
            known.takes(buffers) && !device_memory::watches.load(std::memory_order_relaxed) &&
            !Busy::is_any();
   }
+
+  using Run = int(const KnownCall& known, const void* input, void* output);
+  template <bool is_recorded>
+  static int run_known(const KnownCall& known, const void* input, void* output);
+  static Run* run_;  // what turn_on() has chosen: a call that is not recorded asks nothing
 
   static inline bool is_on_ = false;
   static inline std::array<Set, std::size_t{1} << kBits> known_ = {};

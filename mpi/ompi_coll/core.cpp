@@ -17,6 +17,7 @@
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/described.hpp"
 #include "mpi/calls/neighbours.hpp"
+#include "mpi/calls/recorded.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
@@ -181,7 +182,9 @@ bool weft_core_may_serve() {
 
 void weft_core_served(void* attached) {
   if (World::get() == nullptr || attached == nullptr) return;
-  static_cast<weft::mpi::Attached*>(attached)->trial = {};
+  auto& of_comm = *static_cast<weft::mpi::Attached*>(attached);
+  of_comm.trial = {};
+  weft::mpi::Recorded::end_in_host(of_comm);
 }
 
 void weft_core_free(void* attached) {
@@ -198,8 +201,16 @@ void weft_core_free(void* attached) {
   [[gnu::noinline]] static bool call_##name(WEFT_UNPACK parameters, void** attached, int* code) {  \
     weft::mpi::drain(comm);                                                                        \
     auto weft_call = make_##name arguments;                                                        \
+    weft::mpi::Recorded recorded(weft_call, [&](weft::mpi::Arguments& one) {                       \
+      weft::mpi::BufferPair unused;                                                                \
+      return weft::mpi::describe_call<#Name>(one, unused, WEFT_UNPACK arguments);                  \
+    });                                                                                            \
     const std::optional<int> done = weft::mpi::serve(weft_call, attached);                         \
-    if (!done) return false;                                                                       \
+    if (!done) {                                                                                   \
+      recorded.leave_to_host(static_cast<weft::mpi::Attached*>(*attached));                        \
+      return false;                                                                                \
+    }                                                                                              \
+    recorded.set_served();                                                                         \
     weft::mpi::Arguments described;                                                                \
     weft::mpi::BufferPair buffers;                                                                 \
     if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \

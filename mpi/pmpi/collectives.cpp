@@ -6,6 +6,7 @@
 #include "mpi/calls/described.hpp"
 #include "mpi/calls/neighbours.hpp"
 #include "mpi/calls/passed.hpp"
+#include "mpi/calls/recorded.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/calls/repeats.hpp"
 #include "mpi/pmpi/define.hpp"
@@ -49,7 +50,12 @@ using weft::plan::Collective;
     static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);          \
     weft::mpi::drain(comm);                                                                \
     auto weft_call = make_##name arguments;                                                \
+    weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                    \
+      BufferPair buffers;                                                                  \
+      return describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);              \
+    });                                                                                    \
     if (const auto done = weft::mpi::try_run(weft_call)) {                                 \
+      recorded.set_served();                                                               \
       if constexpr (weft::mpi::may_repeat<#name>()) {                                      \
         Arguments described;                                                               \
         BufferPair buffers;                                                                \

@@ -1,7 +1,11 @@
 #include "mpi/report/job_agreement.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +15,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
 #include "comm/setup/placement.hpp"
 #include "comm/setup/settings.hpp"
@@ -38,9 +43,16 @@ CollectiveSet wanted_at_once(const comm::Settings& settings) {
   return wanted;
 }
 
+/// UsageError where the job's recording could not be written at its end. Leaves an empty file.
+void require_writable(const std::string& file) {
+  if (file.empty()) return;
+  const File opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!opened) throw_usage("WEFT_TRACE={}: {}", file, std::strerror(errno));
+}
+
 /// What a rank tells the others: its settings as JSON, most often the same text as others', and
 /// behind a 0 its RankFacts.
-std::string facts_of_this_rank(std::optional<comm::Settings>& settings) {
+std::string facts_of_this_rank(int rank, std::optional<comm::Settings>& settings) {
   json facts = {{"error", ""}, {"trouble", ""}};
   comm::RankFacts here;
   try {
@@ -52,10 +64,11 @@ std::string facts_of_this_rank(std::optional<comm::Settings>& settings) {
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
-  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE"})
+  for (const char* name : {"WEFT_REPORT", "WEFT_TRACE", "WEFT_DISABLE"})
     facts[name] = env::text(name).value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
+    if (rank == 0) require_writable(env::text("WEFT_TRACE").value_or(""));
     log::level();
     // What is disabled may be set to anything.
     if (disabled_here() != CollectiveSet::all()) settings = comm::Settings::from_environment();
@@ -119,7 +132,7 @@ void require_same(std::span<const Said> said, const char* name) {
 
 JobAgreement agree(Bootstrap& bootstrap) {
   std::optional<comm::Settings> settings;
-  const auto texts = bootstrap.allgather(facts_of_this_rank(settings));
+  const auto texts = bootstrap.allgather(facts_of_this_rank(bootstrap.rank(), settings));
   std::vector<std::string_view> settings_texts;
   std::vector<comm::RankFacts> ranks;
   for (const std::string_view text : texts) {
@@ -133,6 +146,7 @@ JobAgreement agree(Bootstrap& bootstrap) {
       .disabled = {},
       .wanted_at_once = {},
       .report = ReportTarget::parse(said[0].settings.at("WEFT_REPORT").get<std::string>()),
+      .recording = said[0].settings.at("WEFT_TRACE").get<std::string>(),
       .settings = {},
       .machine = hierarchy::Machine::uniform(1, bootstrap.size()),
       .hosts = comm::Hosts(ranks),
@@ -142,7 +156,12 @@ JobAgreement agree(Bootstrap& bootstrap) {
   for (const Said& one : said) {
     agreement.disabled |= disabled_by(one.settings.at("WEFT_DISABLE").get<std::string>());
   }
-  if (agreement.disabled == CollectiveSet::all()) return agreement;
+  if (agreement.disabled == CollectiveSet::all()) {
+    // A recording of the host's own calls knows where they ran.
+    const bool is_recorded = !agreement.recording.empty() && !agreement.unusable;
+    if (is_recorded) agreement.machine = comm::machine_of({}, {}, ranks);
+    return agreement;
+  }
   for (const std::string& name : comm::Settings::shared_variables()) {
     require_same(said, name.c_str());
   }

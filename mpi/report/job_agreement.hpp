@@ -17,6 +17,7 @@ struct JobAgreement {
   plan::CollectiveSet disabled;        // WEFT_DISABLE of all ranks together
   plan::CollectiveSet wanted_at_once;  // by weft, from the first call of each communicator on
   ReportTarget report;                 // as rank 0 asks
+  std::string recording;               // WEFT_TRACE, likewise
   comm::Settings settings;             // of this rank
   hierarchy::Machine machine;
   comm::Hosts hosts;

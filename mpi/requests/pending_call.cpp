@@ -9,6 +9,7 @@
 
 #include "base/give_way.hpp"
 #include "mpi/calls/passed.hpp"
+#include "mpi/calls/recorded.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/requests/pending_queue.hpp"
 
@@ -72,7 +73,13 @@ void PendingCall::then(std::function<void()> call) {
   call();
 }
 
+void PendingCall::record() noexcept {
+  Recorder* const recorder = Recorder::get();
+  if (recorder != nullptr && recorded_) recorder->add(*recorded_, began_, ticks());
+}
+
 void PendingCall::end() {
+  record();
   if (code_ != MPI_SUCCESS) {
     comm_kept_.hold({.types = {}, .op = MPI_OP_NULL, .comm = comm_});
     has_failed.store(true, std::memory_order_relaxed);
@@ -107,6 +114,11 @@ void PendingCall::run() noexcept {
   World& world = *World::get();
   if (Call* call = work_->make_call()) {
     const Outcome outcome = attempt(*call, world);
+    if (Recorder* const recorder = Recorder::get()) {
+      if (Attached* const attached = world.communicators().of(comm_)) {
+        recorded_ = recorded_kind(*recorder, *call, *attached, true, !outcome.passed);
+      }
+    }
     if (!outcome.passed) {
       code_ = outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
       return;
@@ -133,7 +145,10 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
   const std::lock_guard lock(mutex_);
   if (calls_.empty()) {
     const bool over = call->resume(true);
-    if (call->is_for_host_) return nullptr;
+    if (call->is_for_host_) {
+      call->record();
+      return nullptr;
+    }
     if (over) {
       call->end();
       return call;

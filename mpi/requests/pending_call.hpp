@@ -22,7 +22,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "base/ticks.hpp"
 #include "mpi/fibers/fiber.hpp"
 #include "mpi/requests/work.hpp"
 
@@ -49,6 +51,7 @@ class PendingCall {
   void run() noexcept;
   void wait_for_host() noexcept;
   void end();
+  void record() noexcept;
 
   const MPI_Comm comm_;
   std::shared_ptr<Work> work_;
@@ -58,7 +61,9 @@ class PendingCall {
   bool is_starting_ = false;
   bool is_for_host_ = false;
   int code_ = MPI_SUCCESS;
-  std::mutex mutex_;  // of the two below
+  const std::uint64_t began_ = ticks();
+  std::optional<std::uint32_t> recorded_;  // its kind, once it is known
+  std::mutex mutex_;                       // of the two below
   std::atomic<bool> is_done_{false};
   std::function<void()> then_;
 };

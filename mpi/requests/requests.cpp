@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "mpi/calls/passed.hpp"
+#include "mpi/calls/recorded.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/requests/failures.hpp"
 
@@ -72,7 +73,7 @@ Attached* served_in_background(MPI_Comm comm) {
   return is_inter ? nullptr : attached;
 }
 
-Attached* background_of(const Call& call) {
+Attached* background_of(Call&& call) {
   World* world = World::get();
   if (world == nullptr || Inside::here() || call.comm() == MPI_COMM_NULL) return nullptr;
   Passed why = Passed::arguments;
@@ -87,6 +88,7 @@ Attached* background_of(const Call& call) {
     if (known != nullptr) why = host_moves_weft() ? known->why : Passed::no_progress;
   }
   count_passed(call, *world, why);
+  record_start_in_host(call);
   return nullptr;
 }
 

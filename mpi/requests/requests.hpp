@@ -19,8 +19,8 @@ namespace weft::mpi {
 /// them.
 Attached* served_in_background(MPI_Comm comm);
 /// What belongs to the call's communicator if weft may serve the call in the background. Null: the
-/// host must run it. Counts what is passed through.
-Attached* background_of(const Call& call);
+/// host must run it. Counts and records what is passed through.
+Attached* background_of(Call&& call);
 
 /// Gives the program a request for the call. MPI's error code.
 int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request);

@@ -18,6 +18,7 @@
 #include "hierarchy/machine.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
+#include "mpi/recording/recording.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/neighbourhood.hpp"
 #include "mpi/world/race.hpp"
@@ -107,6 +108,17 @@ struct Attached {
   mutable std::optional<Neighbourhood> neighbourhood;
   std::vector<Edge> out, in;              // of the neighbourhood collective at hand
   std::shared_ptr<PendingQueue> pending;  // calls that are not blocking; null before the first
+  /// Its number in the recording: not asked for yet, or there are too many.
+  std::optional<std::optional<std::uint32_t>> recorded_as;
+  /// The last kind that was looked up, and its number.
+  RecordedKind last_recorded;
+  std::optional<std::uint32_t> last_recorded_number;
+  /// By a component of the host: a recorded call that the host serves, and the calls in it.
+  struct InHostNow {
+    unsigned depth = 0;
+    std::uint32_t kind = 0;
+    std::uint64_t begin = 0;
+  } in_host;
 };
 
 /// What all ranks of a communicator know of a call.

@@ -21,6 +21,8 @@
 #include "mpi/world/group_bootstrap.hpp"
 #include "mpi/world/key_values.hpp"
 #include "mpi/world/presence.hpp"
+#include "mpi/world/recorded_communicator.hpp"
+#include "tune/profile_lookup.hpp"
 
 namespace weft::mpi {
 
@@ -48,6 +50,10 @@ void World::finish() {
   const auto [pairs, reconnections] = world->networks_->counts();
   world->tally_.set_connections(pairs, reconnections);
   world->report();
+  Recorder::set(nullptr);
+  if (world->recorder_) {
+    gather_recording(*world->recorder_, *world->post_, world->recording_, world->recorded_facts());
+  }
   delete world;
 }
 
@@ -67,6 +73,7 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   unusable_ = agreement.unusable;
   wanted_at_once_ = agreement.wanted_at_once;
   report_ = std::move(agreement.report);
+  recording_ = std::move(agreement.recording);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
   settings_ = std::move(agreement.settings);
   device_memory::watch(settings_.device_memory);
@@ -94,6 +101,10 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   layouts_ = std::make_unique<Layouts>(self_, facts);
   operations_ = std::make_unique<Operations>(self_, *layouts_);
   communicators_ = std::make_unique<Communicators>(*this, facts);
+  if (recording_.empty()) return;
+  recorder_ =
+      std::make_unique<Recorder>(recording_, post_->rank(), post_->size(), has_several_threads());
+  Recorder::set(recorder_.get());
 }
 
 World::~World() {
@@ -143,6 +154,27 @@ Summary World::summary() const {
   return summary;
 }
 
+std::map<std::string, std::string> World::recorded_facts() const {
+  if (post_->rank() != 0) return {};
+  const Summary job = summary();
+  std::vector<int> all(static_cast<std::size_t>(post_->size()));
+  std::iota(all.begin(), all.end(), 0);
+  const sim::Host host = hosts_->busiest(*machine_, all);
+  std::map<std::string, std::string> facts = {
+      {"weft", WEFT_VERSION},
+      {"program", job.program},
+      {"host", job.host},
+      {"machine", job.machine},
+      {"cores", std::to_string(host.cores)},
+      {"nodes of a host", std::to_string(host.nodes)},
+      {"deterministic", settings_.deterministic ? "1" : "0"},
+      {"view", job.views.empty() ? "" : job.views.front()}};
+  const auto profile =
+      tune::known_profile(job.profiles.empty() ? settings_.profile : job.profiles.front());
+  if (profile != nullptr) facts["profile"] = profile->text;
+  return facts;
+}
+
 std::string World::lost(int rank, std::int64_t waited_ns) const {
   const int process = hosts_->process_near(post_->rank(), rank);
   if (process != 0) {
@@ -184,6 +216,7 @@ void World::collect_report() {
 
 void World::tell_abort() {
   World* world = get();
+  if (world != nullptr && world->recorder_) world->recorder_->keep_part();
   if (world == nullptr || !world->reports()) return;
   try {
     // Where other threads may be in calls, what these count is left alone.

@@ -16,6 +16,7 @@
 #include "mpi/datatypes/layouts.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/operations/operations.hpp"
+#include "mpi/recording/recorder.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/post.hpp"
 #include "plan/collective_set.hpp"
@@ -85,6 +86,8 @@ class World {
   explicit World(const HostFacts* facts);
   void report();
   void collect_report();
+  /// What the recording says of the job.
+  std::map<std::string, std::string> recorded_facts() const;
   /// See Post::Lost.
   std::string lost(int rank, std::int64_t waited_ns) const;
   Summary summary() const;
@@ -98,6 +101,8 @@ class World {
   bool unusable_ = false;
   plan::CollectiveSet wanted_at_once_;
   ReportTarget report_;
+  std::string recording_;               // the file of the job's recording; empty: none
+  std::unique_ptr<Recorder> recorder_;  // likewise null
   std::unique_ptr<hierarchy::Machine> machine_;
   comm::Settings settings_;
   std::unique_ptr<comm::Hosts> hosts_;
