@@ -15,6 +15,7 @@ void add_exec(CommandLine& line);
 void add_install(CommandLine& line);
 void add_preload(CommandLine& line);
 void add_probe(CommandLine& line);
+void add_replay(CommandLine& line);
 void add_report(CommandLine& line);
 void add_run(CommandLine& line);
 void add_stuck(CommandLine& line);

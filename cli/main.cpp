@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   add_install(line);
   add_preload(line);
   add_probe(line);
+  add_replay(line);
   add_report(line);
   add_run(line);
   add_stuck(line);
@@ -61,6 +62,7 @@ int run(int argc, char** argv) {
       "  weft probe --html adapter.html\n"
       "  mpirun -n 8 weft exec ./program\n"
       "  weft report before.json after.json\n"
+      "  weft replay run.trace --nic connectx-6 --nodes 64 --ppn 32\n"
       "  weft stuck\n"
       "  LD_PRELOAD=$(weft preload --soft-device) ibv_devinfo\n"
       "  weft run --one-address-space -n 8 ./program\n\n"

@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<std::string> kCommands = {"info",    "doctor", "plan",    "check",   "sim",
                                             "explain", "exec",   "install", "preload", "probe",
-                                            "report",  "run",    "stuck"};
+                                            "replay",  "report", "run",     "stuck"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);

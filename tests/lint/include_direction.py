@@ -64,6 +64,7 @@ ROOMS = {
     "device_measurements": ["comm/setup", "nic_profiles/fit"],
     "mpi/summary": ["base"],
     "mpi/recording": ["plan"],
+    "mpi/replay": ["mpi/recording", "mpi/summary", "tune"],
     "mpi/report": ["comm/setup", "mpi/summary"],
     "mpi/allocator": ["engine/heap"],
     "mpi/fibers": ["base"],
@@ -80,7 +81,7 @@ ROOMS = {
     "cli/terminal": ["base"],
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",
-            "device_measurements", "mpi/guide", "mpi/summary"],
+            "device_measurements", "mpi/guide", "mpi/replay", "mpi/summary"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

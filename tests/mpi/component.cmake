@@ -146,6 +146,12 @@ add_test(NAME mpi.openmpi.component.installed COMMAND ${Python3_EXECUTABLE}
   $<TARGET_FILE:mca_coll_weft> $<TARGET_FILE:mpi_random_alltoall_openmpi>)
 set_tests_properties(mpi.openmpi.component.installed PROPERTIES LABELS mpi TIMEOUT 300
   RUN_SERIAL ON)
+add_test(NAME mpi.openmpi.component.recording COMMAND ${Python3_EXECUTABLE}
+  ${CMAKE_CURRENT_SOURCE_DIR}/recording_test.py ${WEFT_MPIRUN_openmpi}
+  $<TARGET_FILE:weft-openmpi> $<TARGET_FILE:mpi_report_calls_openmpi> $<TARGET_FILE:weft>
+  $<TARGET_FILE:mca_coll_weft>)
+set_tests_properties(mpi.openmpi.component.recording PROPERTIES LABELS mpi TIMEOUT 300
+  RUN_SERIAL ON)
 weft_component_test(race.lost race --ranks 2 --env WEFT_AFTER=auto --passed "was tried" -- 300)
 weft_component_test(race.won race --ranks 2 --env WEFT_AFTER=auto --env WEFT_NODES=2
   --env WEFT_SOFT_FAULTS=delay:by=1ms
