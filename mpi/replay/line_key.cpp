@@ -7,8 +7,8 @@ namespace weft::mpi {
 using plan::Collective;
 
 std::string LineKey::why_measured() const {
-  if (here.ranks == 1) return "a communicator of one rank";
   if (two_groups) return "a communicator of two groups";
+  if (here.ranks == 1) return "a communicator of one rank";
   if (neighbours) return "a neighbourhood, whose edges are not recorded";
   if (!sized) return "arguments that weft leaves to the MPI";
   if (bytes == 0 && collective != Collective::barrier) return "no bytes";
