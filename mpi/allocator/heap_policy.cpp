@@ -26,6 +26,8 @@ constexpr std::size_t kHugePage = 2 << 20;
 constexpr std::uint64_t kPartOfMemory = 4;
 // An allocator that is nearly full searches long, so that much of its range stays free.
 constexpr std::uint64_t kSpareParts = 4;
+// Where a process may open fewer, the heap's descriptor may be one that the program needs.
+constexpr rlim_t kEnoughFiles = 256;
 // So many blocks that go back to the system when freed are one program's habit.
 constexpr int kHabit = 4;
 
@@ -50,10 +52,11 @@ bool huge_pages_are(const char* file, std::initializer_list<const char*> words) 
   });
 }
 
-bool has_limit(int resource) {
+/// Whether this process may have less than `enough` of a resource.
+bool has_limit(int resource, rlim_t enough) {
   rlimit limit{};
   return ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 ||
-         limit.rlim_cur != RLIM_INFINITY;
+         limit.rlim_cur < enough;
 }
 
 /// A program that is built to watch its allocations.
@@ -78,7 +81,9 @@ void HeapPolicy::start() noexcept {
 
 void HeapPolicy::start_by_itself() {
   const std::uint64_t ranks = ranks_here();
-  if (ranks < 2 || has_limit(RLIMIT_AS) || has_limit(RLIMIT_FSIZE) || is_sanitized()) return;
+  if (ranks < 2 || is_sanitized()) return;
+  if (has_limit(RLIMIT_AS, RLIM_INFINITY) || has_limit(RLIMIT_FSIZE, RLIM_INFINITY)) return;
+  if (has_limit(RLIMIT_NOFILE, kEnoughFiles)) return;
   const std::uint64_t bytes = heap::limit_of(0).bytes / kPartOfMemory / ranks;
   if (bytes < heap::kLeastBytes || !heap::start(bytes).empty()) return;
   budget_ = bytes - bytes / kSpareParts;
