@@ -1,9 +1,10 @@
 /* Random neighbourhood collectives on random topologies, compared with sends and receives of the
  * host whose tags say which block goes where.
  *
- *     neighbours ROUNDS SEED [standard]
+ *     neighbours ROUNDS SEED [any|standard [CALLS]]
  *
- * With `standard` only topologies on which every MPI matches blocks as the standard says. */
+ * With `standard` only topologies on which every MPI matches blocks as the standard says. CALLS on
+ * each topology (a few, drawn). */
 #include "random_calls.h"
 
 /* A graph that all ranks know. Block `send_block` of `from` is block `receive_block` of `to`. */
@@ -264,6 +265,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 40;
   uint64_t shared = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
   const int standard = argc > 3 && strcmp(argv[3], "standard") == 0;
+  const int fixed = argc > 4 ? atoi(argv[4]) : 0;
   int rank = 0, size = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -272,7 +274,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     const int kind = below(&shared, 3);
     make_topology(&topology, kind, &shared, rank, size, standard);
-    const int calls = 1 + below(&shared, 6);
+    const int drawn = 1 + below(&shared, 6), calls = fixed > 0 ? fixed : drawn;
     for (int call = 0; call < calls; ++call) {
       one_call(&topology, kNames[kind], rank, size, &shared, &own, round);
     }
