@@ -2,6 +2,7 @@
 add_library(weft_api SHARED
   $<TARGET_OBJECTS:weft_comm_bootstrap> $<TARGET_OBJECTS:weft_comm_calls>
   $<TARGET_OBJECTS:weft_comm_c_api>)
+weft_as_needed(weft_api)
 target_link_libraries(weft_api PRIVATE weft_comm_irregular)
 target_link_options(weft_api PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/comm/exports.map)

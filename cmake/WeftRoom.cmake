@@ -53,6 +53,14 @@ function(weft_cold_sources)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()
 
+# weft_as_needed(TARGET): with sanitizers, which are there for tests, a library is built only where
+# a test needs it.
+function(weft_as_needed target)
+  if(WEFT_SANITIZE)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
 # weft_room(NAME [DATAPATH | COLD] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
 #           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
 # it, but for FOLDERS): weft_base, or weft_engine_node of engine/node. Static, and position
@@ -71,6 +79,7 @@ function(weft_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${source_patterns})
   file(GLOB headers CONFIGURE_DEPENDS ${header_patterns})
   add_library(${target} STATIC ${sources} ${headers})
+  weft_as_needed(${target})
   set_property(GLOBAL APPEND PROPERTY WEFT_ROOMS ${name})
   target_link_libraries(${target} PUBLIC weft_flags PRIVATE ${ROOM_PRIVATE})
   if(ROOM_DATAPATH AND ROOM_UNPRECOMPILED)
