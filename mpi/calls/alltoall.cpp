@@ -39,6 +39,28 @@ bool copy_elements(const std::optional<engine::Elements>& from,
   return true;
 }
 
+std::vector<std::size_t> bytes_of(const Blocks& blocks, int count) {
+  std::vector<std::size_t> bytes;
+  for (int block = 0; block < count; ++block) bytes.push_back(blocks.bytes(block));
+  return bytes;
+}
+
+/// Moves the blocks of an alltoall or alltoallv as those of an alltoallw.
+void run_in_parts(const Context& context, const Blocks& send, const Blocks& receive) {
+  const int size = context.size();
+  const ElementsOf sends(send, size);
+  const ElementsOf receives(receive, size);
+  const PieceCopies copies(context.layouts());
+  context.weft().alltoallw(
+      bytes_of(send, size), bytes_of(receive, size),
+      {.pack = [&](int rank, std::size_t from, std::size_t to,
+                   std::byte* packed) { copies.take(send, rank, from, to, packed); },
+       .unpack = [&](int rank, std::size_t from, std::size_t to,
+                     const std::byte* packed) { copies.put(receive, rank, from, to, packed); },
+       .send_elements = [&](int rank) { return sends[rank]; },
+       .receive_elements = [&](int rank) { return receives[rank]; }});
+}
+
 }  // namespace
 
 std::optional<Passed> Alltoall::judge(const Context& context) {
@@ -98,25 +120,12 @@ void Alltoall::run_in_pieces(const Context& context, std::size_t piece) {
   });
 }
 
-void Alltoall::run_in_parts(const Context& context) {
-  const std::vector<std::size_t> bytes(static_cast<std::size_t>(context.size()), receive_.bytes(0));
-  const ElementsOf sends(send_, context.size());
-  const ElementsOf receives(receive_, context.size());
-  const PieceCopies copies(context.layouts());
-  context.weft().alltoallw(
-      bytes, bytes,
-      {.pack = [&](int rank, std::size_t from, std::size_t to,
-                   std::byte* packed) { copies.take(send_, rank, from, to, packed); },
-       .unpack = [&](int rank, std::size_t from, std::size_t to,
-                     const std::byte* packed) { copies.put(receive_, rank, from, to, packed); },
-       .send_elements = [&](int rank) { return sends[rank]; },
-       .receive_elements = [&](int rank) { return receives[rank]; }});
-}
-
 void Alltoall::run(const Context& context) {
   Attached& attached = context.attached;
   if (!send_.is_in_place() && context.weft().packs_in_parts()) {
-    if (go_in_parts(context, receive_.bytes(0), send_, receive_)) return run_in_parts(context);
+    if (go_in_parts(context, receive_.bytes(0), send_, receive_)) {
+      return run_in_parts(context, send_, receive_);
+    }
   } else if (const auto piece = piece_of(context, receive_.bytes(0), context.size(),
                                          {&receive_, send_.is_in_place() ? &receive_ : &send_})) {
     return run_in_pieces(context, *piece);
@@ -165,6 +174,10 @@ std::optional<std::uint64_t> Alltoallv::sent_bytes() const {
 
 void Alltoallv::run(const Context& context) {
   Attached& attached = context.attached;
+  if (!send_.is_in_place() && context.weft().packs_in_parts() &&
+      go_in_parts(context, send_, receive_)) {
+    return run_in_parts(context, send_, receive_);
+  }
   std::byte* output = receive_.output(attached.packed_output);
   if (send_.is_in_place()) {
     for (int block = 0; block < context.size(); ++block) {

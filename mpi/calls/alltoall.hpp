@@ -20,7 +20,6 @@ class Alltoall final : public Call {
 
  private:
   void run_in_pieces(const Context& context, std::size_t piece);
-  void run_in_parts(const Context& context);
 
   Blocks send_, receive_;
 };

@@ -126,7 +126,7 @@ void Blocks::pack(const Layouts& layouts, int block, std::byte* packed) const {
 
 void Blocks::take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                        std::byte* into, std::byte* element) const {
-  if (direct_) {
+  if (is_direct_memory_) {
     std::memcpy(into, memory(block) + from, to - from);
   } else {
     layouts.pack_part(memory(block), layout_, static_cast<MPI_Count>(from),
@@ -147,7 +147,7 @@ std::optional<engine::Elements> Blocks::elements(int block, engine::Nest& in_a_r
 
 void Blocks::put_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                       const std::byte* piece, std::byte* element) const {
-  if (direct_) {
+  if (is_direct_memory_) {
     std::memcpy(memory(block) + from, piece, to - from);
   } else {
     layouts.unpack_part(piece, memory(block), layout_, static_cast<MPI_Count>(from),

@@ -132,11 +132,12 @@ class Blocks {
   /// Packs one block to its place in `packed`, unless the program's buffer is used.
   void pack(const Layouts& layouts, int block, std::byte* packed) const;
 
-  // Bytes `from` to `to` of a block, of blocks that are too large to be packed whole. Regular
-  // blocks only; `element` is memory of kLargestElement bytes.
+  // Bytes `from` to `to` of a block, of blocks that are too large to be packed whole.
+  // `element` is memory of kLargestElement bytes.
   static constexpr MPI_Count kLargestElement = 1 << 20;
   bool can_be_cut() const {
-    return layout_.size_bytes <= kLargestElement || copies_by_map(buffer_, layout_);
+    return is_direct_memory_ || layout_.size_bytes <= kLargestElement ||
+           copies_by_map(buffer_, layout_);
   }
   void take_part(const Layouts& layouts, int block, std::size_t from, std::size_t to,
                  std::byte* into, std::byte* element) const;

@@ -60,30 +60,45 @@ std::optional<Call::Plain> Allgather::plain(const Context&) const {
   return is_plain ? std::optional(Plain{}) : std::nullopt;
 }
 
-void Allgather::run_in_pieces(const Context& context, std::size_t piece) {
+void Allgather::run_in_pieces(const Context& context, std::size_t pieces) {
   const PieceCopies copies(context.layouts());
-  const int size = context.size();
-  std::byte* mine = context.attached.packed_input.reserve(piece);
-  std::byte* all = context.attached.packed_output.reserve(piece * static_cast<std::size_t>(size));
+  const auto size = static_cast<std::size_t>(context.size());
+  const int rank = context.rank();
   const bool in_place = send_.is_in_place();
-  for_each_piece(receive_.bytes(0), piece, [&](std::size_t from, std::size_t to) {
-    const std::size_t bytes = to - from;
-    copies.take(in_place ? receive_ : send_, in_place ? context.rank() : 0, from, to, mine);
-    context.weft().allgather(mine, all, bytes);
-    for (int block = 0; block < size; ++block) {
-      copies.put(receive_, block, from, to, all + bytes * static_cast<std::size_t>(block));
+  std::vector<Piece> cut(size);
+  std::vector<Part> parts(size);
+  const auto place_pieces = [&](std::size_t number) {
+    std::size_t all = 0;
+    for (std::size_t block = 0; block < size; ++block) {
+      cut[block] = piece_of_block(receive_.bytes(static_cast<int>(block)), pieces, number);
+      parts[block] = {all, cut[block].bytes()};
+      all += cut[block].bytes();
+    }
+    return all;
+  };
+  const Piece& own = cut[static_cast<std::size_t>(rank)];
+  std::byte* const all = context.attached.packed_output.reserve(place_pieces(0));
+  std::byte* const mine = context.attached.packed_input.reserve(own.bytes());
+  run_pieces(pieces, [&](std::size_t number) {
+    place_pieces(number);
+    copies.take(in_place ? receive_ : send_, in_place ? rank : 0, own.from, own.to, mine);
+    if (receive_.is_irregular()) {
+      context.weft().allgather(mine, all, parts);
+    } else {
+      context.weft().allgather(mine, all, own.bytes());
+    }
+    for (std::size_t block = 0; block < size; ++block) {
+      copies.put(receive_, static_cast<int>(block), cut[block].from, cut[block].to,
+                 all + parts[block].offset);
     }
   });
 }
 
 void Allgather::run(const Context& context) {
   Attached& attached = context.attached;
-  if (!receive_.is_irregular()) {
-    const bool in_place = send_.is_in_place();
-    const auto piece = piece_of(context, receive_.bytes(0), context.size(),
-                                {&receive_, in_place ? &receive_ : &send_});
-    if (piece) return run_in_pieces(context, *piece);
-  }
+  const auto pieces = number_of_pieces(context, receive_.total_bytes(),
+                                       {&receive_, send_.is_in_place() ? &receive_ : &send_});
+  if (pieces) return run_in_pieces(context, *pieces);
   std::byte* output = receive_.output(attached.packed_output);
   const std::byte* input = output + receive_.offset(context.rank());
   if (send_.is_in_place()) {

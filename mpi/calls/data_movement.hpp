@@ -31,7 +31,7 @@ class Allgather final : public Call {
   void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
-  void run_in_pieces(const Context& context, std::size_t piece);
+  void run_in_pieces(const Context& context, std::size_t pieces);
 
   Blocks send_, receive_;
 };

@@ -15,7 +15,7 @@ enum Wish : int { kNone, kPieces, kWhole };  // the largest of all ranks counts
 int wish_of(std::initializer_list<const Blocks*> used) {
   int wish = kNone;
   for (const Blocks* one : used) {
-    if (one->is_packed()) wish = std::max<int>(wish, one->can_be_cut() ? kPieces : kWhole);
+    if (one->is_packed() && one->total_bytes() != 0) wish = std::max<int>(wish, one->can_be_cut() ? kPieces : kWhole);
   }
   return wish;
 }
@@ -30,6 +30,18 @@ int ask(const Context& context, int mine) {
   return all;
 }
 
+int wish_of_sides(const Blocks& send, const Blocks& receive) {
+  return send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
+}
+
+/// Whether some rank wishes for pieces and none against them.
+bool ask_seldom(const Context& context, SeldomAsked& asked, int mine) {
+  if (!asked.is_due()) return false;
+  const bool do_some = ask(context, mine) == kPieces;
+  asked.answered(do_some);
+  return do_some;
+}
+
 }  // namespace
 
 std::optional<std::size_t> piece_of(const Context& context, std::size_t block_bytes, int blocks,
@@ -39,15 +51,23 @@ std::optional<std::size_t> piece_of(const Context& context, std::size_t block_by
   return std::max<std::size_t>(kPiece / count, 1);
 }
 
+std::optional<std::size_t> number_of_pieces(const Context& context, std::size_t total_bytes,
+                                            std::initializer_list<const Blocks*> used) {
+  if (total_bytes <= kPiece || ask(context, wish_of(used)) != kPieces) return std::nullopt;
+  return ceil_div(total_bytes, kPiece);
+}
+
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive) {
   const std::size_t bytes = block_bytes * static_cast<std::size_t>(context.size());
-  SeldomAsked& packs = context.attached.packs;
-  if (bytes < kLeastInParts || !packs.is_due()) return false;
-  const int wish = send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
-  const bool do_some = ask(context, wish) == kPieces;
-  packs.answered(do_some);
-  return do_some;
+  if (bytes < kLeastInParts) return false;
+  return ask_seldom(context, context.attached.packs, wish_of_sides(send, receive));
+}
+
+bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive) {
+  const bool is_worth_it = std::max(send.total_bytes(), receive.total_bytes()) >= kLeastInParts;
+  return ask_seldom(context, context.attached.packs_irregular,
+                    is_worth_it ? wish_of_sides(send, receive) : kNone);
 }
 
 }  // namespace weft::mpi

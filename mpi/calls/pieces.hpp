@@ -7,25 +7,34 @@
 #include <initializer_list>
 #include <memory>
 
+#include "base/cast.hpp"
 #include "base/error.hpp"
 #include "mpi/calls/blocks.hpp"
 #include "mpi/calls/call.hpp"
 
 namespace weft::mpi {
 
-/// Calls body(from, to) for the pieces of `bytes`. What could not be set up for a later piece is an
-/// error of the call, as inputs may be results by then and the host cannot serve it any more; on
-/// all ranks alike.
+/// Calls body(number) for so many pieces. What could not be set up for a later piece is an error of
+/// the call, as inputs may be results by then and the host cannot serve it any more; on all ranks
+/// alike.
 template <class Body>
-void for_each_piece(std::size_t bytes, std::size_t piece, Body body) {
-  for (std::size_t from = 0; from < bytes; from += piece) {
+void run_pieces(std::size_t pieces, Body body) {
+  for (std::size_t number = 0; number < pieces; ++number) {
     try {
-      body(from, std::min(from + piece, bytes));
+      body(number);
     } catch (const SetupError& error) {
-      if (from > 0) throw CallError(error.what());
+      if (number > 0) throw CallError(error.what());
       throw;
     }
   }
+}
+
+/// Calls body(from, to) for the pieces of `bytes`. See run_pieces().
+template <class Body>
+void for_each_piece(std::size_t bytes, std::size_t piece, Body body) {
+  run_pieces(ceil_div(bytes, piece), [&](std::size_t number) {
+    body(number * piece, std::min((number + 1) * piece, bytes));
+  });
 }
 
 /// The bytes of each block that go at once; nothing where blocks go whole. `block_bytes` and
@@ -34,12 +43,31 @@ void for_each_piece(std::size_t bytes, std::size_t piece, Body body) {
 std::optional<std::size_t> piece_of(const Context& context, std::size_t block_bytes, int blocks,
                                     std::initializer_list<const Blocks*> used);
 
+/// The same for blocks of any sizes, all of which all ranks know: how many pieces each of them is
+/// cut into, as piece_of_block() does.
+std::optional<std::size_t> number_of_pieces(const Context& context, std::size_t total_bytes,
+                                            std::initializer_list<const Blocks*> used);
+
+/// Bytes `from` to `to` of a block.
+struct Piece {
+  std::size_t from = 0, to = 0;
+  std::size_t bytes() const { return to - from; }
+};
+/// Piece `number` of a block of `bytes` that is cut into `pieces`. The last ones may be empty.
+inline Piece piece_of_block(std::size_t bytes, std::size_t pieces, std::size_t number) {
+  const std::size_t each = ceil_div(bytes, pieces);
+  return {std::min(number * each, bytes), std::min((number + 1) * each, bytes)};
+}
+
 /// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some
 /// rank has to pack, and there are enough bytes for the question, which is the same. None does
 /// where one receives into what it sends. Programs whose ranks do not pack are seldom asked: a rank
 /// that does then packs its blocks whole for a while.
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
+/// The same for an alltoallv, of which each rank knows its own bytes only: that there are enough of
+/// them is a part of the answer.
+bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive);
 
 /// Pieces of a rank's blocks, packed or copied.
 class PieceCopies {
@@ -48,11 +76,11 @@ class PieceCopies {
 
   void take(const Blocks& blocks, int block, std::size_t from, std::size_t to,
             std::byte* into) const {
-    blocks.take_part(layouts_, block, from, to, into, element());
+    if (from < to) blocks.take_part(layouts_, block, from, to, into, element());
   }
   void put(const Blocks& blocks, int block, std::size_t from, std::size_t to,
            const std::byte* piece) const {
-    blocks.put_part(layouts_, block, from, to, piece, element());
+    if (from < to) blocks.put_part(layouts_, block, from, to, piece, element());
   }
 
  private:

@@ -100,6 +100,7 @@ struct Attached {
   PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
   Buffer packed_input, packed_output;
   SeldomAsked packs;                // whether some rank has to pack: the same on all of them
+  SeldomAsked packs_irregular;      // the same in alltoallv, also in small ones
   std::vector<Part> parts;          // of irregular calls
   std::vector<Part> receive_parts;  // of calls that have two lists
   std::vector<std::size_t> counts;  // of MPI_Reduce_scatter

@@ -95,6 +95,66 @@ static void move_blocks(MPI_Datatype element, int rank, int size) {
   }
 }
 
+/* Blocks of different sizes, the last rank's first, with an element between two of them; rank 1 has
+ * none for rank 0. */
+enum { MOST_RANKS = 16 };
+static int count_of(int from, int to, int size) {
+  return from == 1 && to == 0 ? 0 : COUNT / size - 5000 - 1001 * from + 77 * to;
+}
+static void place(int* places, const int* counts, int size) {
+  int next = 1;
+  for (int i = size - 1; i >= 0; --i) {
+    places[i] = next;
+    next += counts[i] + 1;
+  }
+}
+/* `to`: < 0: the block's number. As fill(), of block `block` at its place. */
+static void fill_at(unsigned char* data, int place, int from, int to, long count) {
+  for (long i = 0; i < 3 * count; ++i) data[4L * place + i / 3 * 4 + i % 3] = byte_of(from, to, i);
+}
+static void expect_at(const char* what, const unsigned char* data, int place, int from, int to,
+                      long count) {
+  long wrong = data[4L * place - 1] != 0xee || data[4L * (place + count)] != 0xee;
+  for (long i = 0; i < 3 * count; ++i) {
+    wrong += data[4L * place + i / 3 * 4 + i % 3] != byte_of(from, to, i);
+    if (i % 3 == 0) wrong += data[4L * place + i / 3 * 4 + 3] != 0xee;
+  }
+  expect(wrong == 0, "%s from %d to %d: %ld bytes are wrong", what, from, to, wrong);
+}
+
+/* Rank 0 sends plain bytes, and rank 2 receives plain bytes, where they have one block. */
+static void move_irregular_blocks(MPI_Datatype element, int rank, int size) {
+  int sends[MOST_RANKS], to[MOST_RANKS], receives[MOST_RANKS], from[MOST_RANKS];
+  if (size > MOST_RANKS) MPI_Abort(MPI_COMM_WORLD, 2);
+  for (int i = 0; i < size; ++i) {
+    sends[i] = count_of(rank, i, size);
+    receives[i] = count_of(i, rank, size);
+  }
+  place(to, sends, size);
+  place(from, receives, size);
+  memset(mine, 0xee, sizeof mine);
+  memset(sums, 0xee, sizeof sums);
+  for (int i = 0; i < size; ++i) fill_at(mine, to[i], rank, i, sends[i]);
+  MPI_Alltoallv(mine, sends, to, element, sums, receives, from, element, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expect_at("alltoallv", sums, from[i], i, rank, receives[i]);
+
+  for (int i = 0; i < size; ++i) receives[i] = count_of(i, 1, size);
+  place(from, receives, size);
+  memset(sums, 0xee, sizeof sums);
+  for (long i = 0; i < 3L * receives[rank]; ++i) plain[i] = byte_of(rank, 1, i);
+  fill_at(mine, 1, rank, 1, receives[rank]);
+  const void* own = rank == 0 ? plain : mine + 4;
+  const int own_count = rank == 0 ? 3 * receives[rank] : receives[rank];
+  const MPI_Datatype own_type = rank == 0 ? MPI_UNSIGNED_CHAR : element;
+  MPI_Allgatherv(own, own_count, own_type, sums, receives, from, element, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expect_at("allgatherv", sums, from[i], i, 1, receives[i]);
+  memset(sums, 0xee, sizeof sums);
+  fill_at(sums, from[rank], rank, 1, receives[rank]);
+  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, receives, from, element,
+                 MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expect_at("allgatherv in place", sums, from[i], i, 1, receives[i]);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
@@ -137,6 +197,7 @@ int main(int argc, char** argv) {
     expect_values("broadcast back", sums, 1, 0);
   }
   move_blocks(element, rank, size);
+  move_irregular_blocks(element, rank, size);
   const long more = peak_kib() - before;
   if (is_measured) expect(more < 24 << 10, "%ld KiB more at the peak", more);
   MPI_Op_free(&sum);
