@@ -63,32 +63,36 @@ class TcpBootstrap final : public Bootstrap {
   int size() const override { return size_; }
 
   std::vector<std::string> allgather(std::string_view mine) override {
-    std::vector<std::string> all(size_);
-    all[0] = mine;
-    if (rank_ != 0) {
-      star_[0].send_texts({all.data(), 1});
-      return star_[0].receive_texts(all.size());
-    }
-    for (int rank = 1; rank < size_; ++rank) {
-      all[rank] = std::move(star_[rank].receive_texts(1).front());
-    }
-    const std::string message = comm::encode(all);
-    for (int rank = 1; rank < size_; ++rank) star_[rank].send(message);
-    return all;
+    return tell_failure([&] { return allgather_by_star(mine); });
   }
 
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override {
-    pair_with(peers);
-    for (std::size_t i = 0; i < peers.size(); ++i) pairs_[peers[i]].send_texts({&mine[i], 1});
-    std::vector<std::string> theirs;
-    for (const int peer : peers) {
-      theirs.push_back(std::move(pairs_[peer].receive_texts(1).front()));
+    return tell_failure([&] {
+      pair_with(peers);
+      for (std::size_t i = 0; i < peers.size(); ++i) pairs_[peers[i]].send_texts({&mine[i], 1});
+      std::vector<std::string> theirs;
+      for (const int peer : peers) {
+        theirs.push_back(std::move(receive_texts(pairs_[peer], 1).front()));
+      }
+      return theirs;
+    });
+  }
+
+  /// By the star to rank 0, which tells all others as soon as it waits for something here.
+  void give_up(std::string_view why) override {
+    if (!given_up_.empty()) return;
+    given_up_ = why;
+    const std::string message = comm::encode(comm::Failure{false, given_up_});
+    for (auto* const sockets : {&star_, &pairs_}) {
+      for (const TcpSocket& socket : *sockets) {
+        if (socket) comm::send_at_once(socket.get(), message);
+      }
     }
-    return theirs;
   }
 
   void check() override {
+    tell_failure([&] { look_for_failures(); });
     for (int rank = 0; rank < size_; ++rank) {
       if (star_[rank] && star_[rank].has_ended()) {
         throw PeerError(fmt::format("rank {} has ended in the middle of a collective", rank));
@@ -97,6 +101,45 @@ class TcpBootstrap final : public Bootstrap {
   }
 
  private:
+  /// A rank that cannot go on, as another one is lost, tells the others.
+  template <class Body>
+  std::invoke_result_t<Body> tell_failure(Body body) {
+    if (!given_up_.empty()) throw PeerError(given_up_);
+    try {
+      return body();
+    } catch (const PeerError& error) {
+      give_up(error.what());
+      throw;
+    }
+  }
+
+  std::vector<std::string> allgather_by_star(std::string_view mine) {
+    std::vector<std::string> all(size_);
+    all[0] = mine;
+    if (rank_ != 0) {
+      star_[0].send_texts({all.data(), 1});
+      return receive_texts(star_[0], all.size());
+    }
+    for (int rank = 1; rank < size_; ++rank) {
+      all[rank] = std::move(receive_texts(star_[rank], 1).front());
+    }
+    const std::string message = comm::encode(all);
+    for (int rank = 1; rank < size_; ++rank) star_[rank].send(message);
+    return all;
+  }
+
+  /// Whoever it waits for may wait for a rank that has given up.
+  std::vector<std::string> receive_texts(TcpSocket& socket, std::size_t count) {
+    while (!socket.has_something(kBetweenLooks)) look_for_failures();
+    return socket.receive_texts(count);
+  }
+
+  void look_for_failures() {
+    for (TcpSocket& socket : star_) {
+      if (socket) socket.require_no_failure();
+    }
+  }
+
   Clock::time_point deadline() const { return Clock::now() + patience_; }
 
   void gather_ranks() {
@@ -201,9 +244,11 @@ class TcpBootstrap final : public Bootstrap {
       // A lower rank that is elsewhere answers when it comes.
       const auto comes =
           std::ranges::find_if(peers, [&](int peer) { return peer > rank_ && !is_there(peer); });
+      const auto next_look = Clock::now() + kBetweenLooks;
       std::vector<Guest> guests =
-          meeting_->wait(comes == peers.end() ? Clock::time_point::max() : until);
-      if (guests.empty()) {
+          meeting_->wait(comes == peers.end() ? next_look : std::min(until, next_look));
+      if (guests.empty()) look_for_failures();
+      if (guests.empty() && comes != peers.end() && Clock::now() >= until) {
         throw PeerError(
             fmt::format("rank {}: rank {} did not appear within WEFT_CONNECT_TIMEOUT={}", rank_,
                         *comes, patience_.count()));
@@ -227,8 +272,12 @@ class TcpBootstrap final : public Bootstrap {
                   fmt::format("rank {} at {}", peer, where), until);
   }
 
+  /// After so long without what it waits for a rank looks whether others have given up.
+  static constexpr std::chrono::seconds kBetweenLooks{1};
+
   int size_;
   int rank_;
+  std::string given_up_;  // why this rank takes no further part; empty: it does
   std::chrono::seconds patience_;
   Root root_;
   std::optional<Meeting> meeting_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -70,11 +71,28 @@ ArrivingMessage TcpSocket::receive(MessageKind kind) {
   }
   if (state == ArrivingMessage::State::ended) lost();
   if (state == ArrivingMessage::State::foreign) refuse();
-  if (message.kind() != MessageKind::failure) return message;
+  if (message.kind() == MessageKind::failure) throw_failure(message);
+  return message;
+}
+
+void TcpSocket::throw_failure(const ArrivingMessage& message) const {
   const auto failure = decode_failure(message.body());
   if (!failure) refuse();
   if (failure->is_usage_error) throw UsageError(failure->text);
   throw PeerError(failure->text);
+}
+
+bool TcpSocket::has_something(std::chrono::milliseconds patience) const {
+  pollfd entry{get(), POLLIN, 0};
+  return ::poll(&entry, 1, static_cast<int>(patience.count())) > 0;
+}
+
+void TcpSocket::require_no_failure() {
+  std::byte bytes[kHeadBytes];
+  const ssize_t got = ::recv(get(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+  if (got != static_cast<ssize_t>(sizeof bytes)) return;
+  const auto head = decode_head(bytes);
+  if (head && head->kind == MessageKind::failure) receive(MessageKind::failure);
 }
 
 std::vector<std::string> TcpSocket::receive_texts(std::size_t count) {

@@ -1,6 +1,7 @@
 // TCP socket: a connection between two ranks, and whole messages on it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <initializer_list>
 #include <span>
@@ -48,11 +49,16 @@ class TcpSocket {
   void send_texts(std::span<const std::string> texts) { send(encode(texts)); }
   std::vector<std::string> receive_texts(std::size_t count);
   std::vector<Whereabouts> receive_table(std::size_t ranks);
+  /// Whether something has come, or the other end has closed it; waits so long for that.
+  bool has_something(std::chrono::milliseconds patience) const;
+  /// Throws what a failure() of the other end says, where that is next. Does not wait for it.
+  void require_no_failure();
   /// Whether the other end has closed it. Does not wait.
   bool has_ended() const;
 
  private:
   ArrivingMessage receive(MessageKind kind);
+  [[noreturn]] void throw_failure(const ArrivingMessage& message) const;
   [[noreturn]] void lost() const;
   [[noreturn]] void refuse() const;
 

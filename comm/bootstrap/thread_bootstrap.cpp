@@ -32,13 +32,16 @@ class Post {
     box.waits_for = from;
     box.arrived.wait(lock, [&] { return !texts.empty() || box_of(from).has_left; });
     box.waits_for = kNobody;
-    if (texts.empty()) throw PeerError(fmt::format("rank {} has left before the others", from));
+    if (texts.empty()) throw PeerError(box_of(from).why);
     std::string text = std::move(texts.front());
     texts.pop_front();
     if (texts.empty()) box.texts.erase(from);
     return text;
   }
-  void leave(int rank) {
+  /// What it has put before stays there.
+  void leave(int rank, std::string why) {
+    if (box_of(rank).has_left) return;
+    box_of(rank).why = std::move(why);
     box_of(rank).has_left = true;
     for (Box& box : boxes_) {
       // A rank says that it waits before it looks whether the other has left.
@@ -56,6 +59,7 @@ class Post {
     std::map<int, std::deque<std::string>> texts;  // by sender
     std::atomic<int> waits_for{kNobody};
     std::atomic<bool> has_left{false};
+    std::string why;  // of one that has left
   };
   Box& box_of(int rank) { return boxes_[static_cast<std::size_t>(rank)]; }
 
@@ -66,7 +70,9 @@ class ThreadBootstrap final : public Bootstrap {
  public:
   ThreadBootstrap(std::shared_ptr<Post> post, int rank, int size)
       : post_(std::move(post)), rank_(rank), size_(size) {}
-  ~ThreadBootstrap() override { post_->leave(rank_); }
+  ~ThreadBootstrap() override {
+    post_->leave(rank_, fmt::format("rank {} has left before the others", rank_));
+  }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -77,22 +83,37 @@ class ThreadBootstrap final : public Bootstrap {
     return gather_among(all, mine);
   }
   std::string combine(std::string_view mine, const Merge& merge) override {
-    return comm::combine_by_tree(messages(), rank_, size_, mine, merge);
+    return tell_failure(
+        [&] { return comm::combine_by_tree(messages(), rank_, size_, mine, merge); });
   }
   std::vector<std::string> gather_among(std::span<const int> members,
                                         std::string_view mine) override {
-    return comm::gather_by_tree(messages(), rank_, members, mine);
+    return tell_failure([&] { return comm::gather_by_tree(messages(), rank_, members, mine); });
   }
 
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override {
-    for (std::size_t i = 0; i < peers.size(); ++i) post_->put(rank_, peers[i], mine[i]);
-    std::vector<std::string> theirs;
-    for (const int peer : peers) theirs.push_back(post_->take(peer, rank_));
-    return theirs;
+    return tell_failure([&] {
+      for (std::size_t i = 0; i < peers.size(); ++i) post_->put(rank_, peers[i], mine[i]);
+      std::vector<std::string> theirs;
+      for (const int peer : peers) theirs.push_back(post_->take(peer, rank_));
+      return theirs;
+    });
   }
 
+  void give_up(std::string_view why) override { post_->leave(rank_, std::string(why)); }
+
  private:
+  /// A rank that cannot go on, as another one has left, tells those that wait for it.
+  template <class Body>
+  std::invoke_result_t<Body> tell_failure(Body body) {
+    try {
+      return body();
+    } catch (const PeerError& error) {
+      give_up(error.what());
+      throw;
+    }
+  }
   comm::PointToPoint messages() {
     return {[this](int to, std::string text) { post_->put(rank_, to, std::move(text)); },
             [this](int from) { return post_->take(from, rank_); }};

@@ -1,6 +1,7 @@
 // The collectives of a communicator: each says which task it is, and either runs it or keeps it.
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -162,6 +163,22 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
 
 }  // namespace
 
+namespace {
+
+/// Runs what only this rank does before and after a call: its errors are told to the others.
+template <class Step>
+void alone(Communicator& comm, const Step& step) {
+  try {
+    step();
+  } catch (const PeerError&) {
+    throw;
+  } catch (const std::exception& error) {
+    comm.fail(error.what());
+  }
+}
+
+}  // namespace
+
 Communicator::Made Communicator::last_made() const noexcept {
   return impl_->last_made();
 }
@@ -212,19 +229,26 @@ void Communicator::alltoallw(std::span<const std::size_t> sends,
         sends.size(), receives.size());
   }
   if (packs_in_parts()) return impl_->run_packed(sends, receives, packer);
-  const auto [sent, sent_bytes] = in_a_row(sends);
-  const auto [received, received_bytes] = in_a_row(receives);
-  const auto input = std::make_unique_for_overwrite<std::byte[]>(sent_bytes);
-  const auto output = std::make_unique_for_overwrite<std::byte[]>(received_bytes);
-  for (int i = 0; i < size(); ++i) {
-    const Part& part = sent[static_cast<std::size_t>(i)];
-    if (part.bytes != 0) packer.pack(i, 0, part.bytes, input.get() + part.offset);
-  }
+  std::vector<Part> sent, received;
+  std::unique_ptr<std::byte[]> input, output;
+  alone(*this, [&] {
+    std::size_t sent_bytes = 0, received_bytes = 0;
+    std::tie(sent, sent_bytes) = in_a_row(sends);
+    std::tie(received, received_bytes) = in_a_row(receives);
+    input = std::make_unique_for_overwrite<std::byte[]>(sent_bytes);
+    output = std::make_unique_for_overwrite<std::byte[]>(received_bytes);
+    for (int i = 0; i < size(); ++i) {
+      const Part& part = sent[static_cast<std::size_t>(i)];
+      if (part.bytes != 0) packer.pack(i, 0, part.bytes, input.get() + part.offset);
+    }
+  });
   alltoallv(input.get(), sent, output.get(), received);
-  for (int i = 0; i < size(); ++i) {
-    const Part& part = received[static_cast<std::size_t>(i)];
-    if (part.bytes != 0) packer.unpack(i, 0, part.bytes, output.get() + part.offset);
-  }
+  alone(*this, [&] {
+    for (int i = 0; i < size(); ++i) {
+      const Part& part = received[static_cast<std::size_t>(i)];
+      if (part.bytes != 0) packer.unpack(i, 0, part.bytes, output.get() + part.offset);
+    }
+  });
 }
 
 void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {

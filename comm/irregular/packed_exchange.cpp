@@ -30,18 +30,6 @@ PackedExchange::PackedExchange(Resources& resources)
       heard_(told_.size()),
       sent_(told_.size()) {}
 
-/// Tells the others of an error of this rank.
-template <class Step>
-void PackedExchange::guarded(const Step& step) {
-  try {
-    step();
-  } catch (const PeerError&) {
-    throw;
-  } catch (const std::exception& error) {
-    resources_.poison_all(error.what());
-  }
-}
-
 const char* PackedExchange::run(std::span<const std::size_t> sends,
                                 std::span<const std::size_t> receives, const Packer& packer,
                                 const std::function<void(const Task&)>& run) {
@@ -65,9 +53,9 @@ const char* PackedExchange::run(std::span<const std::size_t> sends,
   };
   const bool past_caches =
       engine::exceeds_caches(sum(sends) + sum(receives), static_cast<std::uint64_t>(ranks));
-  guarded([&] { tell(sends, packer); });
+  resources_.guarded([&] { tell(sends, packer); });
   run(news);
-  guarded([&] {
+  resources_.guarded([&] {
     hear(receives, packer);
     take_shown(packer, past_caches);
     move_own(receives[static_cast<std::size_t>(resources_.rank())], packer, past_caches);
@@ -99,13 +87,13 @@ void PackedExchange::run_rounds(std::span<const std::size_t> sends,
         body(other(i), std::min<std::size_t>(all, from + slot_bytes_));
       }
     };
-    guarded([&] {
+    resources_.guarded([&] {
       for_each_part(sends, told_, [&](int to, std::size_t end) {
         packer.pack(to, from, end, slot(resources_.rank(), to, round));
       });
     });
     barrier();
-    guarded([&] {
+    resources_.guarded([&] {
       for_each_part(receives, heard_, [&](int source, std::size_t end) {
         packer.unpack(source, from, end, slot(source, resources_.rank(), round));
       });

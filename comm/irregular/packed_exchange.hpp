@@ -68,8 +68,6 @@ class PackedExchange {
   void tell(std::span<const std::size_t> sends, const Packer& packer);
   void hear(std::span<const std::size_t> receives, const Packer& packer);
   void make_memory();
-  template <class Step>
-  void guarded(const Step& step);
   void take_shown(const Packer& packer, bool past_caches);
   void run_rounds(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer, const std::function<void()>& barrier);

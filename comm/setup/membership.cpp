@@ -6,24 +6,45 @@
 
 namespace weft::comm {
 
+/// Runs a call of the bootstrap. Where another rank has given up there, this one is poisoned.
+template <class Call>
+auto Membership::in_bootstrap(Call call) {
+  std::optional<Handover> handover;
+  hand_over(handover);
+  try {
+    return call();
+  } catch (const PeerError& error) {
+    poison(error.what());
+    throw;
+  }
+}
+
+void Membership::give_up(std::string why) noexcept {
+  try {
+    poison(std::move(why));
+    bootstrap_->give_up(poison_);
+  } catch (const std::exception&) {
+    // Its messages fail. Those that run the call are told by the executor.
+  }
+}
+
 std::vector<std::string> Membership::agree_on(const Step& step) {
   return results_of(run_step([this](std::string_view mine) { return allgather(mine); }, step));
 }
 
 std::string Membership::vote_on(const Step& step, const Bootstrap::Merge& merge) {
   std::string attempted = attempt(step);
-  std::optional<Handover> handover;
-  hand_over(handover);
-  StepOutcome outcome = comm::vote_on(*bootstrap_, std::move(attempted), merge);
-  return results_of(std::move(outcome)).front();
+  return results_of(in_bootstrap([&] {
+           return comm::vote_on(*bootstrap_, std::move(attempted), merge);
+         }))
+      .front();
 }
 
 std::vector<std::string> Membership::agree_among_on(std::span<const int> members,
                                                     const Step& step) {
   std::string attempted = attempt(step);
-  std::optional<Handover> handover;
-  hand_over(handover);
-  return results_of(gather_steps(*bootstrap_, members, std::move(attempted)));
+  return results_of(
+      in_bootstrap([&] { return gather_steps(*bootstrap_, members, std::move(attempted)); }));
 }
 
 std::vector<std::string> Membership::results_of(StepOutcome outcome) {
@@ -51,16 +72,12 @@ void Membership::hand_over(std::optional<Handover>& handover) {
 }
 
 std::vector<std::string> Membership::allgather(std::string_view mine) {
-  std::optional<Handover> handover;
-  hand_over(handover);
-  return bootstrap_->allgather(mine);
+  return in_bootstrap([&] { return bootstrap_->allgather(mine); });
 }
 
 std::vector<std::string> Membership::exchange(std::span<const int> peers,
                                               std::span<const std::string> mine) {
-  std::optional<Handover> handover;
-  hand_over(handover);
-  return bootstrap_->exchange(peers, mine);
+  return in_bootstrap([&] { return bootstrap_->exchange(peers, mine); });
 }
 
 }  // namespace weft::comm

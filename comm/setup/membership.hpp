@@ -2,8 +2,8 @@
 //
 // A communicator is *poisoned* when an error leaves its ranks in different states: nothing can be
 // run on it any more, and every later call throws what went wrong. agree() poisons it on all ranks
-// at once. An error that only one rank knows of is told to the others by the executor
-// (Resources::poison_all()), and they poison theirs when they find it there.
+// at once. An error that only one rank knows of is told to the others by the executor and by the
+// bootstrap (Resources::poison_all()), and they poison theirs when they find it in one of these.
 #pragma once
 
 #include <memory>
@@ -63,6 +63,8 @@ class Membership {
   std::vector<std::string> exchange(std::span<const int> peers, std::span<const std::string> mine);
 
   void poison(std::string why) { poison_ = std::move(why); }
+  /// The same, and tells the others by the bootstrap.
+  void give_up(std::string why) noexcept;
   bool is_poisoned() const noexcept { return !poison_.empty(); }
   /// PeerError.
   [[noreturn]] void throw_poison() const { throw PeerError(poison_); }
@@ -80,6 +82,8 @@ class Membership {
   std::vector<std::string> agree_among_on(std::span<const int> members, const Step& step);
   std::vector<std::string> results_of(StepOutcome outcome);
   void hand_over(std::optional<Handover>& handover);
+  template <class Call>
+  auto in_bootstrap(Call call);
 
   std::unique_ptr<Bootstrap> bootstrap_;
   int rank_;

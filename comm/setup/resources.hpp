@@ -84,6 +84,17 @@ class Resources {
 
   /// Something that only this rank knows of is wrong: the others are told. PeerError.
   [[noreturn]] void poison_all(std::string_view why);
+  /// Runs `step`, which only this rank does: its errors are told to the others.
+  template <class Step>
+  void guarded(const Step& step) {
+    try {
+      step();
+    } catch (const PeerError&) {
+      throw;
+    } catch (const std::exception& error) {
+      poison_all(error.what());
+    }
+  }
   /// PeerError and poison where the executor has failed.
   void require_no_failure();
 

@@ -38,8 +38,8 @@ bool is_hosts(const Call& call, const Context& context, Trial& trial) {
 /// Runs a call that weft may serve; false: the host is to.
 bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
   bool is_served = true;
-  run_guarded(context, result, [&] {
-    if (call.is_contradictory()) fail(context, call.contradiction());
+  run_guarded(context.weft(), result, [&] {
+    if (call.is_contradictory()) context.weft().fail(call.contradiction());
     Trial trial;
     if (may_race && is_hosts(call, context, trial)) {
       call.set_trial(std::move(trial));

@@ -34,7 +34,7 @@ int end_failed(const KnownCall& known) {
   Outcome outcome;
   {
     const Inside guard;
-    run_guarded(Context{*World::get(), *known.attached}, outcome, [] { throw; });
+    run_guarded(*known.attached->weft, outcome, [] { throw; });
   }
   return end_call(known.arguments.comm, outcome);
 }

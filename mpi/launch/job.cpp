@@ -29,6 +29,7 @@ class Job final : public Bootstrap {
                                     std::span<const std::string> mine) override {
     return world_->exchange(peers, mine);
   }
+  void give_up(std::string_view why) override { world_->give_up(why); }
   void progress() override { world_->progress(); }
   void check() override { world_->check(); }
 

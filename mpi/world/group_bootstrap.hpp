@@ -29,9 +29,7 @@ class GroupBootstrap final : public Bootstrap {
   std::vector<std::string> exchange(std::span<const int> peers,
                                     std::span<const std::string> mine) override;
   void progress() override { post_.progress(); }
-  /// Tells the others that this rank takes part no further: where they wait for it they get
-  /// PeerError with `why`. Waits for nobody.
-  void give_up(std::string_view why) { post_.give_up(members_, context_, why); }
+  void give_up(std::string_view why) override { post_.give_up(members_, context_, why); }
 
  private:
   struct Messages;

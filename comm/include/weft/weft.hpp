@@ -74,6 +74,9 @@ class WEFT_API Bootstrap {
     texts.emplace(texts.begin() + static_cast<std::ptrdiff_t>(place), mine);
     return texts;
   }
+  /// This rank takes no further part: where others wait for it, or come to, they get PeerError with
+  /// `why`, and so do its own later calls. Waits for nobody. Here: they are not told.
+  virtual void give_up(std::string_view /*why*/) {}
   /// Moves on a little the work of the ranks outside weft that moves only when called, such as the
   /// messages of an MPI. Called often while a rank waits for more than a millisecond, and ten
   /// thousand times a second while it runs collectives.
