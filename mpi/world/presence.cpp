@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/env.hpp"
+#include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/key_values.hpp"
@@ -163,6 +165,28 @@ void name_those_without(int rank, int size) {
                   form == Form::component ? kAdviceOnComponent : kPassAddOn));
 }
 
+/// Where there is no key-value space ranks can only meet, in a collective of the host's, which those
+/// without the add-on never call. What others of the host's they have begun cannot be told from it,
+/// so who waits in vain cannot go on plain either: the job ends.
+void meet_all() {
+  constexpr std::int64_t kPatience = 60;
+  const auto setting = env::integer("WEFT_CONNECT_TIMEOUT", 1, 86400);
+  const std::chrono::seconds patience(setting.value_or(kPatience));
+  const auto begin = std::chrono::steady_clock::now();
+  MPI_Request met = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(MPI_COMM_WORLD, &met) != MPI_SUCCESS) return;
+  int done = 0;
+  for (int look = 1; PMPI_Test(&met, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0; ++look) {
+    if (std::chrono::steady_clock::now() - begin > patience) {
+      end_job(fmt::format(
+          "not all ranks have come within {} s (WEFT_CONNECT_TIMEOUT), and this launcher cannot say "
+          "which have the add-on: {}, or WEFT_DISABLE=1 to all for plain MPI",
+          patience.count(), form == Form::component ? kAdviceOnComponent : kPassAddOn));
+    }
+    pause_after(look);
+  }
+}
+
 }  // namespace
 
 std::string list_of_ranks(const std::vector<int>& ranks) {
@@ -183,7 +207,11 @@ bool all_ranks_have_addon() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   const KeyValues values = key_values();
-  if (size == 1 || values == KeyValues::none) return true;
+  if (size == 1) return true;
+  if (values == KeyValues::none) {
+    meet_all();
+    return true;
+  }
   // Not published, or not to be seen: the others take this rank for one without.
   if (values == KeyValues::not_for_this_rank) return false;
   const AddOn own = addon_of(rank);

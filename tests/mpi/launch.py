@@ -21,6 +21,7 @@ COMPONENT_PATH = "OMPI_MCA_mca_base_component_path"
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launcher", required=True, help="path of mpirun.openmpi or mpirun.mpich")
+    parser.add_argument("--launcher-option", action="append", default=[], metavar="OPTION")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--addon", help="preload this; without it the program runs plain")
@@ -64,7 +65,8 @@ def parse_arguments():
     parser.add_argument("--like-plain", action="store_true",
                         help="run it plain, too: both must print the same")
     parser.add_argument("--refused", metavar="TEXT",
-                        help="every rank must print 'weft: TEXT...', and the job must fail")
+                        help="every rank that is not without weft must print 'weft: TEXT...', and "
+                        "the job must fail")
     parser.add_argument("--ends-badly", action="store_true",
                         help="the job must fail, in time, and nothing of it may go on")
     parser.add_argument("program", nargs=argparse.REMAINDER)
@@ -105,6 +107,7 @@ def command(arguments, settings):
     openmpi = "openmpi" in os.path.basename(arguments.launcher)
     program = arguments.program[1:] if arguments.program[:1] == ["--"] else arguments.program
     words = [arguments.launcher] + (["--oversubscribe"] if openmpi else [])
+    words += arguments.launcher_option
     if arguments.apart == "launcher":
         words = ["unshare", *arguments.unshare.split(), "--"] + words
     parts = itertools.groupby((settings_of(arguments, settings, rank),
@@ -140,8 +143,11 @@ def judge_refusal(arguments, code, errors):
     lines = [line for line in errors.splitlines() if f"weft: {arguments.refused}" in line]
     if code in (0, "timeout"):
         yield f"exit code {code}, not a failure"
-    if len(lines) != arguments.ranks:
-        yield f"{len(lines)} ranks of {arguments.ranks} said 'weft: {arguments.refused}...'"
+    with_weft = (set(range(arguments.ranks)) if arguments.addon_of is None
+                 else set(ranks_of(arguments.addon_of)))
+    with_weft -= set(ranks_of(arguments.disabled_on))
+    if len(lines) != len(with_weft):
+        yield f"{len(lines)} ranks, not {len(with_weft)}, said 'weft: {arguments.refused}...'"
 
 
 def processes_of(folder):
