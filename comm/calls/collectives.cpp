@@ -137,6 +137,14 @@ Task irregular_task(const Communicator& comm, Collective collective, const void*
   return task;
 }
 
+/// The same of blocks that are packed.
+Task packed_task(const Communicator& comm, Collective collective,
+                 std::span<const std::size_t> blocks, std::size_t bytes, int root) {
+  std::vector<Part> parts;
+  for (const std::size_t one : blocks) parts.push_back({0, one});
+  return irregular_task(comm, collective, nullptr, nullptr, parts, bytes, root);
+}
+
 Task reduction_task(const Communicator& comm, Collective collective, const void* input,
                     void* output, std::size_t elements, const Operation& operation, int root = 0) {
   const bool takes = collective != Collective::reduce || comm.rank() == root;
@@ -249,6 +257,16 @@ void Communicator::alltoallw(std::span<const std::size_t> sends,
       if (part.bytes != 0) packer.unpack(i, 0, part.bytes, output.get() + part.offset);
     }
   });
+}
+
+void Communicator::gatherw(std::size_t bytes, std::span<const std::size_t> blocks,
+                           const Packer& packer, int root) {
+  impl_->run_rooted_packed(packed_task(*this, Collective::gather, blocks, bytes, root), packer);
+}
+
+void Communicator::scatterw(std::span<const std::size_t> blocks, std::size_t bytes,
+                            const Packer& packer, int root) {
+  impl_->run_rooted_packed(packed_task(*this, Collective::scatter, blocks, bytes, root), packer);
 }
 
 void Communicator::broadcast(void* buffer, std::size_t bytes, int root) {

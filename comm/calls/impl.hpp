@@ -42,6 +42,10 @@ class Communicator::Impl {
   /// An alltoallw, where it is packed in parts.
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);
+  // rooted_runs.cpp
+  /// A scatter or gather of blocks of different sizes; `task` has no buffers. See gatherw().
+  void run_rooted_packed(const comm::Task& task, const Packer& packer);
+
   /// The last call, where it is one that repeat() makes again.
   Made last_made() noexcept { return checks_calls() ? Made{} : calls_.keep_last(); }
   bool repeat(const Made& made, const std::byte* input, std::byte* output,
@@ -80,9 +84,15 @@ class Communicator::Impl {
   void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
   /// `is_each_timed`: not only one in so many of such calls.
   void end_counted(comm::Counts& counts, bool is_each_timed = true);
+  /// The same, not inlined.
+  void end_long(comm::Counts& counts);
   template <class Body>
   void run_exclusively(Body body);
   void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
+  /// A scatter or gather of blocks of different sizes, which are run in pieces.
+  void run_rooted(const comm::Task& task);
+  class RootedRuns;
+  class PackedPieces;
   void start_thread();
   /// The executions of a request are over.
   void end(Request::Impl& request) noexcept;
@@ -97,6 +107,19 @@ class Communicator::Impl {
   comm::CallSignature next_call_;                 // what its caller adds to the next call
   bool wants_thread_ = resources_.settings().progress_thread;
 };
+
+/// Apart, so that calls without a progress thread are not longer for it.
+template <class Body>
+void Communicator::Impl::run_exclusively(Body body) {
+  resources_.members().require_no_poison();
+  if (wants_thread_ && gives_way()) start_thread();
+  const auto exclusive = resources_.requests().exclusive();
+  struct End {
+    comm::RequestProgress& requests;
+    ~End() { requests.end_call(); }
+  } end{resources_.requests()};
+  body();
+}
 
 /// One rank's side of a request.
 struct Request::Impl {

@@ -92,20 +92,8 @@ bool Communicator::Impl::close() noexcept {
   return resources_.close();
 }
 
-/// Apart, so that calls without a progress thread are not longer for it.
-template <class Body>
-void Communicator::Impl::run_exclusively(Body body) {
-  resources_.members().require_no_poison();
-  if (wants_thread_ && gives_way()) start_thread();
-  const auto exclusive = resources_.requests().exclusive();
-  struct End {
-    comm::RequestProgress& requests;
-    ~End() { requests.end_call(); }
-  } end{resources_.requests()};
-  body();
-}
-
 void Communicator::Impl::run_now(const comm::Task& asked) {
+  if (asked.irregular && comm::is_cut(asked.problem)) return run_rooted(asked);
   resources_.executor().arrive(usage_.begin());
   const Call& call = *calls_.call_for(asked);
   comm::Counts& counts = usage_.at(call.entry);
@@ -157,6 +145,10 @@ inline void Communicator::Impl::end_counted(comm::Counts& counts, bool is_each_t
   });
   executor.leave(executor.tag(), end);
   resources_.host_progress().after_call(end);
+}
+
+void Communicator::Impl::end_long(comm::Counts& counts) {
+  end_counted(counts);
 }
 
 void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const Edge> out,

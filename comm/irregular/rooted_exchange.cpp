@@ -78,4 +78,10 @@ const std::shared_ptr<Call>& RootedExchange::call_for(const Problem& problem) {
   return last_;
 }
 
+bool is_cut(const Problem& problem) {
+  return std::ranges::any_of(problem.layout, [](const Block& block) {
+    return block.bytes > RootedExchange::kPieceBytes;
+  });
+}
+
 }  // namespace weft::comm

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "comm/setup/call.hpp"
@@ -15,6 +16,9 @@ namespace weft::comm {
 class RootedExchange {
  public:
   static constexpr const char* kAlgorithm = "sequential";
+  /// Longer blocks go in pieces of this, a message each, whatever ranks do with them: so a rank that
+  /// packs its block needs memory for a piece alone, and the other end need not be told.
+  static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
   /// Makes channels for all sizes to come. Collective.
   RootedExchange(Resources& resources, int root);
@@ -33,5 +37,8 @@ class RootedExchange {
   int root_;
   std::shared_ptr<Call> last_;
 };
+
+/// Whether some block that this rank knows goes in more than one piece.
+bool is_cut(const plan::Problem& problem);
 
 }  // namespace weft::comm

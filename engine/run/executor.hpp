@@ -162,6 +162,12 @@ class Executor {
     return is_short && failure_.empty() ? run_short(prepared, buffers)
                                         : run_steps(prepared, buffers);
   }
+  /// Runs another part of the last run's collective, of which ranks may have different numbers: two
+  /// ranks run as many with messages for one another. Of a program of messages and copies alone.
+  bool run_part(const Prepared& prepared, const Buffers& buffers) noexcept {
+    --started_;  // it has the number of the last run, as other ranks may have no such part
+    return run(prepared, buffers);
+  }
   /// Whether the last run has waited longer than others take in all.
   bool has_waited() const noexcept { return has_waited_; }
 

@@ -39,12 +39,6 @@ bool copy_elements(const std::optional<engine::Elements>& from,
   return true;
 }
 
-std::vector<std::size_t> bytes_of(const Blocks& blocks, int count) {
-  std::vector<std::size_t> bytes;
-  for (int block = 0; block < count; ++block) bytes.push_back(blocks.bytes(block));
-  return bytes;
-}
-
 /// Moves the blocks of an alltoall or alltoallv as those of an alltoallw.
 void run_in_parts(const Context& context, const Blocks& send, const Blocks& receive) {
   const int size = context.size();
@@ -52,7 +46,7 @@ void run_in_parts(const Context& context, const Blocks& send, const Blocks& rece
   const ElementsOf receives(receive, size);
   const PieceCopies copies(context.layouts());
   context.weft().alltoallw(
-      bytes_of(send, size), bytes_of(receive, size),
+      send.sizes(), receive.sizes(),
       {.pack = [&](int rank, std::size_t from, std::size_t to,
                    std::byte* packed) { copies.take(send, rank, from, to, packed); },
        .unpack = [&](int rank, std::size_t from, std::size_t to,

@@ -88,6 +88,12 @@ std::byte* Blocks::memory(int block) const {
   return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
 }
 
+std::vector<std::size_t> Blocks::sizes() const {
+  std::vector<std::size_t> all;
+  for (int block = 0; block < blocks_; ++block) all.push_back(bytes(block));
+  return all;
+}
+
 std::size_t Blocks::offset(int block) const {
   return irregular_ ? (*parts_)[static_cast<std::size_t>(block)].offset
                     : bytes(0) * static_cast<std::size_t>(block);

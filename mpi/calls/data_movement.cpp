@@ -229,6 +229,49 @@ std::optional<std::size_t> Rooted::piece(const Context& context) const {
   return piece_of(context, own_bytes(context), context.size(), {own, root ? &all_ : own});
 }
 
+bool Rooted::packs_in_pieces(const Context& context) const {
+  constexpr std::size_t kLeastRooted = 1 << 20;  // shorter blocks fit into memory for a piece
+  if (!all_.is_irregular()) return false;
+  bool packs = false;
+  bool can = true;
+  const auto look_at = [&](const Blocks& blocks) {
+    if (!blocks.is_packed() || blocks.total_bytes() <= kLeastRooted) return;
+    packs = true;
+    can = can && blocks.can_be_cut();
+  };
+  if (at_root(context)) look_at(all_);
+  if (!in_place(context)) look_at(own_);
+  return packs && can;
+}
+
+void Rooted::run_packed(const Context& context) {
+  constexpr std::size_t kOwnPiece = 64 << 10;
+  const PieceCopies copies(context.layouts());
+  const bool gathers = collective() == plan::Collective::gather;
+  const bool root = at_root(context);
+  const Blocks& blocks = root ? all_ : own_;
+  const auto block_of = [&](int rank) { return root ? rank : 0; };
+  const Packer packer{
+      .pack = [&](int rank, std::size_t from, std::size_t to,
+                  std::byte* packed) { copies.take(blocks, block_of(rank), from, to, packed); },
+      .unpack = [&](int rank, std::size_t from, std::size_t to,
+                    const std::byte* packed) { copies.put(blocks, block_of(rank), from, to, packed); }};
+  std::vector<std::size_t> sizes;
+  if (root) sizes = all_.sizes();
+  if (root && !in_place(context)) {
+    std::byte* const packed = context.attached.packed_input.reserve(kOwnPiece);
+    for_each_piece(own_bytes(context), kOwnPiece, [&](std::size_t from, std::size_t to) {
+      copies.take(gathers ? own_ : all_, gathers ? 0 : root_, from, to, packed);
+      copies.put(gathers ? all_ : own_, gathers ? root_ : 0, from, to, packed);
+    });
+  }
+  if (gathers) {
+    context.weft().gatherw(own_bytes(context), sizes, packer, root_);
+  } else {
+    context.weft().scatterw(sizes, own_bytes(context), packer, root_);
+  }
+}
+
 void Scatter::run_in_pieces(const Context& context, std::size_t piece) {
   const PieceCopies copies(context.layouts());
   const bool root = at_root(context);
@@ -248,6 +291,7 @@ void Scatter::run_in_pieces(const Context& context, std::size_t piece) {
 void Scatter::run(const Context& context) {
   Attached& attached = context.attached;
   if (const auto bytes_at_once = piece(context)) return run_in_pieces(context, *bytes_at_once);
+  if (packs_in_pieces(context)) return run_packed(context);
   const std::byte* input =
       at_root(context) ? all_.input(context.layouts(), attached.packed_input) : nullptr;
   std::byte* output = nullptr;
@@ -286,6 +330,7 @@ void Gather::run_in_pieces(const Context& context, std::size_t piece) {
 void Gather::run(const Context& context) {
   Attached& attached = context.attached;
   if (const auto bytes_at_once = piece(context)) return run_in_pieces(context, *bytes_at_once);
+  if (packs_in_pieces(context)) return run_packed(context);
   std::byte* output = at_root(context) ? all_.output(attached.packed_output) : nullptr;
   const std::byte* input = nullptr;
   if (in_place(context)) {

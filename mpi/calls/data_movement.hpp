@@ -74,6 +74,10 @@ class Rooted : public Call {
   std::size_t own_bytes(const Context& context) const;
   /// See piece_of(); a collective, too.
   std::optional<std::size_t> piece(const Context& context) const;
+  /// Of blocks of different sizes: whether this rank packs so much that it does so in pieces. Other
+  /// ranks need not know.
+  bool packs_in_pieces(const Context& context) const;
+  void run_packed(const Context& context);
   /// Whether this is the root and its own block stays in its place among all blocks.
   bool in_place(const Context& context) const { return at_root(context) && own_.is_in_place(); }
 

@@ -4,8 +4,6 @@ namespace weft::mpi {
 
 namespace {
 
-constexpr std::size_t kPiece = 4 << 20;  // of all blocks together
-
 // Of all blocks together. Below it packing and unpacking them whole stays in a cache, and takes
 // less time than the question.
 constexpr std::size_t kLeastInParts = 128 << 10;

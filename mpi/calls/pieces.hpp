@@ -14,6 +14,9 @@
 
 namespace weft::mpi {
 
+/// The bytes of all blocks together that are packed at once.
+inline constexpr std::size_t kPiece = 4 << 20;
+
 /// Calls body(number) for so many pieces. What could not be set up for a later piece is an error of
 /// the call, as inputs may be results by then and the host cannot serve it any more; on all ranks
 /// alike.

@@ -153,6 +153,47 @@ static void move_irregular_blocks(MPI_Datatype element, int rank, int size) {
   MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, receives, from, element,
                  MPI_COMM_WORLD);
   for (int i = 0; i < size; ++i) expect_at("allgatherv in place", sums, from[i], i, 1, receives[i]);
+
+  /* Only rank 1 receives blocks of all; rank 0 sends plain bytes, rank 2 receives them. */
+  memset(sums, 0xee, sizeof sums);
+  MPI_Gatherv(own, own_count, own_type, sums, receives, from, element, 1, MPI_COMM_WORLD);
+  for (int i = 0; rank == 1 && i < size; ++i) expect_at("gatherv", sums, from[i], i, 1, receives[i]);
+  for (int i = 0; i < size; ++i) sends[i] = count_of(1, i, size);
+  place(to, sends, size);
+  if (rank == 1) {
+    for (int i = 0; i < size; ++i) fill_at(mine, to[i], 1, i, sends[i]);
+  }
+  memset(sums, 0xee, sizeof sums);
+  memset(plain, 0, sizeof plain);
+  MPI_Scatterv(mine, sends, to, element, rank == 2 ? plain : sums + 4,
+               rank == 2 ? 3 * sends[2] : sends[rank], rank == 2 ? MPI_UNSIGNED_CHAR : element, 1,
+               MPI_COMM_WORLD);
+  if (rank != 2) {
+    expect_at("scatterv", sums, 1, 1, rank, sends[rank]);
+  } else {
+    long wrong = 0;
+    for (long i = 0; i < 3L * sends[2]; ++i) wrong += plain[i] != byte_of(1, 2, i);
+    expect(wrong == 0, "scatterv: %ld plain bytes are wrong", wrong);
+  }
+  /* In place at the root, and plain bytes there while others have elements with gaps; whose block
+   * is empty takes part, too. */
+  const int root = 0;
+  for (int i = 0; i < size; ++i) receives[i] = 3 * count_of(i, root, size);
+  from[0] = 0;
+  for (int i = 1; i < size; ++i) from[i] = from[i - 1] + receives[i - 1];
+  fill_at(mine, 1, rank, root, receives[rank] / 3);
+  for (long i = 0; i < receives[0]; ++i) plain[i] = byte_of(0, root, i);
+  MPI_Gatherv(rank == root ? MPI_IN_PLACE : mine + 4, receives[rank] / 3, element, plain, receives,
+              from, MPI_UNSIGNED_CHAR, root, MPI_COMM_WORLD);
+  for (int i = 0; rank == root && i < size; ++i) {
+    long wrong = 0;
+    for (long k = 0; k < receives[i]; ++k) wrong += plain[from[i] + k] != byte_of(i, root, k);
+    expect(wrong == 0, "gatherv of plain bytes from %d: %ld are wrong", i, wrong);
+  }
+  memset(sums, 0xee, sizeof sums);
+  MPI_Scatterv(plain, receives, from, MPI_UNSIGNED_CHAR, rank == root ? MPI_IN_PLACE : sums + 4,
+               receives[rank] / 3, element, root, MPI_COMM_WORLD);
+  if (rank != root) expect_at("scatterv of plain bytes", sums, 1, rank, root, receives[rank] / 3);
 }
 
 int main(int argc, char** argv) {
