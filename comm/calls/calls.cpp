@@ -38,11 +38,14 @@ const SharedCall& Calls::call_for(const Task& task) {
 
 const SharedCall& Calls::block_call_for(const Problem& problem) {
   last_ = nullptr;
-  if (generation_ == preparation_.generation()) {
+  const bool has_one_size = problem.layout.empty();
+  if (has_one_size && generation_ == preparation_.generation()) {
     const auto kept = kept_.find(problem);
     if (kept != kept_.end()) return *(last_ = &kept->second);
   }
-  if (const SharedCall* sized = preparation_.find(problem)) return *(last_ = sized);
+  if (has_one_size) {
+    if (const SharedCall* sized = preparation_.find(problem)) return *(last_ = sized);
+  }
   for (CallCache* cache : {&of_classes_, &agreed_}) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }

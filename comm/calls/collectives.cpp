@@ -55,6 +55,7 @@ void set_layout(Problem& problem, std::span<const Part> parts) {
     throw_usage("{} of {} ranks with {} parts: they must be equal", to_string(problem.collective),
                 problem.ranks, parts.size());
   }
+  problem.layout.reserve(parts.size());
   for (const Part& part : parts) problem.layout.push_back({part.offset, part.bytes});
 }
 
