@@ -79,9 +79,8 @@ const std::shared_ptr<Call>& RootedExchange::call_for(const Problem& problem) {
 }
 
 bool is_cut(const Problem& problem) {
-  return std::ranges::any_of(problem.layout, [](const Block& block) {
-    return block.bytes > RootedExchange::kPieceBytes;
-  });
+  return std::ranges::any_of(
+      problem.layout, [](const Block& block) { return block.bytes > RootedExchange::kPieceBytes; });
 }
 
 }  // namespace weft::comm

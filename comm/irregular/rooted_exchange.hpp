@@ -16,8 +16,8 @@ namespace weft::comm {
 class RootedExchange {
  public:
   static constexpr const char* kAlgorithm = "sequential";
-  /// Longer blocks go in pieces of this, a message each, whatever ranks do with them: so a rank that
-  /// packs its block needs memory for a piece alone, and the other end need not be told.
+  /// Longer blocks go in pieces of this, a message each, whatever ranks do with them: so a rank
+  /// that packs its block needs memory for a piece alone, and the other end need not be told.
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
   /// Makes channels for all sizes to come. Collective.

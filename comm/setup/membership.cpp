@@ -34,9 +34,8 @@ std::vector<std::string> Membership::agree_on(const Step& step) {
 
 std::string Membership::vote_on(const Step& step, const Bootstrap::Merge& merge) {
   std::string attempted = attempt(step);
-  return results_of(in_bootstrap([&] {
-           return comm::vote_on(*bootstrap_, std::move(attempted), merge);
-         }))
+  return results_of(
+             in_bootstrap([&] { return comm::vote_on(*bootstrap_, std::move(attempted), merge); }))
       .front();
 }
 

@@ -254,8 +254,10 @@ void Rooted::run_packed(const Context& context) {
   const Packer packer{
       .pack = [&](int rank, std::size_t from, std::size_t to,
                   std::byte* packed) { copies.take(blocks, block_of(rank), from, to, packed); },
-      .unpack = [&](int rank, std::size_t from, std::size_t to,
-                    const std::byte* packed) { copies.put(blocks, block_of(rank), from, to, packed); }};
+      .unpack =
+          [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
+            copies.put(blocks, block_of(rank), from, to, packed);
+          }};
   std::vector<std::size_t> sizes;
   if (root) sizes = all_.sizes();
   if (root && !in_place(context)) {

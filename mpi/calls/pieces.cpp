@@ -13,7 +13,8 @@ enum Wish : int { kNone, kPieces, kWhole };  // the largest of all ranks counts
 int wish_of(std::initializer_list<const Blocks*> used) {
   int wish = kNone;
   for (const Blocks* one : used) {
-    if (one->is_packed() && one->total_bytes() != 0) wish = std::max<int>(wish, one->can_be_cut() ? kPieces : kWhole);
+    if (one->is_packed() && one->total_bytes() != 0)
+      wish = std::max<int>(wish, one->can_be_cut() ? kPieces : kWhole);
   }
   return wish;
 }

@@ -165,9 +165,9 @@ void name_those_without(int rank, int size) {
                   form == Form::component ? kAdviceOnComponent : kPassAddOn));
 }
 
-/// Where there is no key-value space ranks can only meet, in a collective of the host's, which those
-/// without the add-on never call. What others of the host's they have begun cannot be told from it,
-/// so who waits in vain cannot go on plain either: the job ends.
+/// Where there is no key-value space ranks can only meet, in a collective of the host's, which
+/// those without the add-on never call. What others of the host's they have begun cannot be told
+/// from it, so who waits in vain cannot go on plain either: the job ends.
 void meet_all() {
   constexpr std::int64_t kPatience = 60;
   const auto setting = env::integer("WEFT_CONNECT_TIMEOUT", 1, 86400);
@@ -176,12 +176,14 @@ void meet_all() {
   MPI_Request met = MPI_REQUEST_NULL;
   if (PMPI_Ibarrier(MPI_COMM_WORLD, &met) != MPI_SUCCESS) return;
   int done = 0;
-  for (int look = 1; PMPI_Test(&met, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0; ++look) {
+  for (int look = 1; PMPI_Test(&met, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;
+       ++look) {
     if (std::chrono::steady_clock::now() - begin > patience) {
-      end_job(fmt::format(
-          "not all ranks have come within {} s (WEFT_CONNECT_TIMEOUT), and this launcher cannot say "
-          "which have the add-on: {}, or WEFT_DISABLE=1 to all for plain MPI",
-          patience.count(), form == Form::component ? kAdviceOnComponent : kPassAddOn));
+      end_job(
+          fmt::format("not all ranks have come within {} s (WEFT_CONNECT_TIMEOUT), and this "
+                      "launcher cannot say "
+                      "which have the add-on: {}, or WEFT_DISABLE=1 to all for plain MPI",
+                      patience.count(), form == Form::component ? kAdviceOnComponent : kPassAddOn));
     }
     pause_after(look);
   }

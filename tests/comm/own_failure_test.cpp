@@ -59,8 +59,8 @@ struct Case {
   Call call;
   int calls;
 };
-constexpr Case kCases[] = {{alltoall, 0},  {alltoall, 2}, {alltoallv, 0}, {alltoallv, 2},
-                           {scatter, 0}, {scatter, 2},  {alltoallw, 0}};
+constexpr Case kCases[] = {{alltoall, 0}, {alltoall, 2}, {alltoallv, 0}, {alltoallv, 2},
+                           {scatter, 0},  {scatter, 2},  {alltoallw, 0}};
 
 std::string error_of(Communicator& comm, const Case& one) {
   try {
@@ -96,11 +96,10 @@ TEST(OwnFailure, IsTheSameErrorOfAllThreads) {
 TEST(OwnFailure, IsTheSameErrorOfAllProcesses) {
   for (const char* nodes : {"1", "2"}) {
     for (const Case& one : kCases) {
-      const auto ended =
-          test::run_processes(kRanks, {{"WEFT_NODES", nodes}}, [&](int) {
-            Communicator comm(tcp_bootstrap());
-            return error_of(comm, one);
-          });
+      const auto ended = test::run_processes(kRanks, {{"WEFT_NODES", nodes}}, [&](int) {
+        Communicator comm(tcp_bootstrap());
+        return error_of(comm, one);
+      });
       for (const auto& rank : ended) {
         EXPECT_TRUE(rank.in_time);
         EXPECT_EQ(rank.said, kError) << "case " << &one - kCases << ", nodes " << nodes;

@@ -110,7 +110,8 @@ class Exchange {
     for (int rank = 0; rank < comm_.size(); ++rank) {
       const bool is_mine = is_root() ? rank != root_ : rank == comm_.rank();
       const auto number = static_cast<std::size_t>(rank);
-      if (unpacked_[number] != (unpacks && is_mine ? sizes_[number] : 0)) return "a piece is missing";
+      if (unpacked_[number] != (unpacks && is_mine ? sizes_[number] : 0))
+        return "a piece is missing";
     }
     return wrong_;
   }
@@ -157,7 +158,8 @@ TEST(RootedPieces, ArriveWhoeverPacks) {
     for (const unsigned seed : {1u, 2u, 3u}) {
       const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
         Communicator comm(std::move(bootstrap), options);
-        if (auto wrong = exchange_often(comm, seed); !wrong.empty()) throw std::runtime_error(wrong);
+        if (auto wrong = exchange_often(comm, seed); !wrong.empty())
+          throw std::runtime_error(wrong);
       });
       EXPECT_EQ(errors, none(ranks)) << ranks << " ranks, seed " << seed;
     }

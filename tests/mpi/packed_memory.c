@@ -150,14 +150,14 @@ static void move_irregular_blocks(MPI_Datatype element, int rank, int size) {
   for (int i = 0; i < size; ++i) expect_at("allgatherv", sums, from[i], i, 1, receives[i]);
   memset(sums, 0xee, sizeof sums);
   fill_at(sums, from[rank], rank, 1, receives[rank]);
-  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, receives, from, element,
-                 MPI_COMM_WORLD);
+  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, sums, receives, from, element, MPI_COMM_WORLD);
   for (int i = 0; i < size; ++i) expect_at("allgatherv in place", sums, from[i], i, 1, receives[i]);
 
   /* Only rank 1 receives blocks of all; rank 0 sends plain bytes, rank 2 receives them. */
   memset(sums, 0xee, sizeof sums);
   MPI_Gatherv(own, own_count, own_type, sums, receives, from, element, 1, MPI_COMM_WORLD);
-  for (int i = 0; rank == 1 && i < size; ++i) expect_at("gatherv", sums, from[i], i, 1, receives[i]);
+  for (int i = 0; rank == 1 && i < size; ++i)
+    expect_at("gatherv", sums, from[i], i, 1, receives[i]);
   for (int i = 0; i < size; ++i) sends[i] = count_of(1, i, size);
   place(to, sends, size);
   if (rank == 1) {

@@ -284,10 +284,10 @@ class WEFT_API Communicator {
   /// in caches; elsewhere whole.
   void alltoallw(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                  const Packer& packer);
-  /// gather() and scatter() of blocks of different sizes that are not in one piece, which the caller
-  /// packs and unpacks a few MiB at a time: `bytes` of this rank, and at the root blocks[i] for each
-  /// rank i, in any order of the ranks. The root's own block is not moved. Other ranks may make the
-  /// same call with blocks in one piece (`parts`).
+  /// gather() and scatter() of blocks of different sizes that are not in one piece, which the
+  /// caller packs and unpacks a few MiB at a time: `bytes` of this rank, and at the root blocks[i]
+  /// for each rank i, in any order of the ranks. The root's own block is not moved. Other ranks may
+  /// make the same call with blocks in one piece (`parts`).
   void gatherw(std::size_t bytes, std::span<const std::size_t> blocks, const Packer& packer,
                int root);
   void scatterw(std::span<const std::size_t> blocks, std::size_t bytes, const Packer& packer,
