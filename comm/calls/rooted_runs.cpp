@@ -98,8 +98,11 @@ void Communicator::Impl::run_rooted(const comm::Task& task) {
 class Communicator::Impl::PackedPieces {
  public:
   PackedPieces(Impl& impl, const comm::Task& task, const Packer& packer)
-      : impl_(impl), packer_(packer), runs_(impl, task), root_(task.problem.root) {
-    packs_ = (task.problem.collective == Collective::gather) != is_root();
+      : impl_(impl),
+        packer_(packer),
+        runs_(impl, task),
+        root_(task.problem.root),
+        packs_((task.problem.collective == Collective::gather) != is_root()) {
     impl.resources_.guarded([&] {
       memory_ = std::make_unique_for_overwrite<std::byte[]>(RootedExchange::kPieceBytes);
     });
@@ -152,7 +155,7 @@ class Communicator::Impl::PackedPieces {
   const Packer& packer_;
   RootedRuns runs_;
   int root_;
-  bool packs_ = false;  // or unpacks
+  bool packs_;  // or unpacks
   std::unique_ptr<std::byte[]> memory_;
   std::vector<Piece> pieces_;
   std::uint64_t filled_ = 0;

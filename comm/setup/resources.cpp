@@ -311,7 +311,7 @@ void Resources::poison_all(std::string_view why) {
 
 void Resources::poison_with(std::string text) {
   executor_->poison(text);
-  members_.give_up(text);
+  members_.give_up(std::move(text));
   members_.throw_poison();
 }
 

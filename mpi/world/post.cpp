@@ -29,6 +29,26 @@ void end(MPI_Request& request) noexcept {
   }
 }
 
+/// Asks about once a second whether the rank for which another one waits is lost.
+class LostWatch {
+ public:
+  LostWatch(const Post::Lost& lost, int rank) : lost_(lost), rank_(rank) {}
+
+  /// To be called in each turn of the wait. Why nothing will come from the rank; empty: it may.
+  std::string look() {
+    const std::int64_t now_ns = engine::now_ns();
+    if (!lost_ || now_ns < next_look_ns_) return {};
+    next_look_ns_ = now_ns + kBetweenLooksNs;
+    return lost_(rank_, now_ns - begin_ns_);
+  }
+
+ private:
+  const Post::Lost& lost_;
+  int rank_;
+  std::int64_t begin_ns_ = engine::now_ns();
+  std::int64_t next_look_ns_ = begin_ns_ + kBetweenLooksNs;
+};
+
 void check_call(const char* call, int error) {
   if (error == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
@@ -48,15 +68,11 @@ Post::Sending::~Sending() {
 
 /// Waits for a request; false where the receiver is lost, and the host may never be done with it.
 bool Post::finish(MPI_Request& request, int to) noexcept {
-  const std::int64_t begin_ns = engine::now_ns();
-  std::int64_t next_look_ns = begin_ns + kBetweenLooksNs;
+  LostWatch watch(lost_, to);
   int done = 0;
   while (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
     if (!give_way()) ::sched_yield();
-    const std::int64_t now_ns = engine::now_ns();
-    if (!lost_ || now_ns < next_look_ns) continue;
-    next_look_ns = now_ns + kBetweenLooksNs;
-    if (lost_(to, now_ns - begin_ns).empty()) continue;
+    if (watch.look().empty()) continue;
     PMPI_Request_free(&request);
     return false;
   }
@@ -196,17 +212,13 @@ bool Post::take(const Key& key, std::string& text) {
 std::string Post::receive(int from, std::uint64_t context) {
   const Key key{from, context};
   std::string text;
-  const std::int64_t begin_ns = engine::now_ns();
-  std::int64_t next_look_ns = begin_ns + kBetweenLooksNs;
+  LostWatch watch(lost_, from);
   for (int turn = 1; !take(key, text); ++turn) {
     const bool gave_way = give_way();
     if (!gave_way) move_others();
     if (turn % kTurnsPerYield != 0) continue;
     if (!gave_way) ::sched_yield();
-    const std::int64_t now_ns = engine::now_ns();
-    if (!lost_ || now_ns < next_look_ns) continue;
-    next_look_ns = now_ns + kBetweenLooksNs;
-    std::string why = lost_(from, now_ns - begin_ns);
+    const std::string why = watch.look();
     // What it sent before it ended has arrived by now, if ever.
     if (why.empty()) continue;
     if (take(key, text)) return text;
