@@ -36,6 +36,7 @@ ROOMS = {
     "nic_profiles/probe": ["nic_profiles/fit"],
     "nic_profiles/report": ["nic_profiles/fit"],
     "tune": ["registry", "sim", "nic_profiles"],
+    "tune/experiments": ["tune"],
     "verbs/channel": ["base"],
     "verbs/device": ["base"],
     "verbs/control": ["verbs/device"],
