@@ -19,5 +19,6 @@ void add_replay(CommandLine& line);
 void add_report(CommandLine& line);
 void add_run(CommandLine& line);
 void add_stuck(CommandLine& line);
+void add_tune(CommandLine& line);
 
 }  // namespace weft::cli

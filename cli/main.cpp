@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   add_report(line);
   add_run(line);
   add_stuck(line);
+  add_tune(line);
   line.set_footer(
       "Ends with 0 on success; 1 when a check fails, something is missing or the system refuses;\n"
       "2 when the command line, an input or a setting is wrong.\n\n"
@@ -59,6 +60,7 @@ int run(int argc, char** argv) {
       "  weft check alltoall --ranks 1..40\n"
       "  weft sim alltoall --algorithm all --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
       "  weft explain alltoall --nodes 64 --ppn 8 --nic qle7140 --bytes 512\n"
+      "  weft tune broadcast --nodes 8 --ppn 4 --nic connectx-6 --table table.json\n"
       "  weft probe --html adapter.html\n"
       "  mpirun -n 8 weft exec ./program\n"
       "  weft report before.json after.json\n"

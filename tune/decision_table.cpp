@@ -4,12 +4,24 @@
 #include <bit>
 #include <cmath>
 
+#include "base/error.hpp"
 #include "tune/candidates.hpp"
 
 namespace weft::tune {
 
 void DecisionTable::set(plan::Collective collective, std::vector<Rule> rules) {
   rules_[static_cast<std::size_t>(collective)] = std::move(rules);
+}
+
+void DecisionTable::merge(const DecisionTable& other) {
+  if (other.machine != machine || other.adapter != adapter) {
+    throw_usage("a table for {} with {} cannot be merged into one for {} with {}", other.machine,
+                other.adapter, machine, adapter);
+  }
+  for (const plan::Collective one : plan::all_collectives()) {
+    if (!other.rules(one).empty()) set(one, other.rules(one));
+  }
+  date = std::max(date, other.date);
 }
 
 const Rule* DecisionTable::find(plan::Collective collective, std::uint64_t bytes) const noexcept {

@@ -39,6 +39,10 @@ class DecisionTable {
   /// Null where the table has no rules for the collective. Allocates nothing.
   const Rule* find(plan::Collective collective, std::uint64_t bytes) const noexcept;
 
+  /// Takes the rules of `other` for all collectives for which it has some, and its date where that
+  /// is later. UsageError where it is for another machine or adapter.
+  void merge(const DecisionTable& other);
+
   bool operator==(const DecisionTable&) const = default;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<std::string> kCommands = {"info",    "doctor", "plan",    "check",   "sim",
                                             "explain", "exec",   "install", "preload", "probe",
-                                            "replay",  "report", "run",     "stuck"};
+                                            "replay",  "report", "run",     "stuck",   "tune"};
 
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);

@@ -82,7 +82,8 @@ ROOMS = {
     "cli/terminal": ["base"],
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",
-            "device_measurements", "mpi/guide", "mpi/replay", "mpi/summary"],
+            "device_measurements", "mpi/guide", "mpi/replay", "mpi/summary",
+            "tune/experiments"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tune/experiments/simulated.hpp"
+
 namespace weft::tune {
 
 namespace {
@@ -77,6 +79,26 @@ std::vector<Found> reduce_grid(const std::vector<Point>& points, int step, const
     i = std::min(i + static_cast<std::size_t>(step), points.size() - 1);
   }
   return found;
+}
+
+std::vector<Rule> rules_of(const std::vector<Point>& points, const std::vector<Found>& found) {
+  std::vector<Rule> rules;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& at = points[i];
+    std::string name =
+        algorithm_of({at.collective, at.bytes, found[i].method, found[i].segment}).name();
+    std::uint64_t end = Rule::kAnyBytes;
+    if (i + 1 < points.size()) {
+      const double next = static_cast<double>(points[i + 1].bytes);
+      end = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(at.bytes) * next));
+    }
+    if (!rules.empty() && rules.back().algorithm == name) {
+      rules.back().up_to_bytes = end;
+    } else {
+      rules.push_back({end, std::move(name)});
+    }
+  }
+  return rules;
 }
 
 }  // namespace weft::tune

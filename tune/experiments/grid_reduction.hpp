@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "tune/decision_table.hpp"
 #include "tune/experiments/experiment.hpp"
 
 namespace weft::tune {
@@ -19,5 +20,9 @@ using Search = std::function<Found(const Point&, Laboratory&)>;
 /// size is searched. Times of sizes between are interpolated.
 std::vector<Found> reduce_grid(const std::vector<Point>& points, int step, const Search& search,
                                Laboratory& laboratory);
+
+/// The rules of a decision table: what was found at each of `points`, up to half-way to the next on
+/// a logarithmic scale; of the last, for any size. Neighbours with the same algorithm are one rule.
+std::vector<Rule> rules_of(const std::vector<Point>& points, const std::vector<Found>& found);
 
 }  // namespace weft::tune

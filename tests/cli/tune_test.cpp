@@ -1,0 +1,127 @@
+// weft tune: what it finds, its table, its journal, merged tables, mistakes.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/run_tool.hpp"
+#include "tune/decision_table.hpp"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kMachine = " --machine 8x1 --nic mt25208";
+
+std::vector<std::string> words(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+Ended tune(const std::string& line) {
+  return run_tool(words("tune " + line));
+}
+
+json tuned(const std::string& line) {
+  const Ended ended = tune(line + kMachine + " --json");
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return json::parse(ended.out);
+}
+
+double time_of(const json& result) {
+  return result.at("time_us").get<double>();
+}
+
+TEST(Tune, FindsNearlyWhatAnExhaustiveSearchFindsByFewerExperiments) {
+  const std::string what = "broadcast --bytes 64,16K,256K --experiments ";
+  const json best = tuned(what + "exhaustive");
+  EXPECT_EQ(best.at("experiments"), best.at("experiments_of_exhaustive"));
+  for (const std::string search : {"mgd", "smgd", "pipeline", "prior --prior mt25208"}) {
+    const json found = tuned(what + search);
+    EXPECT_TRUE(search == "pipeline" || found.at("seconds") < best.at("seconds")) << search;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double least = time_of(best.at("results").at(i));
+      EXPECT_LE(time_of(found.at("results").at(i)), 1.05 * least) << search;
+      EXPECT_GE(time_of(found.at("results").at(i)), least) << search;
+    }
+  }
+  // Times are those of the simulator.
+  const json first = best.at("results").at(2);
+  const Ended sim = run_tool(words("sim broadcast --bytes 256K --json --algorithm " +
+                                   first.at("algorithm").get<std::string>() + kMachine));
+  EXPECT_DOUBLE_EQ(time_of(json::parse(sim.out).at("results").front()), time_of(first));
+}
+
+TEST(Tune, WritesATableForAllSizes) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "table.json";
+  const json found = tuned("scatter --grid 4 --table " + path);
+  const tune::DecisionTable table = tune::load_table(path);
+  EXPECT_EQ(table.machine, "8x1");
+  EXPECT_EQ(table.adapter, "mt25208");
+  EXPECT_EQ(found.at("results").size(), 23u);
+  for (const json& one : found.at("results")) {
+    const auto* rule = table.find(plan::Collective::scatter, one.at("bytes"));
+    ASSERT_NE(rule, nullptr);
+    EXPECT_EQ(rule->algorithm, one.at("algorithm"));
+  }
+}
+
+TEST(Tune, GoesOnWithItsJournal) {
+  const TemporaryFolder folder;
+  const std::string journal = folder.path() / "journal";
+  const std::string what = "broadcast --bytes 1K,64K --journal " + journal;
+  const json whole = tuned(what);
+  const int all = whole.at("experiments");
+  EXPECT_GT(all, 10);
+  std::filesystem::resize_file(journal, std::filesystem::file_size(journal) - 500);
+  const json rest = tuned(what);
+  EXPECT_EQ(rest.at("results"), whole.at("results"));
+  EXPECT_GT(rest.at("from_journal"), 0);
+  EXPECT_GT(rest.at("experiments"), 0);
+  EXPECT_EQ(rest.at("experiments").get<int>() + rest.at("from_journal").get<int>(), all);
+  EXPECT_EQ(tuned(what).at("experiments"), 0);
+  EXPECT_EQ(tune("gather --bytes 8 --journal " + journal + kMachine).code, 2);
+}
+
+TEST(Tune, MergesTables) {
+  const TemporaryFolder folder;
+  const std::string one = folder.path() / "one.json", other = folder.path() / "other.json";
+  const std::string both = folder.path() / "both.json";
+  tuned("broadcast --bytes 8,64K --table " + one);
+  tuned("gather --bytes 8 --table " + other);
+  const Ended ended = tune("--merge " + one + " --merge " + other + " --table " + both);
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto table = tune::load_table(both);
+  EXPECT_EQ(table.rules(plan::Collective::broadcast),
+            tune::load_table(one).rules(plan::Collective::broadcast));
+  EXPECT_EQ(table.rules(plan::Collective::gather),
+            tune::load_table(other).rules(plan::Collective::gather));
+  EXPECT_EQ(tune("gather --machine 2x1 --nic soft --bytes 8 --table " + other).code, 0);
+  const Ended wrong = tune("--merge " + one + " --merge " + other);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err, "weft: --merge " + other +
+                           ": a table for 2x1 with soft cannot be merged into one for 8x1 with "
+                           "mt25208\n");
+}
+
+TEST(Tune, NamesWhatIsWrong) {
+  const auto error = [](const std::string& line) {
+    const Ended ended = tune(line + kMachine);
+    EXPECT_EQ(ended.code, 2);
+    return ended.err;
+  };
+  EXPECT_EQ(error("broadcast --bytes 8 --experiments best"),
+            "weft: --experiments=best: must be one of exhaustive, mgd, smgd, pipeline, prior\n");
+  EXPECT_EQ(error("broadcast --bytes 8 --experiments prior"),
+            "weft: --prior, the profile that predicts, is missing\n");
+  EXPECT_EQ(error("broadcast --bytes 8 --doubt 3"), "weft: --doubt is for --experiments prior\n");
+  EXPECT_NE(error("alltoallv --bytes 8").find("alltoallv"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::cli
