@@ -175,7 +175,12 @@ RC_GTEST_PROP(Simulated, MethodsAreCandidatesWithoutTheirSegments, ()) {
   const auto machine =
       hierarchy::Machine::uniform(*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4));
   const Facts facts{machine};
-  const Point point = point_of(any_problem(machine.ranks()), facts, 4);
+  plan::Problem problem = any_problem(machine.ranks());
+  // Candidates have segments from 64 KiB on.
+  if (*rc::gen::arbitrary<bool>() && problem.collective != Collective::barrier) {
+    problem = resized(problem, 128 << 10);
+  }
+  const Point point = point_of(problem, facts, 4);
   for (const Method& one : point.methods) {
     const Experiment whole{point.collective, point.bytes, one.name, 0};
     RC_ASSERT(algorithm_of(whole).name() == one.name);
