@@ -126,7 +126,7 @@ class Tuning {
             {"machine", to_string(scenario_.machine())},
             {"nic", scenario_.profile().name},
             {"search", name_},
-            {"experiments", laboratory_->experiments() + pipelines_.experiments()},
+            {"experiments", experiments()},
             {"experiments_of_exhaustive", all_experiments()},
             {"from_journal", resumed_},
             {"seconds", laboratory_->seconds() + pipelines_.seconds()},
@@ -144,10 +144,8 @@ class Tuning {
     text += fmt::format(
         "\n{}: {} of the {} of an exhaustive search, {:.6f} s on the simulated machine in ten runs "
         "each",
-        name_,
-        counted(static_cast<std::uint64_t>(laboratory_->experiments() + pipelines_.experiments()),
-                "experiment"),
-        all_experiments(), laboratory_->seconds() + pipelines_.seconds());
+        name_, counted(experiments(), "experiment"), all_experiments(),
+        laboratory_->seconds() + pipelines_.seconds());
     if (resumed_ > 0) text += fmt::format("; {} more are in the journal", resumed_);
     return text + ".\n";
   }
@@ -191,6 +189,11 @@ class Tuning {
     const tune::Point& at = points_[i];
     return tune::algorithm_of({at.collective, at.bytes, found_[i].method, found_[i].segment})
         .name();
+  }
+
+  std::uint64_t experiments() const {
+    return static_cast<std::uint64_t>(laboratory_->experiments()) +
+           static_cast<std::uint64_t>(pipelines_.experiments());
   }
 
   std::size_t all_experiments() const {

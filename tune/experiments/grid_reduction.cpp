@@ -89,7 +89,7 @@ std::vector<Rule> rules_of(const std::vector<Point>& points, const std::vector<F
         algorithm_of({at.collective, at.bytes, found[i].method, found[i].segment}).name();
     std::uint64_t end = Rule::kAnyBytes;
     if (i + 1 < points.size()) {
-      const double next = static_cast<double>(points[i + 1].bytes);
+      const auto next = static_cast<double>(points[i + 1].bytes);
       end = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(at.bytes) * next));
     }
     if (!rules.empty() && rules.back().algorithm == name) {

@@ -31,8 +31,9 @@ std::string read_all(int file, const std::string& path) {
 
 }  // namespace
 
-Journal::Journal(std::string path, const std::string& about) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+Journal::Journal(std::string path, const std::string& about)
+    : path_(std::move(path)),
+      file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
   if (file_ < 0) throw_errno("open(" + path_ + ")");
   try {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {

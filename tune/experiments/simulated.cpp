@@ -72,7 +72,8 @@ Measure simulated_pipeline(const plan::Problem& like, const Facts& facts,
   return [&like, facts, &hardware](const Experiment& one) {
     const auto ranks = static_cast<unsigned>(facts.machine.ranks());
     const bool is_chain = algorithm_of(one).base_name() == "chain";
-    const int length = is_chain ? facts.machine.ranks() : std::bit_width(ranks - 1) + 1;
+    const int length =
+        is_chain ? facts.machine.ranks() : static_cast<int>(std::bit_width(ranks - 1)) + 1;
     const auto machine = hierarchy::Machine::uniform(length, 1);
     plan::Problem problem = resized(like, one.bytes);
     problem.ranks = length;
