@@ -50,8 +50,8 @@ std::byte* Station::coldest(std::uint64_t bytes) {
 
 void Station::progress(Connection& connection) {
   if (connection.channel.progress() != verbs::Status::failed) return;
-  const char* said = connection.channel.peer_abort();
-  if (said != nullptr) throw comm::GivenUp(said);
+  const auto said = connection.channel.peer_abort();
+  if (said) throw comm::GivenUp(std::string(*said));
   throw Error(connection.channel.failure());
 }
 
@@ -132,7 +132,9 @@ void Station::check_peers() {
   }
   for (const auto& connection : connections_) {
     if (connection == nullptr) continue;
-    if (const char* said = connection->channel.peer_abort()) throw comm::GivenUp(said);
+    if (const auto said = connection->channel.peer_abort()) {
+      throw comm::GivenUp(std::string(*said));
+    }
   }
 }
 

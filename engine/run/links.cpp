@@ -93,7 +93,7 @@ bool Links::close(End& end) noexcept {
     end.channel = nullptr;
     return true;
   };
-  if (status == verbs::Status::failed || channel.peer_abort() != nullptr) {
+  if (status == verbs::Status::failed || channel.peer_abort()) {
     return leave(&verbs::FlowGroup::abandon);
   }
   if (wire.is_recovering()) {

@@ -69,8 +69,8 @@ bool Execution::progress_channels() noexcept {
 void Execution::fail(std::uint32_t peer) noexcept {
   const verbs::Channel& channel = *prepared_->channels[peer];
   const int rank = prepared_->ranks[peer];
-  if (const char* said = channel.peer_abort()) {
-    executor_.poison(said);
+  if (const auto said = channel.peer_abort()) {
+    executor_.poison(std::string(*said));
   } else if (channel.is_mismatch()) {
     executor_.disagree_with(rank);
   } else {

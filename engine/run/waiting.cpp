@@ -193,9 +193,9 @@ bool Executor::check_peers(std::int64_t now) noexcept {
   // A rank that has failed may be one from which this rank needs nothing more.
   for (std::size_t rank = 0; rank < links_.ranks(); ++rank) {
     const verbs::Channel* channel = links_.channel(static_cast<int>(rank));
-    const char* said = channel == nullptr ? nullptr : channel->peer_abort();
-    if (said == nullptr) continue;
-    poison(said);
+    const auto said = channel == nullptr ? std::nullopt : channel->peer_abort();
+    if (!said) continue;
+    poison(std::string(*said));
     return false;
   }
   if (!check_calls()) return false;

@@ -118,9 +118,11 @@ bool Channel::find_mismatch() noexcept {
   return true;
 }
 
-const char* Channel::peer_abort() const noexcept {
+std::optional<std::string_view> Channel::peer_abort() const noexcept {
   const Mailbox& box = wire_.mailbox();
-  return load_acquire(box.aborted) != 0 ? box.abort_text.data() : nullptr;
+  if (load_acquire(box.aborted) == 0) return std::nullopt;
+  const char* text = box.abort_text.data();
+  return std::string_view(text, ::strnlen(text, box.abort_text.size()));
 }
 
 }  // namespace weft::verbs

@@ -41,6 +41,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "verbs/channel/inbox.hpp"
@@ -100,8 +101,8 @@ class Channel {
 
   /// Tells the peer, as far as possible, that this rank has failed and why.
   void abort(const char* text) noexcept;
-  /// The text of the peer's abort(); null when it has not called that.
-  const char* peer_abort() const noexcept;
+  /// The text of the peer's abort(); nothing when it has not called that.
+  std::optional<std::string_view> peer_abort() const noexcept;
 
   /// Announces that this end will send nothing more in this use of the channel. Once both ends have
   /// the wire may be destroyed, or both ends reopen() the channel for its next use: counts and
@@ -118,7 +119,7 @@ class Channel {
   std::uint64_t received() const noexcept { return received_; }
   /// Nothing is under way, and no end has failed.
   bool is_clean() const noexcept {
-    return idle() && failure_[0] == '\0' && !aborted_ && peer_abort() == nullptr;
+    return idle() && failure_[0] == '\0' && !aborted_ && !peer_abort();
   }
 
  private:

@@ -77,7 +77,7 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
     const std::byte* end = wire_.inbox() + slot * kSlotBytes + kPayloadBytes;
     Trailer trailer;
     std::memcpy(&trailer, end, sizeof trailer);
-    if (trailer.message != static_cast<std::uint32_t>(tag(transfer)) ||
+    if (trailer.message != static_cast<std::uint32_t>(tag(transfer)) || bytes > kPayloadBytes ||
         bytes > total - transfer.moved) {
       return fail(kMismatch);
     }

@@ -27,13 +27,18 @@ Status Channel::send_straight(Transfer& transfer) noexcept {
 }
 
 Status Channel::fill_window(Transfer& transfer) noexcept {
-  const ClearToSend& clear = wire_.mailbox().clear_to_send;
-  if (load_acquire(clear.window) != windows_filled_ + 1) return Status::again;
+  if (load_acquire(wire_.mailbox().clear_to_send.window) != windows_filled_ + 1) {
+    return Status::again;
+  }
   // The memory behind the window may be somebody else's by now.
-  if (peer_abort() != nullptr) return Status::again;
+  if (peer_abort()) return Status::again;
+  // A copy: what was looked at is what is used, even if the peer writes it anew.
+  const ClearToSend clear = wire_.mailbox().clear_to_send;
   const std::uint64_t total = transfer.layout.bytes();
-  const std::uint64_t bytes = clear.block_bytes * clear.count;
-  if (clear.message != tag(transfer) || clear.total != total) {
+  std::uint64_t bytes = 0;
+  const bool is_too_large = __builtin_mul_overflow(clear.block_bytes, clear.count, &bytes) ||
+                            bytes < filling_ || bytes - filling_ > total - transfer.moved;
+  if (clear.message != tag(transfer) || clear.total != total || is_too_large || bytes == 0) {
     return fail(kMismatch);
   }
   if (filling_ == 0) window_begin_ = transfer.moved;

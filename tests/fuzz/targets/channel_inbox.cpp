@@ -36,8 +36,8 @@ class Input {
 class HostileWire final : public Wire {
  public:
   HostileWire(bool puts, bool keys) : puts_allowed_(puts), keys_(keys) {
-    use_polled_inbox(reinterpret_cast<std::byte*>(memory_.get()));
-    outbox_ = inbox_ + kInboxBytes;
+    use_polled_inbox(reinterpret_cast<std::byte*>(inbox_memory_.get()));
+    outbox_ = reinterpret_cast<std::byte*>(outbox_memory_.get());
     bounce_ = {bounces_.data(), 7};
   }
   Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override {
@@ -58,15 +58,18 @@ class HostileWire final : public Wire {
   }
   Status poll() noexcept override { return Status::ok; }
   const char* failure() const noexcept override { return ""; }
-  void write(std::size_t offset, std::uint64_t word) noexcept {
-    std::memcpy(inbox_ + offset, &word, sizeof word);
+  template <class Words>
+  void write(std::size_t offset, const Words& words) noexcept {
+    std::memcpy(inbox_ + offset, &words, sizeof words);
   }
 
  private:
   struct alignas(64) Line {
     std::byte bytes[64];
   };
-  std::unique_ptr<Line[]> memory_ = std::make_unique<Line[]>(2 * kInboxBytes / sizeof(Line));
+  // Apart, so that a sanitizer sees each byte beside them.
+  std::unique_ptr<Line[]> inbox_memory_ = std::make_unique<Line[]>(kInboxBytes / sizeof(Line));
+  std::unique_ptr<Line[]> outbox_memory_ = std::make_unique<Line[]>(kInboxBytes / sizeof(Line));
   std::vector<std::byte> bounces_ = std::vector<std::byte>(kBounceBytes);
   Bounce bounce_;
   bool puts_allowed_, keys_;
@@ -99,9 +102,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
   Channel channel(wire, 4096);
   std::vector<std::unique_ptr<Message>> messages;
   while (!input.is_empty()) {
-    switch (input.take(1) % 6) {
+    switch (input.take(1) % 7) {
       case 0:  // a word of the mailbox
-        wire.write(kMailboxOffset + input.take(1) % (sizeof(Mailbox) / 8) * 8, input.take(4));
+        wire.write(kMailboxOffset + input.take(1) % (sizeof(Mailbox) / 8) * 8,
+                   std::uint64_t{input.take(4)});
         break;
       case 1: {  // the end of a slot
         const std::size_t slot = input.take(1) % kSlots;
@@ -120,8 +124,21 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
         messages.push_back(message(input));
         channel.recv(messages.back()->transfer);
         break;
-      case 4:
-        if (const char* text = channel.peer_abort()) (void)std::strlen(text);
+      case 4: {  // a window
+        const ClearToSend clear{input.take(4),
+                                input.take(4),
+                                input.take(1),
+                                input.take(2),
+                                input.take(1),
+                                input.take(2),
+                                {},
+                                input.take(1)};
+        wire.write(kMailboxOffset + offsetof(Mailbox, clear_to_send), clear);
+        break;
+      }
+      case 5:
+        if (const auto said = channel.peer_abort())
+          weft::test::must(said->find('\0') == said->npos);
         (void)channel.find_mismatch();
         [[fallthrough]];
       default:

@@ -161,9 +161,9 @@ void abort_is_told(verbs::Endpoint& endpoint, int rank) {
   }
   until("the word of the peer", [&] {
     endpoint.poll();
-    return rank == 0 ? end.wire.is_drained() : end.channel.peer_abort() != nullptr;
+    return rank == 0 ? end.wire.is_drained() : end.channel.peer_abort().has_value();
   });
-  require(rank == 0 || std::string(end.channel.peer_abort()) == "rank 3: out of memory", "text");
+  require(rank == 0 || end.channel.peer_abort() == "rank 3: out of memory", "text");
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
