@@ -64,7 +64,7 @@ void DirectCopies::make_boards() {
       const auto number = static_cast<std::size_t>(rank);
       const auto place = static_cast<std::size_t>(resources_.place_of_rank()[number]);
       if (rank != resources_.rank()) {
-        boards_[place] = engine::SharedMemory::attach(handles[number]);
+        boards_[place] = engine::SharedMemory::attach(handles[number], kBoardBytes);
       }
     }
   });

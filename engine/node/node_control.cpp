@@ -41,7 +41,8 @@ void NodeControl::attach(std::span<const std::string> handles) {
     if (other == place_) continue;
     const std::string_view handle = handles[other];
     if (handle.size() < PeerHeap::handle_bytes()) throw Error("handle of a different build");
-    attached_[other] = SharedMemory::attach(handle.substr(PeerHeap::handle_bytes()));
+    attached_[other] =
+        SharedMemory::attach(handle.substr(PeerHeap::handle_bytes()), memory_.size());
     bases_[other] = attached_[other].data();
     outgoing_[other] = first_inline_slot(other, place_);
     peers_.attach(other, ranks_[other], page(other).views,

@@ -24,12 +24,16 @@ std::size_t SharedMemory::handle_bytes() {
   return sizeof(BlockHandle);
 }
 
-SharedMemory SharedMemory::attach(std::string_view bytes) {
+SharedMemory SharedMemory::attach(std::string_view bytes, std::size_t least_bytes) {
   BlockHandle handle;
   if (bytes.size() != sizeof handle) throw Error("shared memory handle of a different build");
   std::memcpy(&handle, bytes.data(), sizeof handle);
   SharedMemory memory;
   memory.block_ = Slabs::instance().attach(handle);
+  if (memory.size() < least_bytes) {
+    throw Error(fmt::format("{} bytes of another rank's shared memory, not {}", memory.size(),
+                            least_bytes));
+  }
   return memory;
 }
 

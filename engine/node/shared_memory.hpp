@@ -37,9 +37,9 @@ class SharedMemory {
   /// Zero at the beginning, all of it committed. SystemError when there is not enough memory.
   /// `label` outlives everything.
   static SharedMemory create(const char* label, std::size_t bytes, MemoryUse use = MemoryUse::node);
-  /// From another rank's handle(). SystemError when the system does not let this process open it,
-  /// or the rank's process has ended.
-  static SharedMemory attach(std::string_view bytes);
+  /// From another rank's handle(). SystemError when the system does not let this process open it;
+  /// Error when the rank's process has ended, or the block has less than `least_bytes`.
+  static SharedMemory attach(std::string_view bytes, std::size_t least_bytes = 0);
 
   /// For attach(), while this object lives. Of fixed size.
   std::string handle() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/copy_bytes.hpp"
+#include "base/error.hpp"
 #include "engine/views/cma.hpp"
 
 namespace weft::engine {
@@ -12,9 +13,19 @@ namespace weft::engine {
 using verbs::Layout;
 using verbs::Status;
 
+namespace {
+constexpr std::size_t kAlignment = 64;  // of an inbox
+}
+
 ShmWire::ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
-                 SharedMemory theirs, std::size_t their_offset) noexcept
+                 SharedMemory theirs, std::size_t their_offset)
     : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
+  const bool is_inside =
+      theirs_.size() >= verbs::kInboxBytes && their_offset <= theirs_.size() - verbs::kInboxBytes;
+  if (!is_inside || their_offset % kAlignment != 0) {
+    throw Error(fmt::format("an inbox at {} of {} bytes of rank {}", their_offset, theirs_.size(),
+                            node_.rank_at(place_)));
+  }
   use_polled_inbox(mine_.data() + my_offset);
   outbox_ = theirs_.data() + their_offset;
 }

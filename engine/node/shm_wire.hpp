@@ -12,9 +12,9 @@ namespace weft::engine {
 class ShmWire final : public verbs::Wire {
  public:
   /// `mine` at `my_offset` is this rank's inbox, `theirs` at `their_offset` that of the rank at
-  /// `place`.
+  /// `place`. Error where that is no place for an inbox.
   ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
-          SharedMemory theirs, std::size_t their_offset) noexcept;
+          SharedMemory theirs, std::size_t their_offset);
 
   verbs::Status commit(std::size_t offset, std::size_t bytes, std::uint64_t last) noexcept override;
   bool can_put() const noexcept override { return node_.peers().view() != View::staged; }

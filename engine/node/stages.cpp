@@ -14,7 +14,8 @@ Stages::Stages(int place, int places, std::size_t half_bytes, MemoryUse use)
 
 void Stages::attach(std::span<const std::string> handles) {
   for (std::size_t place = 0; place < segments_.size(); ++place) {
-    if (static_cast<int>(place) != place_) segments_[place] = SharedMemory::attach(handles[place]);
+    if (static_cast<int>(place) == place_) continue;
+    segments_[place] = SharedMemory::attach(handles[place], 2 * half_bytes_);
   }
 }
 
