@@ -21,4 +21,7 @@ void add_run(CommandLine& line);
 void add_stuck(CommandLine& line);
 void add_tune(CommandLine& line);
 
+/// All of them, in the order of the help.
+void add_commands(CommandLine& line);
+
 }  // namespace weft::cli

@@ -35,21 +35,7 @@ int run(int argc, char** argv) {
   CommandLine line("weft",
                    "Fast MPI collectives on many-core clusters joined by InfiniBand or RoCE.",
                    fmt::format("weft {}", kVersion));
-  add_info(line);
-  add_doctor(line);
-  add_plan(line);
-  add_check(line);
-  add_sim(line);
-  add_explain(line);
-  add_exec(line);
-  add_install(line);
-  add_preload(line);
-  add_probe(line);
-  add_replay(line);
-  add_report(line);
-  add_run(line);
-  add_stuck(line);
-  add_tune(line);
+  add_commands(line);
   line.set_footer(
       "Ends with 0 on success; 1 when a check fails, something is missing or the system refuses;\n"
       "2 when the command line, an input or a setting is wrong.\n\n"
@@ -78,7 +64,7 @@ int run(int argc, char** argv) {
   } else if (first == "--write-manual" && words.size() == 1) {
     write_manual(line.help_text(), words.front());
   } else {
-    return line.run(argc, argv);
+    return line.parse(argc, argv)();
   }
   return kHolds;
 }

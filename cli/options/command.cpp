@@ -124,15 +124,19 @@ ToolText CommandLine::help_text() const {
   return tool;
 }
 
-int CommandLine::run(int argc, char** argv) {
+Action CommandLine::parse(int argc, const char* const* argv) {
+  const auto printing = [](std::string text) {
+    return [text = std::move(text)] {
+      print(text);
+      return kHolds;
+    };
+  };
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print(app_->help());
-    return kHolds;
+    return printing(app_->help());
   } catch (const CLI::CallForVersion& version) {
-    print(std::string(version.what()) + "\n");
-    return kHolds;
+    return printing(std::string(version.what()) + "\n");
   } catch (const CLI::ArgumentMismatch& error) {
     throw_usage("{}", describe(error));
   } catch (const CLI::ParseError& error) {
@@ -140,7 +144,7 @@ int CommandLine::run(int argc, char** argv) {
   }
   const auto chosen = app_->get_subcommands();
   require_nothing_left(*app_, chosen.empty() ? nullptr : chosen.front());
-  return action_();
+  return action_;
 }
 
 }  // namespace weft::cli

@@ -70,9 +70,9 @@ class CommandLine {
   void set_footer(const std::string& footer);
   /// All that the help says.
   ToolText help_text() const;
-  /// Parses the words and runs the command's action, or prints the help or the version. UsageError
-  /// names the wrong word and what is allowed.
-  int run(int argc, char** argv);
+  /// Parses the words. The action of the command that they name, or one that prints the help or the
+  /// version. UsageError names the wrong word and what is allowed.
+  Action parse(int argc, const char* const* argv);
 
  private:
   std::unique_ptr<CLI::App> app_;

@@ -73,15 +73,16 @@ int receive_packet(int socket, std::span<const iovec> parts, std::size_t& bytes,
   message.msg_iovlen = parts.size();
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   message.msg_control = control;
-  message.msg_controllen = sizeof(control);
+  // Of one descriptor, without the padding in which the kernel would pass another.
+  message.msg_controllen = CMSG_LEN(sizeof(int));
   ssize_t received = 0;
   int attempts = 0;
   do {
     received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (received < 0 && may_try_again(attempts));
   if (received < 0) return errno;
-  if (received == 0) return ECONNRESET;
   bytes = static_cast<std::size_t>(received);
+  // First: an empty packet looks like the end, and may have passed one, too.
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -90,7 +91,7 @@ int receive_packet(int socket, std::span<const iovec> parts, std::size_t& bytes,
     File file(descriptor);
     if (passed != nullptr) *passed = std::move(file);
   }
-  return 0;
+  return received == 0 ? ECONNRESET : 0;
 }
 
 }  // namespace weft::soft

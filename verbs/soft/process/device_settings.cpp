@@ -30,22 +30,7 @@ bool parse_link(const std::string& value) {
 Parsed parse() {
   Parsed parsed;
   try {
-    if (const auto devices = env::integer("WEFT_SOFT_DEVICES", 1, 8)) {
-      parsed.settings.devices = static_cast<unsigned>(*devices);
-    }
-    if (const auto path = env::text("WEFT_SOFT_PATH")) parsed.settings.path = parse_path(*path);
-    if (const auto link = env::text("WEFT_SOFT_LINK")) {
-      parsed.settings.ethernet = parse_link(*link);
-    }
-    if (const auto bytes = env::bytes("WEFT_SOFT_MAX_MR_SIZE", 4096, std::uint64_t{1} << 62)) {
-      parsed.settings.max_mr_size = *bytes;
-    }
-    if (const auto bytes = env::bytes("WEFT_SOFT_MAX_REGISTERED", 4096, std::uint64_t{1} << 62)) {
-      parsed.settings.max_registered = *bytes;
-    }
-    if (const auto faults = env::text("WEFT_SOFT_FAULTS")) {
-      parsed.settings.faults = parse_faults("WEFT_SOFT_FAULTS", *faults);
-    }
+    parsed.settings = Settings::from_environment();
   } catch (const Error& error) {
     log::write(log::Level::error, error.what());
     parsed.valid = false;
@@ -59,6 +44,25 @@ const Parsed& parsed() {
 }
 
 }  // namespace
+
+Settings Settings::from_environment() {
+  Settings settings;
+  if (const auto devices = env::integer("WEFT_SOFT_DEVICES", 1, 8)) {
+    settings.devices = static_cast<unsigned>(*devices);
+  }
+  if (const auto path = env::text("WEFT_SOFT_PATH")) settings.path = parse_path(*path);
+  if (const auto link = env::text("WEFT_SOFT_LINK")) settings.ethernet = parse_link(*link);
+  if (const auto bytes = env::bytes("WEFT_SOFT_MAX_MR_SIZE", 4096, std::uint64_t{1} << 62)) {
+    settings.max_mr_size = *bytes;
+  }
+  if (const auto bytes = env::bytes("WEFT_SOFT_MAX_REGISTERED", 4096, std::uint64_t{1} << 62)) {
+    settings.max_registered = *bytes;
+  }
+  if (const auto faults = env::text("WEFT_SOFT_FAULTS")) {
+    settings.faults = parse_faults("WEFT_SOFT_FAULTS", *faults);
+  }
+  return settings;
+}
 
 const Settings& settings() {
   return parsed().settings;

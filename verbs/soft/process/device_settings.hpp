@@ -20,6 +20,9 @@ struct Settings {
   std::uint64_t max_mr_size = UINT64_MAX;     // WEFT_SOFT_MAX_MR_SIZE: bytes of a region at most
   std::uint64_t max_registered = UINT64_MAX;  // WEFT_SOFT_MAX_REGISTERED: of all regions together
   FaultPlan faults;                           // WEFT_SOFT_FAULTS, see fault_plan.cpp
+
+  /// UsageError names the variable, its value and what is allowed.
+  static Settings from_environment();
 };
 
 /// Read once, at the first call; a value that is not allowed is reported on standard error and
