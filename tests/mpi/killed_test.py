@@ -56,6 +56,7 @@ def main():
         disabled_on = ""
         apart = None
         unshare = None
+        launcher_option = []
     Run.launcher = launcher
     Run.program = [program, "1000000"]
     settings = {"LD_PRELOAD": addon, "WEFT_SHARED_HEAP": "1", "WEFT_AFTER": "0",
