@@ -17,7 +17,7 @@ struct Json::ToLibrary {
   }
   Library operator()(const Object& object) const {
     Library made = Library::object();
-    for (const Member& member : object) made[member.key] = std::visit(*this, member.value.value_);
+    for (const auto& [key, value] : object) made[key] = std::visit(*this, value.value_);
     return made;
   }
   Library operator()(const auto& value) const { return value; }
@@ -49,13 +49,14 @@ Json Json::object() {
 Json& Json::operator[](std::string_view key) {
   if (std::holds_alternative<std::nullptr_t>(value_)) value_ = Object();
   auto& members = std::get<Object>(value_);
-  const auto found = std::ranges::find(members, key, &Member::key);
-  if (found != members.end()) return found->value;
-  return members.emplace_back(std::string(key), Json()).value;
+  const auto found = std::ranges::find(members, key, &Member::first);
+  if (found != members.end()) return found->second;
+  return members.emplace_back(std::string(key), Json()).second;
 }
 
 void Json::erase(std::string_view key) {
-  std::erase_if(std::get<Object>(value_), [&](const Member& member) { return member.key == key; });
+  std::erase_if(std::get<Object>(value_),
+                [&](const Member& member) { return member.first == key; });
 }
 
 void Json::push_back(Json item) {

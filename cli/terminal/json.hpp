@@ -44,18 +44,13 @@ class Json {
   std::string text() const;
 
  private:
-  struct Member;
+  using Member = std::pair<std::string, Json>;  // its key, and the value
   using List = std::vector<Json>;
   using Object = std::vector<Member>;
   struct ToLibrary;
 
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List, Object>
       value_ = nullptr;
-};
-
-struct Json::Member {
-  std::string key;
-  Json value;
 };
 
 }  // namespace weft::cli
