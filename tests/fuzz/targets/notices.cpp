@@ -72,6 +72,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
       if ((notice.flags & Notice::kWhere) != 0) {
         (void)weft::engine::board::rank_from(notice.reason, kCommunicator);
       } else {
+        weft::test::must(notice.reason.back() == '\0');
         broken.recovery.receive(lane, notice);
         broken.recovery.advance();
         weft::test::must(std::strlen(broken.recovery.failure()) < 256);
