@@ -232,6 +232,8 @@ void run_as_asked(Communicator& comm, const hierarchy::Machine& machine,
   }
 }
 
+constexpr const char* kMachines[] = {"1x1", "1x3", "2x2", "1+3+1", "0,1,0,1,2"};
+
 using Where = std::tuple<const char*, Collective>;
 
 class Collectives : public testing::TestWithParam<Where> {};
@@ -240,7 +242,8 @@ TEST_P(Collectives, GiveTheRightAnswerByEveryAlgorithm) {
   const auto [machine, collective] = GetParam();
   const auto parsed = hierarchy::Machine::parse(machine);
   const int ranks = parsed.ranks();
-  for (const auto& algorithm : test::part_of(variants(collective, ranks), machine)) {
+  for (const auto& algorithm :
+       test::part_of(variants(collective, ranks), ranks, machine, kMachines)) {
     const auto asked = registry::Algorithm::parse(collective, algorithm);
     const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
       Communicator comm(std::move(bootstrap), on(machine, collective, algorithm));
@@ -302,10 +305,8 @@ const auto kCollectives = testing::ValuesIn([] {
   return list;
 }());
 
-INSTANTIATE_TEST_SUITE_P(
-    Placements, Collectives,
-    testing::Combine(testing::Values("1x1", "1x3", "2x2", "1+3+1", "0,1,0,1,2"), kCollectives),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Placements, Collectives,
+                         testing::Combine(testing::ValuesIn(kMachines), kCollectives), name_of);
 
 class Irregular : public testing::TestWithParam<Where> {};
 
@@ -370,12 +371,12 @@ TEST(Refused, AlgorithmsLeaveOneNoteForEachReason) {
   EXPECT_EQ(errors, none(4));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Placements, Irregular,
-    testing::Combine(testing::Values("1x1", "1x3", "2x2", "1+3+1", "0,1,0,1,2"),
-                     testing::Values(Collective::scatter, Collective::gather, Collective::allgather,
-                                     Collective::reduce_scatter)),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Placements, Irregular,
+                         testing::Combine(testing::ValuesIn(kMachines),
+                                          testing::Values(Collective::scatter, Collective::gather,
+                                                          Collective::allgather,
+                                                          Collective::reduce_scatter)),
+                         name_of);
 
 }  // namespace
 }  // namespace weft
