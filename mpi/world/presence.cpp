@@ -179,11 +179,10 @@ void meet_all() {
   for (int look = 1; PMPI_Test(&met, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0;
        ++look) {
     if (std::chrono::steady_clock::now() - begin > patience) {
-      end_job(
-          fmt::format("not all ranks have come within {} s (WEFT_CONNECT_TIMEOUT), and this "
-                      "launcher cannot say "
-                      "which have the add-on: {}, or WEFT_DISABLE=1 to all for plain MPI",
-                      patience.count(), form == Form::component ? kAdviceOnComponent : kPassAddOn));
+      end_job(fmt::format(
+          "not all ranks have come within {} s (WEFT_CONNECT_TIMEOUT), and this launcher cannot "
+          "say which have the add-on: {}, or WEFT_DISABLE=1 to all for plain MPI",
+          patience.count(), form == Form::component ? kAdviceOnComponent : kPassAddOn));
     }
     pause_after(look);
   }

@@ -35,8 +35,9 @@ World* World::get() noexcept {
 }
 
 void World::start(const HostFacts* facts) {
-  if (get() != nullptr || !all_ranks_have_addon()) return;
+  if (get() != nullptr) return;
   try {
+    if (!all_ranks_have_addon()) return;
     current.store(new World(facts), std::memory_order_release);
   } catch (const std::exception& error) {
     end_job(error.what());
