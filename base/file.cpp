@@ -65,6 +65,15 @@ File make_memory_file(const char* label, std::size_t bytes) {
   return file;
 }
 
+bool write_all(int descriptor, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 bool holds_unread(int pipe) noexcept {
   struct stat status {};
   int bytes = 0;

@@ -50,6 +50,9 @@ class Mapping {
 /// raise SIGBUS later). It has no name: it goes when the last holder goes, even by SIGKILL.
 File make_memory_file(const char* label, std::size_t bytes);
 
+/// Writes all of it. False, with errno, when the system refuses; signals do not end it.
+bool write_all(int descriptor, std::string_view bytes) noexcept;
+
 /// Whether a pipe, named by either of its ends, holds bytes that its reader has not taken yet.
 /// False of all other files.
 bool holds_unread(int pipe) noexcept;

@@ -1,5 +1,4 @@
 // weft explain: shows the chosen algorithm, the other candidates with their times, and the reason.
-#include <ctime>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -35,13 +34,6 @@ struct Finding {
   std::vector<tune::Prediction> predictions;
   std::optional<tune::Sensitivity> sensitivity;
 };
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
 
 tune::Direct direct_of(const Options& options) {
   if (options.loads) return tune::Direct::loads;

@@ -248,12 +248,9 @@ ProgramImage::ProgramImage(const std::string& path) {
   entries_.main = elf.find_main();
   copy_ = File(::memfd_create("weft-program", MFD_CLOEXEC));
   if (!copy_) throw_errno("memfd_create(weft-program)");
-  for (std::size_t done = 0; done < elf.bytes().size();) {
-    const ssize_t wrote =
-        ::write(copy_.get(), elf.bytes().data() + done, elf.bytes().size() - done);
-    if (wrote <= 0) throw_errno("write(weft-program)");
-    done += static_cast<std::size_t>(wrote);
-  }
+  const std::string_view bytes(reinterpret_cast<const char*>(elf.bytes().data()),
+                               elf.bytes().size());
+  if (!write_all(copy_.get(), bytes)) throw_errno("write(weft-program)");
 }
 
 std::string ProgramImage::loadable() const {

@@ -1,6 +1,9 @@
 #include "cli/terminal/output.hpp"
 
 #include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
 
 #include "base/error.hpp"
 
@@ -30,6 +33,13 @@ void print_json(const Json& json) {
 
 std::string counted(std::uint64_t number, std::string_view singular) {
   return fmt::format("{} {}{}", number, singular, number == 1 ? "" : "s");
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 std::string shell_word(std::string_view argument) {

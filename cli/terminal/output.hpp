@@ -34,6 +34,9 @@ void print_json(const Json& json);
 /// "1 rank", "12 ranks".
 std::string counted(std::uint64_t number, std::string_view singular);
 
+/// The date in UTC: "2026-11-25".
+std::string today();
+
 /// `argument` as a word for a POSIX shell: quoted where necessary.
 std::string shell_word(std::string_view argument);
 

@@ -1,7 +1,6 @@
 // weft tune: searches for the fastest algorithm and segment of a collective at each size, by few
 // experiments on a simulated cluster, and writes a decision table.
 #include <algorithm>
-#include <ctime>
 #include <memory>
 #include <optional>
 
@@ -30,13 +29,6 @@ struct Options {
 };
 
 constexpr std::string_view kSearches = "exhaustive, mgd, smgd, pipeline, prior";
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
 
 std::int64_t number(const char* name, const Text& text, std::int64_t usual, std::int64_t least,
                     std::int64_t most) {

@@ -170,10 +170,6 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
   return task;
 }
 
-}  // namespace
-
-namespace {
-
 /// Runs what only this rank does before and after a call: its errors are told to the others.
 template <class Step>
 void alone(Communicator& comm, const Step& step) {

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/file.hpp"
@@ -33,15 +32,6 @@ ClockReading read_clock() noexcept {
                                     static_cast<std::uint64_t>(now.tv_nsec)};
   }
   return best;
-}
-
-bool write_all(int file, std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace

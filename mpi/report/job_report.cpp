@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -197,20 +196,6 @@ std::string report_of(std::span<const std::string> ranks, ReportTarget::Form for
   if (form == ReportTarget::Form::json) return to_json(all);
   return form == ReportTarget::Form::html ? to_html(all) : to_table(all);
 }
-
-namespace {
-
-/// Whether all was written.
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
-}  // namespace
 
 void deliver_report(const ReportTarget& target, const std::string& report) {
   if (target.file.empty()) {

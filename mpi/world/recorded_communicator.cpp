@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "base/error.hpp"
@@ -44,11 +42,7 @@ class JobFile {
   }
 
   void append(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno != EINTR) throw_errno("write");
-      if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!write_all(file_.get(), bytes)) throw_errno("write");
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -34,33 +36,24 @@ std::string read_all(int file, const std::string& path) {
 Journal::Journal(std::string path, const std::string& about)
     : path_(std::move(path)),
       file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-  if (file_ < 0) throw_errno("open(" + path_ + ")");
-  try {
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) throw_errno("flock(" + path_ + ")");
-      throw_usage("{}: another tuning is writing it", path_);
-    }
-    const std::string text = read_all(file_, path_);
-    const auto end = text.rfind('\n');
-    const std::size_t whole = end == text.npos ? 0 : end + 1;
-    // A file without a whole line is a journal only as far as it is the beginning of this one.
-    const std::string head = json{{"schema", kSchema}, {"about", about}}.dump() + "\n";
-    if (whole == 0 && !head.starts_with(text)) {
-      throw_usage("{}: is no journal of a tuning", path_);
-    }
-    read(text.substr(0, whole), about);
-    if (whole < text.size() && ::ftruncate(file_, static_cast<off_t>(whole)) != 0) {
-      throw_errno("ftruncate(" + path_ + ")");
-    }
-    if (whole == 0) append(head);
-  } catch (...) {
-    ::close(file_);
-    throw;
+  if (!file_) throw_errno("open(" + path_ + ")");
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) throw_errno("flock(" + path_ + ")");
+    throw_usage("{}: another tuning is writing it", path_);
   }
-}
-
-Journal::~Journal() {
-  ::close(file_);
+  const std::string text = read_all(file_.get(), path_);
+  const auto end = text.rfind('\n');
+  const std::size_t whole = end == text.npos ? 0 : end + 1;
+  // A file without a whole line is a journal only as far as it is the beginning of this one.
+  const std::string head = json{{"schema", kSchema}, {"about", about}}.dump() + "\n";
+  if (whole == 0 && !head.starts_with(text)) {
+    throw_usage("{}: is no journal of a tuning", path_);
+  }
+  read(text.substr(0, whole), about);
+  if (whole < text.size() && ::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) {
+    throw_errno("ftruncate(" + path_ + ")");
+  }
+  if (whole == 0) append(head);
 }
 
 void Journal::read(const std::string& text, const std::string& about) {
@@ -106,13 +99,8 @@ void Journal::add(const Experiment& experiment, double seconds) {
 }
 
 void Journal::append(const std::string& line) {
-  for (std::size_t done = 0; done < line.size();) {
-    const ssize_t bytes = ::write(file_, line.data() + done, line.size() - done);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) throw_errno("write(" + path_ + ")");
-    done += static_cast<std::size_t>(bytes);
-  }
-  if (::fsync(file_) != 0 && errno != EINVAL) throw_errno("fsync(" + path_ + ")");
+  if (!write_all(file_.get(), line)) throw_errno("write(" + path_ + ")");
+  if (::fsync(file_.get()) != 0 && errno != EINVAL) throw_errno("fsync(" + path_ + ")");
 }
 
 }  // namespace weft::tune

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.hpp"
 #include "tune/experiments/experiment.hpp"
 
 namespace weft::tune {
@@ -15,12 +16,8 @@ class Journal {
  public:
   /// Opens or begins the file. `about` is all on which times depend beside the experiment.
   /// UsageError where the file is a journal about something else, or no journal, or where another
-  /// process has it open; SystemError where it cannot be
-  /// read or written.
+  /// process has it open; SystemError where it cannot be read or written.
   Journal(std::string path, const std::string& about);
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
-  ~Journal();
 
   /// What was measured before the file was opened, in that order.
   const std::vector<std::pair<Experiment, double>>& known() const { return known_; }
@@ -32,7 +29,7 @@ class Journal {
   void append(const std::string& line);
 
   std::string path_;
-  int file_ = -1;
+  File file_;
   std::vector<std::pair<Experiment, double>> known_;
 };
 
