@@ -53,7 +53,19 @@ bool Communicator::checks_calls() const noexcept {
 }
 
 void Communicator::describe_next_call(std::string key, std::string words) {
-  impl_->describe_next_call({std::move(key), std::move(words)});
+  describe_next_call(std::move(key), std::move(words), {}, {});
+}
+
+void Communicator::describe_next_call(std::string key, std::string words,
+                                      std::vector<Described> sends,
+                                      std::vector<Described> receives) {
+  const auto ranks = static_cast<std::size_t>(size());
+  if (sends.size() != receives.size() || (!sends.empty() && sends.size() != ranks)) {
+    throw_usage("{} sends and {} receives are described to {} ranks", sends.size(), receives.size(),
+                ranks);
+  }
+  impl_->describe_next_call(
+      {std::move(key), std::move(words), std::move(sends), std::move(receives)});
 }
 
 bool Communicator::close() noexcept {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <vector>
 
 #include "base/error.hpp"
@@ -48,7 +49,8 @@ CallSignature signature_of(const Task& task, const CallSignature& added) {
   plan::Problem shared = task.problem;
   // Ranks may call in place each for itself where weft copies aside.
   const std::string told = own_parts ? describe_irregular(shared) : describe(shared);
-  return {told + ' ' + added.key, added.words.empty() ? told : told + ", " + added.words};
+  return {told + ' ' + added.key + (added.sends.empty() ? "" : " to each"),
+          added.words.empty() ? told : told + ", " + added.words, added.sends, added.receives};
 }
 
 std::string vote_of(int rank, const CallSignature& mine) {
@@ -72,11 +74,74 @@ std::string join_votes(std::string_view a, std::string_view b) {
   return joined;
 }
 
+namespace {
+
+using Described = Communicator::Described;
+
+std::string to_text(const Described& part) {
+  return std::string(reinterpret_cast<const char*>(&part.key), sizeof part.key) + part.words;
+}
+
+Described from_text(std::string_view text) {
+  Described part;
+  if (text.size() < sizeof part.key) throw Error("a check of another build");
+  std::memcpy(&part.key, text.data(), sizeof part.key);
+  part.words = text.substr(sizeof part.key);
+  return part;
+}
+
+/// What each rank says that it sends to this one.
+std::vector<std::string> told_by_each(Membership& members, const std::vector<Described>& mine) {
+  std::vector<int> peers;
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < members.size(); ++rank) {
+    if (rank == members.rank()) continue;
+    peers.push_back(rank);
+    texts.push_back(to_text(mine[static_cast<std::size_t>(rank)]));
+  }
+  std::vector<std::string> told = members.exchange(peers, texts);
+  told.insert(told.begin() + members.rank(),
+              to_text(mine[static_cast<std::size_t>(members.rank())]));
+  return told;
+}
+
+/// The lower of two ranks' texts, which begin with the rank's number; empty: it has none.
+std::string lower_of(std::string_view a, std::string_view b) {
+  if (a.empty() || b.empty()) return std::string(a.empty() ? b : a);
+  return std::string(std::min(a, b));
+}
+
+/// CallError and poison on all ranks where a rank sends what its receiver does not expect: of the
+/// lowest receiver, and the lowest sender to it.
+void require_fitting_parts(Membership& members, const CallSignature& mine) {
+  if (mine.sends.empty()) return;
+  const std::vector<std::string> told = told_by_each(members, mine.sends);
+  constexpr std::size_t kNumber = 10;  // digits of a rank
+  const auto unfitting = [&]() -> std::string {
+    for (std::size_t from = 0; from < told.size(); ++from) {
+      const Described sent = from_text(told[from]);
+      const Described& expected = mine.receives[from];
+      if (sent.key == expected.key || sent.key == 0 || expected.key == 0) continue;
+      return fmt::format("{:0{}}{}, {} to rank {} on rank {}, {} from rank {} on rank {}",
+                         members.rank(), kNumber, mine.words, sent.words, members.rank(), from,
+                         expected.words, from, members.rank());
+    }
+    return {};
+  };
+  const std::string found = members.vote(unfitting, lower_of);
+  if (found.empty()) return;
+  const std::string text = fmt::format("{}{}", engine::kDisagree, found.substr(kNumber));
+  members.poison(text);
+  throw CallError(text);
+}
+
+}  // namespace
+
 void require_alike(Membership& members, const CallSignature& mine) {
   const std::string joined =
       members.vote([&] { return vote_of(members.rank(), mine); }, join_votes);
   const std::vector<Vote> votes = votes_in(joined);
-  if (votes.size() < kMostCalls) return;
+  if (votes.size() < kMostCalls) return require_fitting_parts(members, mine);
   const std::string text =
       fmt::format("{}{} on rank {}, {} on rank {}", engine::kDisagree, votes[0].words,
                   votes[0].rank, votes[1].words, votes[1].rank);

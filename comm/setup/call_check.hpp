@@ -4,8 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include <vector>
+
 #include "comm/setup/call.hpp"
 #include "comm/setup/membership.hpp"
+#include "weft/weft.hpp"
 
 namespace weft::comm {
 
@@ -13,6 +16,9 @@ namespace weft::comm {
 struct CallSignature {
   std::string key;
   std::string words;
+  // By rank; empty: not described.
+  std::vector<Communicator::Described> sends = {};
+  std::vector<Communicator::Described> receives = {};
 };
 
 /// Of a task, and of what its caller adds to it (a caller that knows datatypes: Communicator::
@@ -21,7 +27,8 @@ CallSignature signature_of(const Task& task, const CallSignature& added);
 
 /// CallError and poison on all ranks, with the calls of two of them, where some differ: those of
 /// the lowest rank and of the lowest one that differs from it. A vote: each rank sends one message
-/// up a tree and gets one. Collective.
+/// up a tree and gets one. Where sends are described, each rank also tells each other one what it
+/// sends there, and those that expect something else are found by a second vote. Collective.
 void require_alike(Membership& members, const CallSignature& mine);
 
 /// How votes are joined: associative and commutative. Exposed for tests.

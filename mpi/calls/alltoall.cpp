@@ -166,6 +166,11 @@ std::optional<std::uint64_t> Alltoallv::sent_bytes() const {
   return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
 }
 
+std::optional<Call::Traffic> Alltoallv::traffic_with(int rank, const Context&) const {
+  const auto& sends = send_.is_in_place() ? receive_ : send_;
+  return Traffic{{sends.type(), sends.count(rank)}, {receive_.type(), receive_.count(rank)}};
+}
+
 void Alltoallv::run(const Context& context) {
   Attached& attached = context.attached;
   if (!send_.is_in_place() && context.weft().packs_in_parts() &&
@@ -232,6 +237,12 @@ void Alltoallw::run_in_parts(const Context& context) {
        .send_elements = [&](int rank) { return send_.elements(rank); },
        .receive_elements = [&](int rank) { return receive_.elements(rank); }});
   receive_.unpack_whole(layouts);
+}
+
+std::optional<Call::Traffic> Alltoallw::traffic_with(int rank, const Context&) const {
+  const auto& sends = send_.is_in_place() ? receive_ : send_;
+  return Traffic{{sends.type(rank), sends.count(rank)},
+                 {receive_.type(rank), receive_.count(rank)}};
 }
 
 void Alltoallw::run(const Context& context) {

@@ -34,6 +34,7 @@ class Alltoallv final : public Call {
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void describe(RecordedKind& kind, const Context&) const override { describe_irregular(kind); }
   std::optional<std::uint64_t> sent_bytes() const override;
+  std::optional<Traffic> traffic_with(int rank, const Context& context) const override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
@@ -50,6 +51,7 @@ class Alltoallw final : public Call {
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void describe(RecordedKind& kind, const Context&) const override { describe_irregular(kind); }
   std::optional<std::uint64_t> sent_bytes() const override;
+  std::optional<Traffic> traffic_with(int rank, const Context& context) const override;
   bool copy_alone(const Context& context) override;
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;

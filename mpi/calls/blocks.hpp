@@ -97,6 +97,7 @@ class Blocks {
 
   // Properties of the program's arguments.
   MPI_Datatype type() const { return type_; }
+  MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
   bool is_irregular() const { return irregular_; }
   bool has_buffer_of(const Blocks& other) const { return buffer_ == other.buffer_; }
@@ -155,7 +156,6 @@ class Blocks {
   bool look_up_irregular(std::vector<Part>& parts);
   void keep_gaps(std::vector<Part>& parts);
   bool are_consecutive() const;
-  MPI_Count count(int block) const { return irregular_ ? counts_[block] : count_; }
   /// The address of a block in the program's memory.
   std::byte* memory(int block) const;
   /// The address of the first byte that weft works on: of the first block, or with gaps of the

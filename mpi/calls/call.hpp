@@ -50,6 +50,19 @@ class Call {
   /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
   /// knows its own only.
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
+  /// Elements of one datatype.
+  struct Elements {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Count count = 0;
+  };
+  /// After judge(), of calls in which ranks know their own blocks only: what this rank sends to a
+  /// rank, and receives from it.
+  struct Traffic {
+    Elements sent, received;
+  };
+  virtual std::optional<Traffic> traffic_with(int /*rank*/, const Context& /*context*/) const {
+    return std::nullopt;
+  }
   /// After judge(): what this rank sends in all, for an alltoallv; nothing for others.
   virtual std::optional<std::uint64_t> sent_bytes() const { return std::nullopt; }
   /// After judge(), of calls without block_bytes(): the number of the function of MPI, below

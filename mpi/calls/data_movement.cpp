@@ -205,6 +205,16 @@ std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
   return own_bytes(context);
 }
 
+std::optional<Call::Traffic> Rooted::traffic_with(int rank, const Context& context) const {
+  if (!all_.is_irregular()) return std::nullopt;
+  // From the root to this rank in a scatter.
+  Elements at_all, at_own;
+  if (at_root(context)) at_all = {all_.type(), all_.count(rank)};
+  if (rank == root_) at_own = in_place(context) ? at_all : Elements{own_.type(), own_.count(0)};
+  if (collective() == plan::Collective::scatter) return Traffic{at_all, at_own};
+  return Traffic{at_own, at_all};
+}
+
 void Rooted::describe(RecordedKind& kind, const Context& context) const {
   kind.root = static_cast<std::uint32_t>(root_);
   kind.irregular = all_.is_irregular();

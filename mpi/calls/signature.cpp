@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "mpi/datatypes/type_signature.hpp"
 
@@ -39,6 +40,19 @@ std::optional<TypeSignature> signature_of(MPI_Datatype type, std::uint64_t bytes
   return one ? std::optional(one->times(bytes / size)) : std::nullopt;
 }
 
+/// Of nothing but for its words, whatever the datatype. A packed buffer matches every type.
+Communicator::Described describe(const Call::Elements& elements) {
+  constexpr std::uint64_t kNothing = 1;
+  if (elements.count == 0 || elements.type == MPI_DATATYPE_NULL) return {kNothing, "nothing"};
+  const auto one = TypeSignature::of(elements.type);
+  const auto count = static_cast<std::uint64_t>(elements.count);
+  std::string words = fmt::format("{} of {}", count, name_of(elements.type));
+  if (!one || elements.type == MPI_PACKED) return {0, std::move(words)};
+  const TypeSignature all = one->times(count);
+  if (all == TypeSignature{}) return {kNothing, std::move(words)};  // of a datatype of no bytes
+  return {all.digest > kNothing ? all.digest : all.digest + 2, std::move(words)};
+}
+
 }  // namespace
 
 void describe_for_check(const Call& call, const Context& context) {
@@ -63,7 +77,15 @@ void describe_for_check(const Call& call, const Context& context) {
     key += ' ' + op;
     words += (words.empty() ? "" : " with ") + op;
   }
-  context.weft().describe_next_call(std::move(key), std::move(words));
+  std::vector<Communicator::Described> sends, receives;
+  for (int rank = 0; rank < context.size(); ++rank) {
+    const auto traffic = call.traffic_with(rank, context);
+    if (!traffic) break;
+    sends.push_back(describe(traffic->sent));
+    receives.push_back(describe(traffic->received));
+  }
+  context.weft().describe_next_call(std::move(key), std::move(words), std::move(sends),
+                                    std::move(receives));
 }
 
 }  // namespace weft::mpi

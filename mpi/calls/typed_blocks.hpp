@@ -28,6 +28,8 @@ class TypedBlocks {
   void add_types(Handles& handles, int blocks) const;
 
   bool is_in_place() const { return buffer_ == MPI_IN_PLACE; }
+  MPI_Datatype type(int block) const { return types_[block]; }
+  MPI_Count count(int block) const { return counts_[block]; }
   /// Whether both have the same buffer, counts and datatypes.
   bool has_same_arguments(const TypedBlocks& other) const {
     return buffer_ == other.buffer_ && types_ == other.types_ &&

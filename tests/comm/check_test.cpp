@@ -83,6 +83,49 @@ TEST_F(CheckedCalls, NameWhatTheCallerAdds) {
   expect_error(errors, {"MPI_SUM on rank 0", "MPI_MAX on rank 3"});
 }
 
+/// An alltoallv of 4 bytes for each pair, described by `sends` and `receives` of the rank.
+template <class Describe>
+std::vector<std::string> described_exchange(Describe describe) {
+  return run_ranks(kRanks, [&](int rank, auto bootstrap) {
+    Communicator comm(std::move(bootstrap));
+    for (int round = 0; round < 2; ++round) {
+      std::vector<Communicator::Described> sends(kRanks, {7, "an int"}), receives = sends;
+      describe(rank, round, sends, receives);
+      std::array<int, kRanks> in{rank, rank, rank, rank}, out{};
+      std::vector<Part> parts;
+      for (std::size_t i = 0; i < kRanks; ++i) parts.push_back({4 * i, 4});
+      comm.describe_next_call("", "", sends, receives);
+      comm.alltoallv(in.data(), parts, out.data(), parts);
+      EXPECT_EQ(out, (std::array<int, kRanks>{0, 1, 2, 3}));
+    }
+  });
+}
+
+TEST_F(CheckedCalls, FindPartsThatTheirReceiverDoesNotExpect) {
+  const auto errors = described_exchange([](int rank, int round, auto& sends, auto& receives) {
+    if (round == 0) return;
+    // Of several the lowest receiver's is named.
+    if (rank == 3) sends[2] = {9, "a float"};
+    if (rank == 0) sends[3] = {8, "a char"};
+    if (rank == 1) receives[1] = {0, "anything"};
+  });
+  expect_error(errors, {"alltoallv, a float to rank 2 on rank 3, an int from rank 3 on rank 2"});
+}
+
+TEST_F(CheckedCalls, PassWherePartsFit) {
+  const auto errors = described_exchange([](int rank, int round, auto& sends, auto& receives) {
+    // Each pair has its own; and what cannot be told fits all.
+    for (std::uint64_t peer = 0; peer < kRanks; ++peer) {
+      const auto own = static_cast<std::uint64_t>(rank);
+      sends[peer] = {1 + own * kRanks + peer, "its own"};
+      receives[peer] = {1 + peer * kRanks + own, "another's words"};
+    }
+    if (round == 1 && rank == 2) sends[0] = {0, "packed"};
+    if (round == 1 && rank == 1) receives[3] = {0, "packed"};
+  });
+  EXPECT_EQ(errors, test::none(kRanks));
+}
+
 TEST_F(CheckedCalls, FindOtherCollectivesAndSizes) {
   const auto errors = run_ranks(kRanks, [&](int rank, auto bootstrap) {
     Communicator comm(std::move(bootstrap));

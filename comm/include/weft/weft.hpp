@@ -338,6 +338,16 @@ class WEFT_API Communicator {
   /// datatypes of MPI: ranks with another `key` make another call, which `words` describes. Neither
   /// has control characters.
   void describe_next_call(std::string key, std::string words);
+  /// What one rank sends another: ranks that expect something of another `key` make another call. A
+  /// key of 0 fits all.
+  struct Described {
+    std::uint64_t key = 0;
+    std::string words;
+  };
+  /// The same of a call in which each rank knows its own blocks only: what this rank sends to each
+  /// rank and receives from it. All ranks describe such a call like that, or none does.
+  void describe_next_call(std::string key, std::string words, std::vector<Described> sends,
+                          std::vector<Described> receives);
 
   /// No rank returns before all have come.
   void barrier();
