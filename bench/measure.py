@@ -135,20 +135,25 @@ def program_of(arguments, mpi="openmpi", name="collective"):
     return os.path.join(arguments.build, "bench", f"bench_mpi_{name}-{mpi}")
 
 
-def run_here(arguments, mpi, ranks, what, sizes, settings=None, program="collective"):
+def run_here(arguments, mpi, ranks, what, sizes, settings=None, program="collective",
+             as_installed=False, options=()):
     """{bytes: [microseconds of each batch]} of the collective, or of what another one of the
     programs takes, under an MPI of this machine: with weft where settings are given for it, else
     as it is."""
     command = [f"mpirun.{mpi}", "-n", str(ranks)]
-    settings = {} if settings is None else settings | {
-        # What weft does is timed, not when it takes over from the host.
-        "WEFT_AFTER": "0",
-        "LD_PRELOAD": os.path.join(arguments.build, f"libweft-{mpi}.so")}
+    if settings is None:
+        settings = {}
+    else:
+        settings = settings | {
+            "LD_PRELOAD": os.path.join(arguments.build, f"libweft-{mpi}.so")}
+        # Else what weft does is timed, and not when it takes over from the host.
+        if not as_installed:
+            settings["WEFT_AFTER"] = "0"
     if mpi == "openmpi":
         command.append("--oversubscribe")
     for name, value in settings.items():
         command += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-env", name, value]
-    command += [program_of(arguments, mpi, program), what, str(arguments.repeats),
+    command += [program_of(arguments, mpi, program), *options, what, str(arguments.repeats),
                 str(arguments.milliseconds)]
     environment = dict(os.environ)
     if os.geteuid() == 0:

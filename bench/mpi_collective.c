@@ -10,7 +10,9 @@
    Sizes are bytes of a block or vector; vectors that are reduced are rounded up to whole numbers of
    8 bytes. alltoallv has blocks of that size, alltoallv:one lets rank 0 alone send, and
    alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean.
-   neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more. */
+   neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more.
+
+   Buffers are of the heap; with --static they are static, as those of many Fortran programs. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,8 +21,12 @@
 
 static int rank, ranks;
 static unsigned char *in, *out;
-static int bytes; /* of a block or vector */
-static int words; /* of a vector that is reduced */
+enum { kMostStatic = 64 << 20 };
+static unsigned char static_in[kMostStatic], static_out[kMostStatic];
+static int is_static;
+static enum { kUntimed, kTimed, kNoBarriers } barriers; /* where not all wait for all */
+static int bytes;                                       /* of a block or vector */
+static int words;                                       /* of a vector that is reduced */
 
 /* Blocks that a rank sends and receives. All alike but those of alltoallv. */
 static struct Blocks { int *bytes, *at; } sends, receives;
@@ -172,6 +178,27 @@ static int pair_bytes(const struct Collective* collective, int from, int to) {
   return (int)((mixed >> 16) % (2 * (uint64_t)bytes + 1));
 }
 
+static void take_buffers(size_t sent, size_t received) {
+  if (!is_static) {
+    in = malloc(sent + 1);
+    out = calloc(received + 1, 1);
+    return;
+  }
+  if (sent > kMostStatic || received > kMostStatic) {
+    fprintf(stderr, "--static: buffers of %zu and %zu bytes; at most %d\n", sent, received,
+            kMostStatic);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  in = static_in;
+  out = memset(static_out, 0, received);
+}
+
+static void give_back_buffers(void) {
+  if (is_static) return;
+  free(in);
+  free(out);
+}
+
 /* Says where blocks lie, and fills the input. */
 static void lay_out(const struct Collective* collective, size_t size) {
   bytes = (int)size;
@@ -185,8 +212,7 @@ static void lay_out(const struct Collective* collective, size_t size) {
     sent += (size_t)sends.bytes[peer];
     received += (size_t)receives.bytes[peer];
   }
-  in = malloc(sent + 1);
-  out = calloc(received + 1, 1);
+  take_buffers(sent, received);
   for (int peer = 0; peer < ranks; ++peer) {
     unsigned char* block = in + sends.at[peer];
     for (int at = 0; at < sends.bytes[peer] / collective->element_bytes; ++at) {
@@ -224,9 +250,13 @@ static void check(const struct Collective* collective) {
 static double seconds_of(const struct Collective* collective, int calls) {
   double seconds = 0;
   MPI_Barrier(MPI_COMM_WORLD);
-  if (collective->waits_for_all) {
+  if (collective->waits_for_all || barriers != kUntimed) {
+    const int has_barriers = !collective->waits_for_all && barriers == kTimed;
     const double begin = MPI_Wtime();
-    for (int i = 0; i < calls; ++i) collective->run();
+    for (int i = 0; i < calls; ++i) {
+      collective->run();
+      if (has_barriers) MPI_Barrier(MPI_COMM_WORLD);
+    }
     return MPI_Wtime() - begin;
   }
   for (int i = 0; i < calls; ++i) {
@@ -266,17 +296,25 @@ static void measure(const struct Collective* collective, const char* size, int r
     fflush(stdout);
   }
   check(collective);
-  free(in);
-  free(out);
+  give_back_buffers();
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; --argc, ++argv) {
+    if (strcmp(argv[1], "--static") == 0) is_static = 1;
+    if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
+    if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
+  }
   const struct Collective* collective = argc < 5 ? NULL : find(argv[1]);
   if (collective == NULL) {
-    if (rank == 0) fprintf(stderr, "usage: mpi_collective NAME REPEATS MILLISECONDS BYTES...\n");
+    if (rank == 0) {
+      fprintf(stderr,
+              "usage: mpi_collective [--static] [--barriers=untimed|timed|none] NAME "
+              "REPEATS MILLISECONDS BYTES...\n");
+    }
     MPI_Finalize();
     return 2;
   }

@@ -121,7 +121,7 @@ void Station::open_device() {
   const auto neighbours = machine_.ranks_on(node_number_);
   const auto handles = comm::agree(bootstrap_, [&]() -> std::string {
     if (neighbours.size() == 1) return "";
-    node_ = std::make_unique<engine::NodeControl>(place_, neighbours, crowded());
+    node_ = std::make_unique<engine::NodeControl>(place_, neighbours, crowded(), crowded());
     return node_->handle();
   });
   comm::agree(bootstrap_, [&]() -> std::string {

@@ -12,20 +12,23 @@
 
 namespace weft::engine {
 
-NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded)
+NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded, bool any_crowded)
     : place_(place),
       places_(static_cast<int>(ranks.size())),
       ranks_(ranks.begin(), ranks.end()),
       crowded_(crowded),
+      any_crowded_(any_crowded),
       attached_(ranks.size()),
       bases_(ranks.size()),
+      slot_bytes_(slot_bytes()),
+      digest_mask_(ahead() - 1),
       inline_mask_(inline_slots() - 1),
       incoming_(ranks.size()),
       outgoing_(ranks.size()),
       peers_(place, places_),
       sent_(ranks.size()),
       process_handles_(ranks.size()) {
-  const std::size_t per_rank = sizeof(Slot) + inline_slots() * sizeof(InlineSlot);
+  const std::size_t per_rank = slot_bytes_ + inline_slots() * sizeof(InlineSlot);
   memory_ = SharedMemory::create("weft-node", sizeof(Page) + ranks.size() * per_rank);
   bases_[place] = memory_.data();
   Page* page = new (memory_.data()) Page;

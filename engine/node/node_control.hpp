@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cast.hpp"
 #include "engine/node/call_tag.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/node/helper_copy.hpp"
@@ -32,8 +33,9 @@ namespace weft::engine {
 class NodeControl {
  public:
   /// `ranks[p]` is the rank at place p. `crowded`: the ranks of this host outnumber its cores, so
-  /// that waiting ranks must give their cores away.
-  NodeControl(int place, std::span<const int> ranks, bool crowded);
+  /// that waiting ranks must give their cores away. `any_crowded`: that is so for some rank; alike
+  /// on all.
+  NodeControl(int place, std::span<const int> ranks, bool crowded, bool any_crowded);
 
   std::string handle() const { return PeerHeap::handle() + memory_.handle(); }
   /// `handles[p]` is the one of place p; its own is ignored.
@@ -65,8 +67,8 @@ class NodeControl {
   /// Sends one more signal to `place`, with the digest of the call of this execution. What this
   /// rank wrote before is visible there with it.
   void signal(int place, std::uint64_t execution, std::uint32_t digest) noexcept {
-    Slot& slot = slots(place)[place_];
-    slot.digests[execution % kDigests].store(digest, std::memory_order_relaxed);
+    Slot& slot = this->slot(place, place_);
+    slot.digest(execution & digest_mask_).store(digest, std::memory_order_relaxed);
     std::atomic<std::uint64_t>& counter = slot.count;
     const std::uint64_t count = ++sent_[place];
     if (!crowded_) {
@@ -78,12 +80,12 @@ class NodeControl {
   }
   /// Number of signals that have come from `place`.
   std::uint64_t signals_from(int place) const noexcept {
-    return slots(place_)[place].count.load(std::memory_order_acquire);
+    return slot(place_, place).count.load(std::memory_order_acquire);
   }
   /// The digest that came with the signals from `place` in an execution that this rank has not
   /// completed, once one has come.
   std::uint32_t digest_from(int place, std::uint64_t execution) const noexcept {
-    return slots(place_)[place].digests[execution % kDigests].load(std::memory_order_relaxed);
+    return slot(place_, place).digest(execution & digest_mask_).load(std::memory_order_relaxed);
   }
 
   /// Sends a signal that carries bytes: inline message number `sequence` to `place`, from 1. It
@@ -121,9 +123,13 @@ class NodeControl {
   }
 
   /// How many executions a rank may be ahead of what others have completed, as far as inline
-  /// messages need it. Many where there are few ranks, as a rank that only sends learns only from
-  /// time to time that there is room again.
-  std::uint64_t ahead() const noexcept { return places_ <= kFewPlaces ? kDigests : 2; }
+  /// messages need it. A power of two; many where there are few ranks, as a rank that only sends
+  /// learns only from time to time that there is room again. Most where ranks share cores: each
+  /// time that there is no room costs turns of the cores.
+  std::uint64_t ahead() const noexcept {
+    if (places_ > kSomePlaces) return 2;
+    return any_crowded_ && places_ <= kFewPlaces ? 32 : 8;
+  }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
@@ -182,13 +188,21 @@ class NodeControl {
   int find_dead(std::uint64_t execution) noexcept;
 
  private:
-  /// Executions of a rank whose signals may lie at another one: see Executor::may_enter().
-  static constexpr std::size_t kDigests = 8;
+  static constexpr int kFewPlaces = 8;
+  static constexpr int kSomePlaces = 16;
+  /// Signals from one rank: their number, and behind it the digests of the last ahead() executions
+  /// that sent some, as many as may lie here: see Executor::may_enter().
   struct Slot {
-    alignas(64) std::atomic<std::uint64_t> count{0};
-    std::array<std::atomic<std::uint32_t>, kDigests> digests{};  // by number of the execution
+    std::atomic<std::uint64_t> count{0};
+
+    std::atomic<std::uint32_t>& digest(std::uint64_t number) noexcept {
+      return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[number];
+    }
   };
-  static constexpr int kFewPlaces = 16;
+  /// Of a slot: whole cache lines.
+  std::size_t slot_bytes() const noexcept {
+    return round_up(sizeof(Slot) + ahead() * sizeof(std::atomic<std::uint32_t>), 64);
+  }
   std::uint64_t inline_slots() const noexcept { return ahead() * kInlinePerExecution; }
   /// A few bytes lie right before the header, in its cache line.
   struct InlineSlot {
@@ -214,13 +228,15 @@ class NodeControl {
   };
 
   Page& page(int place) const noexcept { return *reinterpret_cast<Page*>(bases_[place]); }
-  Slot* slots(int place) const noexcept {
-    return reinterpret_cast<Slot*>(bases_[place] + sizeof(Page));
+  /// In the memory of the rank at `owner`, the slot of signals from the rank at `from`.
+  Slot& slot(int owner, int from) const noexcept {
+    std::byte* const first = bases_[owner] + sizeof(Page);
+    return *reinterpret_cast<Slot*>(first + static_cast<std::size_t>(from) * slot_bytes_);
   }
 
   /// In the memory of the rank at `owner`, the first slot of messages from the rank at `from`.
   InlineSlot* first_inline_slot(int owner, int from) const noexcept {
-    auto* first = reinterpret_cast<InlineSlot*>(slots(owner) + places_);
+    auto* first = reinterpret_cast<InlineSlot*>(&slot(owner, places_));
     return first + static_cast<std::uint64_t>(from) * inline_slots();
   }
 
@@ -228,12 +244,15 @@ class NodeControl {
   int places_;
   std::vector<int> ranks_;  // by place
   bool crowded_;
+  bool any_crowded_;
   SharedMemory memory_;
   std::vector<SharedMemory> attached_;  // by place; empty for its own
   std::vector<std::byte*> bases_;       // by place
-  std::uint64_t inline_mask_;           // slots are a power of two
-  std::vector<InlineSlot*> incoming_;   // by place: the first slot of messages from there
-  std::vector<InlineSlot*> outgoing_;   // likewise, of messages to there
+  std::size_t slot_bytes_;
+  std::uint64_t digest_mask_;
+  std::uint64_t inline_mask_;          // slots are a power of two
+  std::vector<InlineSlot*> incoming_;  // by place: the first slot of messages from there
+  std::vector<InlineSlot*> outgoing_;  // likewise, of messages to there
   PeerMemory peers_;
   CopyByOwner copy_by_owner_;
   std::vector<std::uint64_t> sent_;                                    // signals, by place
