@@ -156,13 +156,6 @@ Machine machine_from(std::span<const std::string> identities) {
   return Machine(std::move(node_of_rank));
 }
 
-std::string socket_identity() {
-  // A rank that may run on all cores is in no single socket: no need to load hwloc, which is slow.
-  if (count(affinity_mask()) >= sysconf(_SC_NPROCESSORS_ONLN)) return "-1 -1";
-  const Binding bound = binding();
-  return fmt::format("{} {}", bound.package, bound.l3);
-}
-
 Machine with_sockets(const Machine& machine, std::span<const std::string> identities) {
   std::vector<int> labels(static_cast<std::size_t>(machine.ranks()));
   for (int node = 0; node < machine.nodes(); ++node) {

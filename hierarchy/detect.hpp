@@ -47,24 +47,19 @@ int cpu_quota();
 /// "2 cores", "2 of 16 cores (cgroup quota)".
 std::string describe(const Cores& cores);
 
-/// By hwloc, for the thread as it is bound now; -1 where it is bound to more than one or unknown.
-struct Binding {
-  int package = -1;
-  int numa = -1;
-  int l3 = -1;
-  int core = -1;
-};
-Binding binding();
-
-/// The socket and the cache in which the thread runs, for other ranks of the host to compare:
-/// "PACKAGE L3" as in binding().
+/// The socket and the cache in which this process runs, for other ranks of the host to compare:
+/// "PACKAGE L3", each the first CPU of those that share it, -1 where the process may run outside of
+/// it or it is unknown.
 std::string socket_identity();
+/// The same of a process with this affinity mask. `cpus`: the kernel's folder with a folder for
+/// each CPU (/sys/devices/system/cpu).
+std::string socket_identity(const std::string& cpus, std::string_view mask);
 /// The machine with a domain for each L3 cache of a node where every rank of the node runs in one,
 /// else for each package where every rank runs in one; other nodes are one domain. `identities`
 /// are the ranks' socket identities, in rank order; other texts count as unknown.
 Machine with_sockets(const Machine& machine, std::span<const std::string> identities);
 
-/// A description in one line: packages, NUMA nodes, cores, caches.
+/// A description in one line, by hwloc: packages, NUMA nodes, cores, caches.
 std::string describe_topology();
 
 /// The machine of ranks with these host identities, in rank order. Nodes are numbered in the order

@@ -1,4 +1,4 @@
-// Topology by hwloc, a part of detection.
+// Topology by hwloc, a part of detection: for people.
 #include <hwloc.h>
 
 #include <memory>
@@ -13,9 +13,6 @@ namespace {
 
 struct FreeTopology {
   void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-struct FreeSet {
-  void operator()(hwloc_bitmap_t set) const { hwloc_bitmap_free(set); }
 };
 using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
 
@@ -37,18 +34,6 @@ std::mutex& topology_mutex() {
   return mutex;
 }
 
-/// The logical index of the only object of `type` that `cpus` touch; -1 for none or several.
-int only_object(hwloc_obj_type_t type, hwloc_const_bitmap_t cpus) {
-  int found = -1;
-  hwloc_obj_t object = nullptr;
-  while ((object = hwloc_get_next_obj_by_type(topology(), type, object)) != nullptr) {
-    if (!hwloc_bitmap_intersects(object->cpuset, cpus)) continue;
-    if (found >= 0) return -1;
-    found = static_cast<int>(object->logical_index);
-  }
-  return found;
-}
-
 int count(hwloc_obj_type_t type) {
   return hwloc_get_nbobjs_by_type(topology(), type);
 }
@@ -67,21 +52,6 @@ std::string counted(int number, std::string_view one, std::string_view many) {
 }
 
 }  // namespace
-
-Binding binding() {
-  Binding result;
-  const std::lock_guard lock(topology_mutex());
-  if (topology() == nullptr) return result;
-  const std::unique_ptr<hwloc_bitmap_s, FreeSet> cpus(hwloc_bitmap_alloc());
-  if (!cpus || hwloc_get_cpubind(topology(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0) {
-    return result;
-  }
-  result.package = only_object(HWLOC_OBJ_PACKAGE, cpus.get());
-  result.numa = only_object(HWLOC_OBJ_NUMANODE, cpus.get());
-  result.l3 = only_object(HWLOC_OBJ_L3CACHE, cpus.get());
-  result.core = only_object(HWLOC_OBJ_CORE, cpus.get());
-  return result;
-}
 
 std::string describe_topology() {
   const std::lock_guard lock(topology_mutex());

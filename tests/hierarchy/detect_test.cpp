@@ -58,7 +58,6 @@ TEST(Detect, UsableCoresFollowTheAffinityMask) {
   }
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(usable_cores(), 1);
-  EXPECT_GE(binding().core, 0);
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
@@ -68,15 +67,15 @@ TEST(Detect, DescribesTheTopologyInOneLine) {
   EXPECT_EQ(line.find('\n'), line.npos);
 }
 
-/// A folder that looks like /sys/fs/cgroup.
-class Cgroup : public testing::Test {
+/// A folder that looks like one of the kernel's.
+class KernelFiles : public testing::Test {
  protected:
-  Cgroup() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-cgroup-XXXXXX").string();
+  KernelFiles() {
+    std::string name = (std::filesystem::temp_directory_path() / "weft-kernel-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw_errno("mkdtemp");
     mount_ = name;
   }
-  ~Cgroup() override {
+  ~KernelFiles() override {
     std::error_code ignored;
     std::filesystem::remove_all(mount_, ignored);
   }
@@ -87,6 +86,8 @@ class Cgroup : public testing::Test {
 
   std::filesystem::path mount_;
 };
+
+using Cgroup = KernelFiles;
 
 TEST_F(Cgroup, HasNoLimitWhereNoFileSetsOne) {
   EXPECT_EQ(cgroup_cores(mount_, ""), std::nullopt);
@@ -221,10 +222,58 @@ TEST(Sockets, OfARankThatMayRunAnywhereAreUnknown) {
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   }
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  const Binding bound = binding();
-  EXPECT_GE(bound.package, 0);
-  EXPECT_EQ(socket_identity(), fmt::format("{} {}", bound.package, bound.l3));
+  EXPECT_NE(socket_identity().substr(0, 2), "-1");
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+/// Two packages of eight CPUs, numbered in turns as hardware threads are, each of two caches.
+class Socket : public KernelFiles {
+ protected:
+  Socket() {
+    for (int cpu = 0; cpu < 16; ++cpu) {
+      const int package = cpu / 4 % 2;
+      const int cache = cpu / 2 % 2;
+      const int first = package * 4 + cache * 2;
+      write(cpu, "topology/core_siblings_list", package == 0 ? "0-3,8-11" : "4-7,12-15");
+      write(cpu, "cache/index0/level", "1");
+      write(cpu, "cache/index0/shared_cpu_list", std::to_string(cpu));
+      write(cpu, "cache/index1/level", "3");
+      write(cpu, "cache/index1/shared_cpu_list",
+            fmt::format("{}-{},{}-{}", first, first + 1, first + 8, first + 9));
+    }
+  }
+  std::string of(std::initializer_list<int> cpus) const {
+    std::string mask(8, '\0');
+    for (const int cpu : cpus) mask[cpu / 8] = static_cast<char>(mask[cpu / 8] | 1 << cpu % 8);
+    return socket_identity(mount_, mask);
+  }
+  void write(int cpu, const std::string& file, const std::string& text) const {
+    KernelFiles::write(fmt::format("cpu{}/{}", cpu, file), text + "\n");
+  }
+};
+
+TEST_F(Socket, IsTheFirstCpuOfThoseThatShareIt) {
+  EXPECT_EQ(of({0}), "0 0");
+  EXPECT_EQ(of({11}), "0 2");
+  EXPECT_EQ(of({4, 13}), "4 4");
+  EXPECT_EQ(of({6, 7, 14, 15}), "4 6");
+}
+
+TEST_F(Socket, IsUnknownOfWhatRunsInSeveral) {
+  EXPECT_EQ(of({0, 2}), "0 -1");
+  EXPECT_EQ(of({5, 14}), "4 -1");
+  EXPECT_EQ(of({3, 4}), "-1 -1");
+  EXPECT_EQ(of({}), "-1 -1");
+  EXPECT_EQ(of({20}), "-1 -1");
+}
+
+TEST_F(Socket, IsUnknownWhereTheKernelSaysNothingThatCanBeRead) {
+  for (const char* bad : {"", "x", "0-", "3-0", "0;8", "1-3,8-11", "0-3,,8", "-1"}) {
+    write(0, "topology/core_siblings_list", bad);
+    EXPECT_EQ(of({0}), "-1 0") << bad;
+  }
+  write(0, "cache/index1/level", "2");
+  EXPECT_EQ(of({0}), "-1 -1");
 }
 
 TEST(VirtualSockets, DivideEveryNode) {
