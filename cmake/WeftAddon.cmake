@@ -18,4 +18,5 @@ foreach(mpi ${WEFT_MPIS})
   target_link_libraries(weft-${mpi} PRIVATE weft_mpi_requests_${mpi} weft_comm ${CMAKE_DL_LIBS})
   target_link_options(weft-${mpi} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL
     -Wl,-z,defs)
+  weft_own_runtime(weft-${mpi})
 endforeach()

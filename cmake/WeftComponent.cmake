@@ -46,3 +46,4 @@ target_link_libraries(mca_coll_weft PRIVATE weft_flags weft_mpi_requests_openmpi
 # library stays loaded.
 target_link_options(mca_coll_weft PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL
   -Wl,-z,defs -Wl,-z,nodelete)
+weft_own_runtime(mca_coll_weft)

@@ -61,6 +61,17 @@ function(weft_as_needed target)
   endif()
 endfunction()
 
+# weft_own_runtime(TARGET): a library that is loaded into programs of others, with a C++ runtime of its
+# own where the compiler has one to link: the program may bring an older one (conda does), and C
+# programs need not load one, which takes 2 ms of a rank's start.
+include(CheckLinkerFlag)
+check_linker_flag(CXX "-static-libstdc++;-static-libgcc" WEFT_HAS_STATIC_RUNTIME)
+function(weft_own_runtime target)
+  if(WEFT_HAS_STATIC_RUNTIME)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
 # weft_room(NAME [DATAPATH | COLD] [UNPRECOMPILED] DEPENDS rooms... PRIVATE libraries...
 #           FOLDERS folders...): the library of the sources in the folder NAME (not of folders below
 # it, but for FOLDERS): weft_base, or weft_engine_node of engine/node. Static, and position
