@@ -77,6 +77,27 @@ Task alltoall_task(const Communicator& comm, const void* input, void* output, st
   return task;
 }
 
+/// One after another: of each block piece_bytes, the last time what is left.
+std::vector<Task> alltoall_piece_tasks(const Communicator& comm, const void* input, void* output,
+                                       std::size_t block_bytes, std::size_t piece_bytes) {
+  if (piece_bytes == 0 || (input == output && block_bytes != 0)) {
+    throw_usage("alltoall of {} blocks of {} bytes in pieces of {} bytes{}", comm.size(),
+                block_bytes, piece_bytes,
+                piece_bytes == 0 ? ": at least 1 is allowed" : ": not in place");
+  }
+  std::vector<Task> tasks;
+  std::size_t at = 0;
+  do {
+    Task& task =
+        tasks.emplace_back(alltoall_task(comm, input, output, block_bytes, /*most_aside=*/0));
+    if (task.input != nullptr) task.input += at;
+    if (task.output != nullptr) task.output += at;
+    task.problem.block_bytes = std::min(piece_bytes, block_bytes - at);
+    at += task.problem.block_bytes;
+  } while (at < block_bytes);
+  return tasks;
+}
+
 Task alltoallv_task(const Communicator& comm, const void* input, std::span<const Part> sends,
                     void* output, std::span<const Part> receives) {
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -205,6 +226,12 @@ void Communicator::alltoall(const void* input, void* output, std::size_t block_b
 Request Communicator::alltoall_init(const void* input, void* output, std::size_t block_bytes) {
   return Request(
       impl_->request(alltoall_task(*this, input, output, block_bytes, impl_->most_aside())));
+}
+
+Request Communicator::alltoall_pieces_init(const void* input, void* output, std::size_t block_bytes,
+                                           std::size_t piece_bytes) {
+  return Request(
+      impl_->request(alltoall_piece_tasks(*this, input, output, block_bytes, piece_bytes)));
 }
 
 void Communicator::alltoallv(const void* input, std::span<const Part> sends, void* output,

@@ -9,6 +9,22 @@ namespace weft::comm {
 
 namespace heap = engine::heap;
 
+namespace {
+
+/// The bytes up to `bytes`; where blocks of the problem have others between them, the blocks alone:
+/// what lies between may be under way in other calls.
+void copy_blocks(std::byte* to, const std::byte* from, std::uint64_t bytes,
+                 const plan::Problem& problem) {
+  if (!problem.layout.empty() || problem.stride == problem.block_bytes) {
+    return copy_bytes(to, from, bytes);
+  }
+  for (std::uint64_t at = 0; at < bytes; at += problem.stride) {
+    copy_bytes(to + at, from + at, problem.block_bytes);
+  }
+}
+
+}  // namespace
+
 void HeapCopies::Block::Free::operator()(std::byte* memory) const noexcept {
   heap::deallocate(memory);
 }
@@ -28,14 +44,14 @@ bool HeapCopies::copy_in(const Task& task, std::uint64_t input_bytes, std::uint6
   if (input_bytes != 0 && (task.in_place || !heap::contains(task.input))) {
     std::byte* input = input_.reserve(input_bytes);
     if (input == nullptr) return false;
-    copy_bytes(input, task.input, input_bytes);
+    copy_blocks(input, task.input, input_bytes, task.problem);
     seen_.input = input;
     seen_.in_place = false;
   }
   if (output_bytes != 0 && !heap::contains(task.output)) {
     std::byte* output = output_.reserve(output_bytes);
     if (output == nullptr) return false;
-    copy_bytes(output, task.output, output_bytes);
+    copy_blocks(output, task.output, output_bytes, task.problem);
     seen_.output = output;
     wanted_at_ = task.output;
     bytes_ = output_bytes;
@@ -44,7 +60,7 @@ bool HeapCopies::copy_in(const Task& task, std::uint64_t input_bytes, std::uint6
 }
 
 void HeapCopies::copy_out() noexcept {
-  if (wanted_at_ != nullptr) copy_bytes(wanted_at_, seen_.output, bytes_);
+  if (wanted_at_ != nullptr) copy_blocks(wanted_at_, seen_.output, bytes_, seen_.problem);
   wanted_at_ = nullptr;
 }
 

@@ -1,9 +1,11 @@
 // Implementation of a communicator: the calls of one rank, and its requests.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,6 +22,28 @@
 #include "weft/weft.hpp"
 
 namespace weft {
+
+/// One rank's side of a request: pieces, which are begun in their order. Most have one.
+struct Request::Impl {
+  /// A call that may be begun, and its executions while it is under way.
+  struct Piece {
+    comm::Task task;
+    std::shared_ptr<const comm::Call> call = nullptr;  // its programs; null: nothing to move
+    std::vector<engine::Execution*> under_way = {};
+    engine::CallTag tag = {};  // of its call
+    std::vector<std::byte> aside = {};
+    comm::HeapCopies copies = {};
+  };
+  Communicator::Impl& home;
+  std::vector<Piece> pieces;
+  std::size_t begun = 0;  // pieces, since the request was last started
+
+  bool is_under_way() const noexcept {
+    return std::ranges::any_of(pieces, [](const Piece& one) { return !one.under_way.empty(); });
+  }
+  /// UsageError where it is not begun: `what` needs it.
+  Piece& begun_piece(const char* what, std::size_t number);
+};
 
 class Communicator::Impl {
  public:
@@ -56,11 +80,14 @@ class Communicator::Impl {
   bool close() noexcept;
 
   // requests.cpp
-  /// What is ready to be started. It keeps its programs.
-  std::unique_ptr<Request::Impl> request(const comm::Task& task);
-  void start(Request::Impl& request);
-  bool test(Request::Impl& request);
-  void wait(Request::Impl& request);
+  /// What is ready to be started, piece by piece. It keeps its programs.
+  std::unique_ptr<Request::Impl> request(std::span<const comm::Task> pieces);
+  std::unique_ptr<Request::Impl> request(const comm::Task& task) {
+    return request(std::span(&task, 1));
+  }
+  void start(Request::Impl::Piece& piece);
+  bool test(Request::Impl::Piece& piece);
+  void wait(Request::Impl::Piece& piece);
 
   tune::Algorithm algorithm_for(const plan::Problem& problem) const {
     return choice_.algorithm_for(problem);
@@ -94,8 +121,8 @@ class Communicator::Impl {
   class RootedRuns;
   class PackedPieces;
   void start_thread();
-  /// The executions of a request are over.
-  void end(Request::Impl& request) noexcept;
+  /// The executions of a piece of a request are over.
+  void end(Request::Impl::Piece& piece) noexcept;
 
   comm::Resources resources_;
   comm::AgreedChoice choice_;
@@ -120,16 +147,5 @@ void Communicator::Impl::run_exclusively(Body body) {
   } end{resources_.requests()};
   body();
 }
-
-/// One rank's side of a request.
-struct Request::Impl {
-  Communicator::Impl& home;
-  comm::Task task;
-  std::shared_ptr<const comm::Call> call;  // its programs; null: nothing to move
-  std::vector<engine::Execution*> under_way;
-  engine::CallTag tag = {};  // of its call
-  std::vector<std::byte> aside;
-  comm::HeapCopies copies;
-};
 
 }  // namespace weft

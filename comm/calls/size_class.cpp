@@ -51,7 +51,8 @@ std::size_t part_of(const Problem& problem) {
 }
 
 std::optional<plan::Extent> SizeClass::extent_of(const Problem& problem) const {
-  if (shape == nullptr || !problem.layout.empty()) return std::nullopt;
+  const bool is_contiguous = problem.layout.empty() && problem.stride == problem.block_bytes;
+  if (shape == nullptr || !is_contiguous) return std::nullopt;
   const int units = shape->finest_units() / static_cast<int>(times);
   return plan::extent_of(problem.block_bytes, problem.grain(), units);
 }

@@ -230,6 +230,19 @@ class WEFT_API Request {
   /// Returns when what was started has ended.
   void wait();
 
+  // Of Communicator::alltoall_pieces_init(): a program computes on one piece while others travel.
+  // Other requests are one piece.
+
+  /// Their number.
+  std::size_t pieces() const noexcept;
+  /// Begins the next piece alone, after the last one the first again; start() begins all that are
+  /// left. The input of a piece need not be there before.
+  void start_piece();
+  /// Whether piece `number`, from 0, has come; moves all on. UsageError where it is not begun.
+  bool test_piece(std::size_t number);
+  /// Returns when it has come.
+  void wait_piece(std::size_t number);
+
  private:
   friend class Communicator;
   struct WEFT_HIDDEN Impl;
@@ -390,6 +403,10 @@ class WEFT_API Communicator {
   // collective where the first call would be.
   Request barrier_init();
   Request alltoall_init(const void* input, void* output, std::size_t block_bytes);
+  /// The same in pieces: of every block first the bytes from 0 to piece_bytes, then as many more;
+  /// of the last piece what is left. Input and output do not overlap. See Request::start_piece().
+  Request alltoall_pieces_init(const void* input, void* output, std::size_t block_bytes,
+                               std::size_t piece_bytes);
   Request alltoallv_init(const void* input, std::span<const Part> sends, void* output,
                          std::span<const Part> receives);
   Request broadcast_init(void* buffer, std::size_t bytes, int root);
