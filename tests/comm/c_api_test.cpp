@@ -47,6 +47,39 @@ void on_ranks(int ranks, const std::function<void(int rank, weft_comm* comm)>& b
   ASSERT_EQ(errors, test::none(ranks));
 }
 
+TEST(CApi, RunsAnAlltoallInPieces) {
+  constexpr int kRanks = 3;
+  on_ranks(kRanks, [](int rank, weft_comm* comm) {
+    constexpr std::size_t kBlock = 5;  // ints
+    std::vector<int> in(kRanks * kBlock), out(kRanks * kBlock, -1);
+    weft_request* request = nullptr;
+    ASSERT_EQ(weft_alltoall_init(in.data(), out.data(), kBlock * 4, 8, comm, &request),
+              WEFT_SUCCESS)
+        << weft_error();
+    EXPECT_EQ(weft_request_pieces(request), 3u);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = rank * 100 + static_cast<int>(i);
+    EXPECT_EQ(weft_wait_piece(request, 0), WEFT_ERR_USAGE);
+    EXPECT_STREQ(weft_error(),
+                 "wait_piece 0 of a request of alltoall with 3 pieces, of which 0 are begun");
+    EXPECT_EQ(weft_start_piece(request), WEFT_SUCCESS);
+    EXPECT_EQ(weft_wait_piece(request, 0), WEFT_SUCCESS);
+    EXPECT_EQ(out[kBlock + 1], 100 + rank * static_cast<int>(kBlock) + 1);
+    EXPECT_EQ(out[kBlock + 2], -1);
+    EXPECT_EQ(weft_start(request), WEFT_SUCCESS);
+    int is_here = 0;
+    while (is_here == 0) ASSERT_EQ(weft_test_piece(request, 2, &is_here), WEFT_SUCCESS);
+    EXPECT_EQ(out[2 * kBlock + 4], 200 + rank * static_cast<int>(kBlock) + 4);
+    EXPECT_EQ(weft_wait(request), WEFT_SUCCESS);
+    EXPECT_EQ(weft_test(request, &is_here), WEFT_SUCCESS);
+    EXPECT_EQ(is_here, 1);
+    EXPECT_EQ(weft_test(request, nullptr), WEFT_ERR_USAGE);
+    EXPECT_EQ(weft_start(nullptr), WEFT_ERR_USAGE);
+    EXPECT_STREQ(weft_error(), "weft_start: a null request");
+    weft_request_free(request);
+    EXPECT_EQ(weft_alltoall_init(nullptr, out.data(), 4, 4, comm, &request), WEFT_ERR_USAGE);
+  });
+}
+
 TEST(CApi, RunsEveryCollective) {
   constexpr int kRanks = 3;
   on_ranks(kRanks, [](int rank, weft_comm* comm) {

@@ -58,6 +58,27 @@ WEFT_C_API int weft_comm_size(const weft_comm* comm);
    place, otherwise they do not overlap. */
 WEFT_C_API int weft_alltoall(const void* input, void* output, size_t block_bytes, weft_comm* comm);
 
+/* An alltoall to be started later, any number of times, while the program computes: in pieces, of
+   piece_bytes of every block each (the last may be shorter; block_bytes: one piece), which are
+   begun and waited for one by one. Making it is collective; the request is the caller's, to be
+   freed by weft_request_free before the communicator, which waits for what is under way. `input`
+   and `output` do not overlap. */
+typedef struct weft_request weft_request;
+WEFT_C_API int weft_alltoall_init(const void* input, void* output, size_t block_bytes,
+                                  size_t piece_bytes, weft_comm* comm, weft_request** request);
+WEFT_C_API void weft_request_free(weft_request* request);
+WEFT_C_API size_t weft_request_pieces(const weft_request* request);
+/* Begins all pieces that are left, or the next one alone; after the last one the first again. */
+WEFT_C_API int weft_start(weft_request* request);
+WEFT_C_API int weft_start_piece(weft_request* request);
+/* Moves on what is under way; *is_here: whether all that was begun, or piece `number` from 0, has
+   come. */
+WEFT_C_API int weft_test(weft_request* request, int* is_here);
+WEFT_C_API int weft_test_piece(weft_request* request, size_t number, int* is_here);
+/* Returns when all that was begun, or that piece, has come. */
+WEFT_C_API int weft_wait(weft_request* request);
+WEFT_C_API int weft_wait_piece(weft_request* request, size_t number);
+
 /* What an element is, and what a reduction does: as in kernels/operation.hpp. */
 typedef enum weft_type {
   WEFT_INT8,
