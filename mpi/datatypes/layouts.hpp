@@ -14,7 +14,7 @@ namespace weft::mpi {
 
 /// The facts of a datatype that calls need.
 struct Layout {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Datatype type{};
   /// The datatype exists and is committed. Otherwise the other members mean nothing, and the call
   /// is left to the host MPI, which reports the error.
   bool valid = false;
