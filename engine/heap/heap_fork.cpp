@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +17,8 @@
 namespace weft::engine::heap {
 
 namespace {
+
+constexpr std::size_t kPage = 4096;
 
 // Used by the handlers, set once. Handlers must not allocate, as other threads may hold locks.
 std::byte* memory = nullptr;
@@ -51,11 +55,33 @@ bool has_file() {
   return ::fstat(file, &now) == 0 && now.st_dev == identity.st_dev && now.st_ino == identity.st_ino;
 }
 
-/// Calls `each(begin, end)` for each range that has pages, ascending. False when the file cannot
-/// say.
+/// The same as for_each_extent() without the file, which needs longer. False when a page that is
+/// swapped out, which looks like one that was never touched, may be among them.
+template <class Each>
+bool for_each_resident(Each each) {
+  std::array<unsigned char, 4096> pages = {};
+  for (std::size_t at = 0; at < bytes; at += pages.size() * kPage) {
+    const std::size_t count = std::min(pages.size(), (bytes - at) / kPage);
+    if (::mincore(memory + at, count * kPage, pages.data()) != 0) return false;
+    for (std::size_t i = 0; i < count;) {
+      const std::size_t first = i;
+      while (i < count && (pages[i] & 1) != 0) ++i;
+      if (first != i) {
+        each(at + first * kPage, at + i * kPage);
+      } else {
+        ++i;
+      }
+    }
+  }
+  struct sysinfo system = {};
+  return ::sysinfo(&system) == 0 && system.freeswap == system.totalswap;
+}
+
+/// Calls `each(begin, end)` for each range that has pages, ascending. False when they cannot be
+/// found.
 template <class Each>
 bool for_each_extent(Each each) {
-  if (!has_file()) return false;
+  if (!has_file()) return for_each_resident(each);
   off_t end = 0;
   while (true) {
     const off_t begin = ::lseek(file, end, SEEK_DATA);
@@ -111,7 +137,8 @@ void in_child() {
   const int error = errno;
   if (!is_child && !take_copy()) {
     constexpr char kSaid[] =
-        "weft: WEFT_SHARED_HEAP: no memory for a copy of the heap in a child of fork\n";
+        "weft: WEFT_SHARED_HEAP: no copy of the heap in a child of fork: no memory, or its file is "
+        "closed and the system swaps\n";
     [[maybe_unused]] const auto ignored = ::write(STDERR_FILENO, kSaid, sizeof kSaid - 1);
     ::_exit(127);
   }

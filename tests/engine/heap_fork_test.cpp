@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -226,11 +227,21 @@ TEST_F(HeapFork, EmptyHeapsAreCopiedToo) {
   with_heap([] { EXPECT_EQ(in_child([] { EXPECT_FALSE(heap::is_serving()); }), 0); });
 }
 
-TEST_F(HeapFork, ChildEndsWhereTheProgramHasClosedTheFile) {
-  with_heap([] {
+TEST_F(HeapFork, ChildHasItsCopyWhereTheProgramHasClosedTheFile) {
+  struct sysinfo system = {};
+  ASSERT_EQ(::sysinfo(&system), 0);
+  with_heap([swaps = system.freeswap != system.totalswap] {
     unsigned char* block = filled(kBytes, 1);
+    unsigned char* far = filled(40 << 20, 3);
+    far[20 << 20] = 4;
     ::close(heap::descriptor());
-    EXPECT_EQ(in_child([&] { std::memset(block, 2, kBytes); }), 127);
+    const int code = in_child([&] {
+      EXPECT_TRUE(holds(block, kBytes, 1));
+      EXPECT_EQ(far[20 << 20], 4);
+      EXPECT_EQ(far[(40 << 20) - 1], 3);
+      std::memset(block, 2, kBytes);
+    });
+    EXPECT_EQ(code, swaps ? 127 : 0);
     EXPECT_TRUE(holds(block, kBytes, 1));
   });
 }
