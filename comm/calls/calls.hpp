@@ -31,6 +31,8 @@ class Calls {
   const SharedCall& call_for(const Task& task);
   /// The same of a neighbourhood exchange, of which each rank gives its own edges.
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
+  /// The algorithm of each alltoallv; empty before the first.
+  const std::string& vector_algorithm() const noexcept { return vector_algorithm_; }
   /// The last call that call_for() has returned for blocks of one size, and that may be made again
   /// as it is; null: none.
   Communicator::Made keep_last() noexcept;

@@ -1,7 +1,6 @@
 // The collectives of a communicator: each says which task it is, and either runs it or keeps it.
 #include <algorithm>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -113,17 +112,6 @@ Task alltoallv_task(const Communicator& comm, const void* input, std::span<const
   return task;
 }
 
-/// Parts of a buffer in which blocks lie one after another, and its size.
-std::pair<std::vector<Part>, std::size_t> in_a_row(std::span<const std::size_t> bytes) {
-  std::vector<Part> parts;
-  std::size_t all = 0;
-  for (const std::size_t one : bytes) {
-    parts.push_back({all, one});
-    all += one;
-  }
-  return {std::move(parts), all};
-}
-
 Task broadcast_task(const Communicator& comm, void* buffer, std::size_t bytes, int root) {
   Task task{.input = bytes_of(buffer), .output = bytes_of(buffer)};
   describe(task.problem, Collective::broadcast, comm.size(), bytes, root);
@@ -191,18 +179,6 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
   return task;
 }
 
-/// Runs what only this rank does before and after a call: its errors are told to the others.
-template <class Step>
-void alone(Communicator& comm, const Step& step) {
-  try {
-    step();
-  } catch (const PeerError&) {
-    throw;
-  } catch (const std::exception& error) {
-    comm.fail(error.what());
-  }
-}
-
 }  // namespace
 
 Communicator::Made Communicator::last_made() const noexcept {
@@ -260,27 +236,7 @@ void Communicator::alltoallw(std::span<const std::size_t> sends,
         "alltoallw of {} ranks with {} blocks to send and {} to receive: they must be equal", ranks,
         sends.size(), receives.size());
   }
-  if (packs_in_parts()) return impl_->run_packed(sends, receives, packer);
-  std::vector<Part> sent, received;
-  std::unique_ptr<std::byte[]> input, output;
-  alone(*this, [&] {
-    std::size_t sent_bytes = 0, received_bytes = 0;
-    std::tie(sent, sent_bytes) = in_a_row(sends);
-    std::tie(received, received_bytes) = in_a_row(receives);
-    input = std::make_unique_for_overwrite<std::byte[]>(sent_bytes);
-    output = std::make_unique_for_overwrite<std::byte[]>(received_bytes);
-    for (int i = 0; i < size(); ++i) {
-      const Part& part = sent[static_cast<std::size_t>(i)];
-      if (part.bytes != 0) packer.pack(i, 0, part.bytes, input.get() + part.offset);
-    }
-  });
-  alltoallv(input.get(), sent, output.get(), received);
-  alone(*this, [&] {
-    for (int i = 0; i < size(); ++i) {
-      const Part& part = received[static_cast<std::size_t>(i)];
-      if (part.bytes != 0) packer.unpack(i, 0, part.bytes, output.get() + part.offset);
-    }
-  });
+  impl_->run_packed(sends, receives, packer);
 }
 
 void Communicator::gatherw(std::size_t bytes, std::span<const std::size_t> blocks,

@@ -63,7 +63,7 @@ class Communicator::Impl {
   void run_neighbours(const std::byte* input, std::span<const Edge> out, std::byte* output,
                       std::span<const Edge> in);
   bool packs_in_parts() const { return comm::PackedExchange::serves(resources_); }
-  /// An alltoallw, where it is packed in parts.
+  /// An alltoallw.
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);
   // rooted_runs.cpp
@@ -115,6 +115,8 @@ class Communicator::Impl {
   void end_long(comm::Counts& counts);
   template <class Body>
   void run_exclusively(Body body);
+  std::string run_in_parts(std::span<const std::size_t> sends,
+                           std::span<const std::size_t> receives, const Packer& packer);
   void run_prepared(const engine::Prepared& prepared, const engine::Buffers& buffers);
   /// A scatter or gather of blocks of different sizes, which are run in pieces.
   void run_rooted(const comm::Task& task);

@@ -5,6 +5,7 @@
 #include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
 #include "comm/calls/slices.hpp"
+#include "comm/irregular/piecewise_exchange.hpp"
 
 namespace weft {
 
@@ -167,19 +168,36 @@ void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const 
   now();
 }
 
+/// In shared memory inside a node. Returns the name of the algorithm.
+std::string Communicator::Impl::run_in_parts(std::span<const std::size_t> sends,
+                                             std::span<const std::size_t> receives,
+                                             const Packer& packer) {
+  comm::Counts news;
+  if (packed_ == nullptr) packed_ = std::make_unique<comm::PackedExchange>(resources_);
+  return packed_->run(sends, receives, packer, [&](const comm::Task& task) {
+    carry_out(task, *calls_.call_for(task), news);
+  });
+}
+
 void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
                                     std::span<const std::size_t> receives, const Packer& packer) {
   check_kind(plan::Collective::alltoallv);
   run_exclusively([&] {
     resources_.executor().arrive(usage_.begin());
-    if (packed_ == nullptr) packed_ = std::make_unique<comm::PackedExchange>(resources_);
-    comm::Counts parts;
-    const char* const algorithm = packed_->run(
-        sends, receives, packer,
-        [&](const comm::Task& task) { carry_out(task, *calls_.call_for(task), parts); });
+    comm::Counts runs;
+    std::string algorithm;
+    if (packs_in_parts()) {
+      algorithm = run_in_parts(sends, receives, packer);
+    } else {
+      comm::PiecewiseExchange pieces(resources_, sends, receives, packer);
+      pieces.run([&](const comm::Task& task) { carry_out(task, *calls_.call_for(task), runs); });
+      algorithm = calls_.vector_algorithm();
+    }
     const auto bytes = std::accumulate(sends.begin(), sends.end(), std::uint64_t{0});
     comm::Counts& counts =
         usage_.at(usage_.entry_for(plan::Collective::alltoallv, algorithm, bytes / sends.size()));
+    counts.messages += runs.messages;
+    counts.wire_bytes += runs.wire_bytes;
     ++counts.calls;
     counts.bytes += bytes;
     end_counted(counts);

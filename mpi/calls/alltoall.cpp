@@ -39,20 +39,35 @@ bool copy_elements(const std::optional<engine::Elements>& from,
   return true;
 }
 
-/// Moves the blocks of an alltoall or alltoallv as those of an alltoallw.
+/// The sizes of what a rank sends and receives. In place its own block stays where it is.
+template <class Side>
+std::pair<std::vector<std::size_t>, std::vector<std::size_t>> sizes_of(const Context& context,
+                                                                       const Side& send,
+                                                                       const Side& receive) {
+  std::pair sizes(send.sizes(), receive.sizes());
+  if (&send != &receive) return sizes;
+  const auto own = static_cast<std::size_t>(context.rank());
+  sizes.first[own] = sizes.second[own] = 0;
+  return sizes;
+}
+
+/// Moves the blocks of an alltoall or alltoallv as those of an alltoallw. In place `send` is
+/// `receive`.
 void run_in_parts(const Context& context, const Blocks& send, const Blocks& receive) {
   const int size = context.size();
-  const ElementsOf sends(send, size);
-  const ElementsOf receives(receive, size);
   const PieceCopies copies(context.layouts());
-  context.weft().alltoallw(
-      send.sizes(), receive.sizes(),
-      {.pack = [&](int rank, std::size_t from, std::size_t to,
-                   std::byte* packed) { copies.take(send, rank, from, to, packed); },
-       .unpack = [&](int rank, std::size_t from, std::size_t to,
-                     const std::byte* packed) { copies.put(receive, rank, from, to, packed); },
-       .send_elements = [&](int rank) { return sends[rank]; },
-       .receive_elements = [&](int rank) { return receives[rank]; }});
+  Packer packer{
+      .pack = [&](int rank, std::size_t from, std::size_t to,
+                  std::byte* packed) { copies.take(send, rank, from, to, packed); },
+      .unpack = [&](int rank, std::size_t from, std::size_t to,
+                    const std::byte* packed) { copies.put(receive, rank, from, to, packed); }};
+  const auto [sends, receives] = sizes_of(context, send, receive);
+  if (&send == &receive) return context.weft().alltoallw(sends, receives, packer);
+  const ElementsOf sent(send, size);
+  const ElementsOf received(receive, size);
+  packer.send_elements = [&](int rank) { return sent[rank]; };
+  packer.receive_elements = [&](int rank) { return received[rank]; };
+  context.weft().alltoallw(sends, receives, packer);
 }
 
 }  // namespace
@@ -163,20 +178,16 @@ std::optional<std::uint64_t> Alltoallv::block_bytes(const Context&) const {
 }
 
 std::optional<std::uint64_t> Alltoallv::sent_bytes() const {
-  return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
+  return sends().total_bytes();
 }
 
 std::optional<Call::Traffic> Alltoallv::traffic_with(int rank, const Context&) const {
-  const auto& sends = send_.is_in_place() ? receive_ : send_;
-  return Traffic{{sends.type(), sends.count(rank)}, {receive_.type(), receive_.count(rank)}};
+  return Traffic{{sends().type(), sends().count(rank)}, {receive_.type(), receive_.count(rank)}};
 }
 
 void Alltoallv::run(const Context& context) {
   Attached& attached = context.attached;
-  if (!send_.is_in_place() && context.weft().packs_in_parts() &&
-      go_in_parts(context, send_, receive_)) {
-    return run_in_parts(context, send_, receive_);
-  }
+  if (go_in_parts(context, sends(), receive_)) return run_in_parts(context, sends(), receive_);
   std::byte* output = receive_.output(attached.packed_output);
   if (send_.is_in_place()) {
     for (int block = 0; block < context.size(); ++block) {
@@ -209,7 +220,7 @@ std::optional<std::uint64_t> Alltoallw::block_bytes(const Context&) const {
 }
 
 std::optional<std::uint64_t> Alltoallw::sent_bytes() const {
-  return send_.is_in_place() ? receive_.total_bytes() : send_.total_bytes();
+  return sends().total_bytes();
 }
 
 bool Alltoallw::copy_alone(const Context& context) {
@@ -220,34 +231,48 @@ bool Alltoallw::copy_alone(const Context& context) {
                        receive_.first_elements(context.layouts(), to));
 }
 
+/// Inside a node blocks lie in shared memory in any case, unless they are swapped in place.
+bool Alltoallw::goes_in_parts(const Context& context) const {
+  if (!send_.is_in_place() && context.weft().packs_in_parts()) return true;
+  return go_in_parts(context, sends(), receive_);
+}
+
 void Alltoallw::run_in_parts(const Context& context) {
   const Layouts& layouts = context.layouts();
-  send_.pack_whole(layouts, context.attached.packed_input);
-  receive_.reserve_whole(layouts, context.attached.packed_output);
-  send_.find_elements(layouts);
+  const bool in_place = send_.is_in_place();
+  TypedBlocks& sent = in_place ? receive_ : send_;
+  if (in_place) {
+    receive_.pack_whole(layouts, context.attached.packed_output);
+  } else {
+    send_.pack_whole(layouts, context.attached.packed_input);
+    receive_.reserve_whole(layouts, context.attached.packed_output);
+    send_.find_elements(layouts);
+  }
   receive_.find_elements(layouts);
-  context.weft().alltoallw(
-      send_.bytes(), receive_.bytes(),
-      {.pack = [&](int rank, std::size_t from, std::size_t to,
-                   std::byte* packed) { engine::pack(*send_.elements(rank), from, to, packed); },
-       .unpack =
-           [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
-             engine::unpack(*receive_.elements(rank), from, to, packed);
-           },
-       .send_elements = [&](int rank) { return send_.elements(rank); },
-       .receive_elements = [&](int rank) { return receive_.elements(rank); }});
+  Packer packer{
+      .pack = [&](int rank, std::size_t from, std::size_t to,
+                  std::byte* packed) { engine::pack(*sent.elements(rank), from, to, packed); },
+      .unpack =
+          [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
+            engine::unpack(*receive_.elements(rank), from, to, packed);
+          }};
+  if (!in_place) {
+    packer.send_elements = [&](int rank) { return send_.elements(rank); };
+    packer.receive_elements = [&](int rank) { return receive_.elements(rank); };
+  }
+  const auto [sends, receives] = sizes_of(context, sent, receive_);
+  context.weft().alltoallw(sends, receives, packer);
   receive_.unpack_whole(layouts);
 }
 
 std::optional<Call::Traffic> Alltoallw::traffic_with(int rank, const Context&) const {
-  const auto& sends = send_.is_in_place() ? receive_ : send_;
-  return Traffic{{sends.type(rank), sends.count(rank)},
+  return Traffic{{sends().type(rank), sends().count(rank)},
                  {receive_.type(rank), receive_.count(rank)}};
 }
 
 void Alltoallw::run(const Context& context) {
   Attached& attached = context.attached;
-  if (!send_.is_in_place() && context.weft().packs_in_parts()) return run_in_parts(context);
+  if (goes_in_parts(context)) return run_in_parts(context);
   std::byte* output = receive_.output(attached.packed_output);
   if (send_.is_in_place()) {
     receive_.pack(context.layouts(), output);

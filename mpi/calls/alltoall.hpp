@@ -40,6 +40,8 @@ class Alltoallv final : public Call {
   void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
+  const Blocks& sends() const { return send_.is_in_place() ? receive_ : send_; }
+
   Blocks send_, receive_;
 };
 
@@ -58,7 +60,9 @@ class Alltoallw final : public Call {
   void add_handles(Handles& handles, const Attached& attached) const override;
 
  private:
+  bool goes_in_parts(const Context& context) const;
   void run_in_parts(const Context& context);
+  const TypedBlocks& sends() const { return send_.is_in_place() ? receive_ : send_; }
 
   TypedBlocks send_, receive_;
 };

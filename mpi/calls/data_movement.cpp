@@ -71,21 +71,21 @@ void Allgather::run_in_pieces(const Context& context, std::size_t pieces) {
     std::size_t all = 0;
     for (std::size_t block = 0; block < size; ++block) {
       cut[block] = piece_of_block(receive_.bytes(static_cast<int>(block)), pieces, number);
-      parts[block] = {all, cut[block].bytes()};
-      all += cut[block].bytes();
+      parts[block] = {all, cut[block].length()};
+      all += cut[block].length();
     }
     return all;
   };
   const Piece& own = cut[static_cast<std::size_t>(rank)];
   std::byte* const all = context.attached.packed_output.reserve(place_pieces(0));
-  std::byte* const mine = context.attached.packed_input.reserve(own.bytes());
+  std::byte* const mine = context.attached.packed_input.reserve(own.length());
   run_pieces(pieces, [&](std::size_t number) {
     place_pieces(number);
     copies.take(in_place ? receive_ : send_, in_place ? rank : 0, own.from, own.to, mine);
     if (receive_.is_irregular()) {
       context.weft().allgather(mine, all, parts);
     } else {
-      context.weft().allgather(mine, all, own.bytes());
+      context.weft().allgather(mine, all, own.length());
     }
     for (std::size_t block = 0; block < size; ++block) {
       copies.put(receive_, static_cast<int>(block), cut[block].from, cut[block].to,

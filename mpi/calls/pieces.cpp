@@ -8,7 +8,7 @@ namespace {
 // less time than the question.
 constexpr std::size_t kLeastInParts = 128 << 10;
 
-enum Wish : int { kNone, kPieces, kWhole };  // the largest of all ranks counts
+enum Wish : int { kNone, kLittle, kPieces, kWhole };  // the largest of all ranks counts
 
 int wish_of(std::initializer_list<const Blocks*> used) {
   int wish = kNone;
@@ -30,15 +30,20 @@ int ask(const Context& context, int mine) {
 }
 
 int wish_of_sides(const Blocks& send, const Blocks& receive) {
-  return send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
+  const bool in_place = &send == &receive;
+  return !in_place && send.has_buffer_of(receive) ? kWhole : wish_of({&send, &receive});
+}
+int wish_of_sides(const TypedBlocks& send, const TypedBlocks& receive) {
+  return send.is_packed() || receive.is_packed() ? kPieces : kNone;
 }
 
-/// Whether some rank wishes for pieces and none against them.
+/// Whether some rank wishes for pieces and none against them. Where some pack little, the next call
+/// may be one of much.
 bool ask_seldom(const Context& context, SeldomAsked& asked, int mine) {
   if (!asked.is_due()) return false;
-  const bool do_some = ask(context, mine) == kPieces;
-  asked.answered(do_some);
-  return do_some;
+  const int wish = ask(context, mine);
+  asked.answered(wish == kPieces || wish == kLittle);
+  return wish == kPieces;
 }
 
 }  // namespace
@@ -63,10 +68,28 @@ bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& 
   return ask_seldom(context, context.attached.packs, wish_of_sides(send, receive));
 }
 
+namespace {
+
+template <class Side>
+bool go_in_parts_irregularly(const Context& context, const Side& send, const Side& receive) {
+  const bool packs_in_parts = context.weft().packs_in_parts();
+  const std::size_t least = packs_in_parts ? kLeastInParts : kPiece;
+  int mine = wish_of_sides(send, receive);
+  if (std::max(send.total_bytes(), receive.total_bytes()) < least) {
+    // Inside a node the question would take as long as a short call.
+    mine = mine == kPieces && !packs_in_parts ? kLittle : kNone;
+  }
+  return ask_seldom(context, context.attached.packs_irregular, mine);
+}
+
+}  // namespace
+
 bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive) {
-  const bool is_worth_it = std::max(send.total_bytes(), receive.total_bytes()) >= kLeastInParts;
-  return ask_seldom(context, context.attached.packs_irregular,
-                    is_worth_it ? wish_of_sides(send, receive) : kNone);
+  return go_in_parts_irregularly(context, send, receive);
+}
+
+bool go_in_parts(const Context& context, const TypedBlocks& send, const TypedBlocks& receive) {
+  return go_in_parts_irregularly(context, send, receive);
 }
 
 }  // namespace weft::mpi

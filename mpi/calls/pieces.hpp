@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "mpi/calls/blocks.hpp"
 #include "mpi/calls/call.hpp"
+#include "mpi/calls/typed_blocks.hpp"
 
 namespace weft::mpi {
 
@@ -51,15 +52,15 @@ std::optional<std::size_t> piece_of(const Context& context, std::size_t block_by
 std::optional<std::size_t> number_of_pieces(const Context& context, std::size_t total_bytes,
                                             std::initializer_list<const Blocks*> used);
 
-/// Bytes `from` to `to` of a block.
+/// Bytes, or elements, `from` to `to` of a block.
 struct Piece {
   std::size_t from = 0, to = 0;
-  std::size_t bytes() const { return to - from; }
+  std::size_t length() const { return to - from; }
 };
-/// Piece `number` of a block of `bytes` that is cut into `pieces`. The last ones may be empty.
-inline Piece piece_of_block(std::size_t bytes, std::size_t pieces, std::size_t number) {
-  const std::size_t each = ceil_div(bytes, pieces);
-  return {std::min(number * each, bytes), std::min((number + 1) * each, bytes)};
+/// Piece `number` of a block of that length that is cut into `pieces`. The last ones may be empty.
+inline Piece piece_of_block(std::size_t length, std::size_t pieces, std::size_t number) {
+  const std::size_t each = ceil_div(length, pieces);
+  return {std::min(number * each, length), std::min((number + 1) * each, length)};
 }
 
 /// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some
@@ -68,9 +69,11 @@ inline Piece piece_of_block(std::size_t bytes, std::size_t pieces, std::size_t n
 /// that does then packs its blocks whole for a while.
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
-/// The same for an alltoallv, of which each rank knows its own bytes only: that there are enough of
-/// them is a part of the answer.
+/// The same for an alltoallv or alltoallw, of which each rank knows its own bytes only: that there
+/// are enough of them is a part of the answer. In place `send` is `receive`. Between nodes as few
+/// bytes as go at once there are packed whole.
 bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive);
+bool go_in_parts(const Context& context, const TypedBlocks& send, const TypedBlocks& receive);
 
 /// Pieces of a rank's blocks, packed or copied.
 class PieceCopies {

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "base/cast.hpp"
 #include "base/error.hpp"
+#include "mpi/calls/pieces.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/host.hpp"
 
@@ -90,64 +93,130 @@ void Reduction::add_handles(Handles& handles, const Attached&) const {
 
 /// Vectors of a program's own operation, and of pairs, are copied, so long ones go in slices. All
 /// ranks have the same operation and elements of one size.
-MPI_Count Reduction::elements_at_once() const {
-  constexpr std::size_t kSlice = 4 << 20;
+bool Reduction::is_long_and_copied() const {
   const bool is_copied = resolution_->host != nullptr || resolution_->form == Form::pairs;
-  const bool is_scatter = collective() == plan::Collective::reduce_scatter;
-  const std::size_t element_bytes = resolution_->operation.element_bytes;
-  if (!is_copied || is_scatter || bytes_of(given_, *resolution_) <= kSlice) return given_;
-  return static_cast<MPI_Count>(std::max<std::size_t>(kSlice / element_bytes, 1));
+  return is_copied && bytes_of(given_, *resolution_) > kPiece;
 }
 
 void Reduction::run(const Context& context) {
-  const MPI_Count at_once = elements_at_once();
-  for (MPI_Count from = 0; from < given_; from += at_once) {
-    const MPI_Count elements = std::min(at_once, given_ - from);
-    try {
-      run_slice(context, from, elements,
-                elements == given_ ? results_ : std::min(results_, elements));
-    } catch (const SetupError& error) {
-      // On all ranks alike. The host cannot serve the call any more: inputs may be results by now.
-      if (from > 0) throw CallError(error.what());
-      throw;
-    }
+  if (!is_long_and_copied()) {
+    run_slice(context, 0, given_, results_);
+  } else if (collective() == plan::Collective::reduce_scatter) {
+    scatter_in_pieces(context);
+  } else {
+    run_in_slices(context);
   }
   // After all slices: other ranks wait for them.
   if (resolution_->host) resolution_->host->throw_if_failed();
 }
 
+void Reduction::run_in_slices(const Context& context) {
+  const std::size_t element_bytes = resolution_->operation.element_bytes;
+  const std::size_t at_once = std::max<std::size_t>(kPiece / element_bytes, 1);
+  for_each_piece(static_cast<std::size_t>(given_), at_once, [&](std::size_t from, std::size_t to) {
+    const auto elements = static_cast<MPI_Count>(to - from);
+    run_slice(context, static_cast<MPI_Count>(from), elements, std::min(results_, elements));
+  });
+}
+
+/// Copies elements of the program to where the operation works on them.
+void Reduction::take(const Layouts& layouts, const std::byte* input, MPI_Count elements,
+                     std::byte* copy) const {
+  if (resolution_->form != Form::pairs) {
+    layouts.pack(input, elements, resolution_->layout, copy);
+  } else if (device_memory::contains(input)) {
+    copy_gaps_too(copy, input, bytes_of(elements, *resolution_));
+  } else {
+    std::memcpy(copy, input, bytes_of(elements, *resolution_));
+  }
+}
+
+/// Copies results to the program.
+void Reduction::deliver(const Layouts& layouts, const std::byte* output, std::byte* receive,
+                        MPI_Count results) const {
+  if (results == 0) return;
+  if (resolution_->form != Form::pairs) {
+    layouts.unpack(output, receive, results, resolution_->layout);
+  } else if (device_memory::contains(receive)) {
+    copy_gaps_too(receive, output, bytes_of(results, *resolution_));
+  } else {
+    copy_pairs(receive, output, results, *resolution_);
+  }
+}
+
 void Reduction::run_slice(const Context& context, MPI_Count from, MPI_Count elements,
                           MPI_Count results) {
   Attached& attached = context.attached;
-  const Layouts& layouts = context.layouts();
   const Resolution& resolution = *resolution_;
-  const MPI_Aint skipped = from * resolution.layout.extent_bytes;
   const void* given = in_place_ ? vectors_.receive : vectors_.send;
-  const auto* input = static_cast<const std::byte*>(given) + skipped;
-  auto* receive = receives_ ? static_cast<std::byte*>(vectors_.receive) + skipped : nullptr;
-  const bool packed = resolution.form == Form::packed;
-  const bool has_gaps = resolution.form == Form::pairs && !resolution.layout.contiguous;
-  const bool apart = receives_ && device_memory::contains(receive);
-  if (packed || device_memory::contains(input)) {
+  const auto* input = static_cast<const std::byte*>(given) + from * resolution.layout.extent_bytes;
+  std::byte* const receive = receives_ ? receives_at(from) : nullptr;
+  if (resolution.form == Form::packed || device_memory::contains(input)) {
     std::byte* copy = attached.packed_input.reserve(bytes_of(elements, resolution));
-    if (has_gaps) {
-      copy_gaps_too(copy, input, bytes_of(elements, resolution));
-    } else {
-      layouts.pack(input, elements, resolution.layout, copy);
-    }
+    take(context.layouts(), input, elements, copy);
     input = copy;
   }
-  std::byte* output = receive;
-  if (receives_ && (apart || resolution.form != Form::in_place))
-    output = attached.packed_output.reserve(bytes_of(results, resolution));
+  const bool is_copied =
+      receives_ && (resolution.form != Form::in_place || device_memory::contains(receive));
+  std::byte* const output =
+      is_copied ? attached.packed_output.reserve(bytes_of(results, resolution)) : receive;
   reduce(context, input, output, static_cast<std::size_t>(elements), resolution.operation);
-  if (results == 0) return;
-  if (apart && has_gaps) {
-    copy_gaps_too(receive, output, bytes_of(results, resolution));
-  } else if (apart || packed) {
-    layouts.unpack(output, receive, results, resolution.layout);
-  } else if (resolution.form == Form::pairs) {
-    copy_pairs(receive, output, results, resolution);
+  if (is_copied) deliver(context.layouts(), output, receive, results);
+}
+
+/// Each rank's part of the vector is cut into as many pieces. In place a piece of the result is
+/// written where all ranks' parts have been read already: at the beginning, where the first rank's
+/// part is read as fast or faster, else where this rank's own part was, from where the whole is
+/// moved at the end.
+void Reduction::scatter_in_pieces(const Context& context) {
+  const Layouts& layouts = context.layouts();
+  const Operation& operation = resolution_->operation;
+  const auto pieces = ceil_div(bytes_of(given_, *resolution_), kPiece);
+  std::vector<Piece> cut(static_cast<std::size_t>(context.size()));
+  std::vector<std::size_t> counts(cut.size());
+  const auto cut_all = [&](std::size_t number) {
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+      const auto elements = static_cast<std::size_t>(results_of(static_cast<int>(i)));
+      cut[i] = piece_of_block(elements, pieces, number);
+      counts[i] = cut[i].length();
+    }
+    return static_cast<MPI_Count>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  };
+  const Piece& own = cut[static_cast<std::size_t>(context.rank())];
+  const void* const given = in_place_ ? vectors_.receive : vectors_.send;
+  const bool waits = given == vectors_.receive && results_ > results_of(0);
+  MPI_Count result = 0;  // where it is written
+  for (int i = 0; waits && i < context.rank(); ++i) result += results_of(i);
+  std::byte* const input =
+      context.attached.packed_input.reserve(bytes_of(cut_all(0), *resolution_));
+  const auto at_once = static_cast<MPI_Count>(own.length());
+  std::byte* const output = context.attached.packed_output.reserve(bytes_of(at_once, *resolution_));
+  run_pieces(pieces, [&](std::size_t number) {
+    cut_all(number);
+    const auto* block = static_cast<const std::byte*>(given);
+    std::byte* next = input;
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+      const auto elements = static_cast<MPI_Count>(counts[i]);
+      const MPI_Aint extent = resolution_->layout.extent_bytes;
+      take(layouts, block + static_cast<MPI_Count>(cut[i].from) * extent, elements, next);
+      next += bytes_of(elements, *resolution_);
+      block += results_of(static_cast<int>(i)) * extent;
+    }
+    context.weft().reduce_scatter(input, output, std::span<const std::size_t>(counts), operation);
+    deliver(layouts, output, receives_at(result + static_cast<MPI_Count>(own.from)),
+            static_cast<MPI_Count>(own.length()));
+  });
+  if (result != 0) move_result(layouts, result, at_once, output);
+}
+
+/// Moves the result from element `from` to the beginning, so many elements at a time: what a step
+/// overwrites has been moved.
+void Reduction::move_result(const Layouts& layouts, MPI_Count from, MPI_Count at_once,
+                            std::byte* memory) const {
+  for (MPI_Count at = 0; at < results_; at += at_once) {
+    const MPI_Count elements = std::min(at_once, results_ - at);
+    take(layouts, receives_at(from + at), elements, memory);
+    deliver(layouts, memory, receives_at(at), elements);
   }
 }
 

@@ -43,6 +43,9 @@ class Reduction : public Call {
   /// vector.
   virtual void reduce(const Context& context, const std::byte* input, std::byte* output,
                       std::size_t elements, const Operation& operation) = 0;
+  /// Of a reduce_scatter, where vectors of all ranks are cut into the results of each: the elements
+  /// of a rank's.
+  virtual MPI_Count results_of(int /*rank*/) const { return 0; }
 
   MPI_Count given_ = 0;    // elements of this rank's input
   MPI_Count results_ = 0;  // elements of this rank's result
@@ -50,8 +53,19 @@ class Reduction : public Call {
 
  private:
   bool buffers_are_good() const;
-  MPI_Count elements_at_once() const;
+  bool is_long_and_copied() const;
+  void run_in_slices(const Context& context);
   void run_slice(const Context& context, MPI_Count from, MPI_Count elements, MPI_Count results);
+  void scatter_in_pieces(const Context& context);
+  void take(const Layouts& layouts, const std::byte* input, MPI_Count elements,
+            std::byte* copy) const;
+  void deliver(const Layouts& layouts, const std::byte* output, std::byte* receive,
+               MPI_Count results) const;
+  void move_result(const Layouts& layouts, MPI_Count from, MPI_Count at_once,
+                   std::byte* memory) const;
+  std::byte* receives_at(MPI_Count element) const {
+    return static_cast<std::byte*>(vectors_.receive) + element * resolution_->layout.extent_bytes;
+  }
 
   Vectors vectors_;
   bool in_place_ = false;
@@ -98,6 +112,7 @@ class ReduceScatterBlock final : public Reduction {
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
               std::size_t elements, const Operation& operation) override;
+  MPI_Count results_of(int /*rank*/) const override { return count_; }
 
   MPI_Count count_;
 };
@@ -113,6 +128,7 @@ class ReduceScatter final : public Reduction {
   bool read_counts(const Context& context) override;
   void reduce(const Context& context, const std::byte* input, std::byte* output,
               std::size_t elements, const Operation& operation) override;
+  MPI_Count results_of(int rank) const override { return counts_[rank]; }
 
   Integers counts_;
 };

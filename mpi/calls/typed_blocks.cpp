@@ -84,7 +84,7 @@ void TypedBlocks::deliver(const Layouts& layouts, const std::byte* output) const
   }
 }
 
-std::vector<std::size_t> TypedBlocks::bytes() const {
+std::vector<std::size_t> TypedBlocks::sizes() const {
   std::vector<std::size_t> all;
   for (const Part& part : *parts_) all.push_back(part.bytes);
   return all;

@@ -41,6 +41,7 @@ class TypedBlocks {
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts);
 
   std::size_t total_bytes() const { return total_bytes_; }
+  bool is_packed() const { return !direct_; }
 
   /// Without look_up(): where the first block lies, `in_a_row` where it is in one piece. Nothing
   /// where it is empty, not this processor's memory, without a map, or the host's to judge.
@@ -50,7 +51,8 @@ class TypedBlocks {
   // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and
   // unpacked after, in `packed`.
 
-  std::vector<std::size_t> bytes() const;
+  /// Of each block, in bytes.
+  std::vector<std::size_t> sizes() const;
   void pack_whole(const Layouts& layouts, Buffer& packed);
   void reserve_whole(const Layouts& layouts, Buffer& packed);
   void unpack_whole(const Layouts& layouts) const;

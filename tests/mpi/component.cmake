@@ -83,6 +83,8 @@ weft_component_test(free_while_away free_while_away --ranks 2 --device --env WEF
 weft_component_test(free_in_progress free_in_progress --ranks 2)
 weft_component_test(free_in_progress.nodes free_in_progress --ranks 2 --device --env WEFT_NODES=2)
 weft_component_test(packed_memory packed_memory --ranks 3 -- measured)
+weft_component_test(packed_memory.nodes packed_memory --ranks 3 --device --env WEFT_NODES=2
+  -- measured)
 weft_component_test(changed_settings changed_settings --ranks 3 --device --env WEFT_NODES=1+2)
 weft_component_test(interrupted.nodes interrupted --ranks 3 --device --env WEFT_NODES=2)
 weft_component_test(spawned spawned --ranks 2 --passed "another MPI_COMM_WORLD")

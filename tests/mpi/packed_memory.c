@@ -1,5 +1,5 @@
-/* Long vectors and broadcasts of elements with gaps: weft packs them piece by piece, so the memory
- * of a rank stays far below another copy of the data. */
+/* Long vectors, broadcasts and exchanges of elements with gaps: weft packs them piece by piece, so
+ * the memory of a rank stays far below another copy of the data. */
 #include <sys/resource.h>
 
 #include "check.h"
@@ -125,7 +125,6 @@ static void expect_at(const char* what, const unsigned char* data, int place, in
 /* Rank 0 sends plain bytes, and rank 2 receives plain bytes, where they have one block. */
 static void move_irregular_blocks(MPI_Datatype element, int rank, int size) {
   int sends[MOST_RANKS], to[MOST_RANKS], receives[MOST_RANKS], from[MOST_RANKS];
-  if (size > MOST_RANKS) MPI_Abort(MPI_COMM_WORLD, 2);
   for (int i = 0; i < size; ++i) {
     sends[i] = count_of(rank, i, size);
     receives[i] = count_of(i, rank, size);
@@ -196,11 +195,154 @@ static void move_irregular_blocks(MPI_Datatype element, int rank, int size) {
   if (rank != root) expect_at("scatterv of plain bytes", sums, 1, rank, root, receives[rank] / 3);
 }
 
+/* In place what goes to a rank is as much as what comes from it. */
+static int count_between(int a, int b, int size) {
+  return COUNT / size - 9000 - 1001 * (a + b) - 777 * a * b;
+}
+/* Rank 0 has plain bytes, the others elements with gaps. */
+static void move_in_place(int rank, int size, MPI_Datatype element, int is_typed) {
+  int counts[MOST_RANKS], at[MOST_RANKS], bytes_at[MOST_RANKS];
+  MPI_Datatype types[MOST_RANKS];
+  const int is_plain = rank == 0;
+  for (int i = 0; i < size; ++i) counts[i] = count_between(rank, i, size);
+  place(at, counts, size);
+  memset(mine, 0xee, sizeof mine);
+  for (int i = 0; i < size; ++i) {
+    types[i] = is_plain ? MPI_UNSIGNED_CHAR : element;
+    if (is_plain) {
+      at[i] *= 3;
+      for (long k = 0; k < 3L * counts[i]; ++k) mine[at[i] + k] = byte_of(rank, i, k);
+      counts[i] *= 3;
+    } else {
+      fill_at(mine, at[i], rank, i, counts[i]);
+    }
+    bytes_at[i] = is_plain ? at[i] : 4 * at[i];
+  }
+  if (is_typed) {
+    MPI_Alltoallw(MPI_IN_PLACE, NULL, NULL, NULL, mine, counts, bytes_at, types, MPI_COMM_WORLD);
+  } else {
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, mine, counts, at, types[0],
+                  MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < size; ++i) {
+    const char* what = is_typed ? "alltoallw in place" : "alltoallv in place";
+    if (!is_plain) {
+      expect_at(what, mine, at[i], i, rank, counts[i]);
+      continue;
+    }
+    long wrong = 0;
+    for (long k = 0; k < counts[i]; ++k) wrong += mine[at[i] + k] != byte_of(i, rank, k);
+    expect(wrong == 0, "%s of plain bytes from %d: %ld are wrong", what, i, wrong);
+  }
+}
+
+/* To rank 2 plain bytes go, elsewhere elements with gaps; rank 1 receives plain bytes. */
+static void move_typed_blocks(int rank, int size, MPI_Datatype element) {
+  int sends[MOST_RANKS], to[MOST_RANKS], receives[MOST_RANKS], from[MOST_RANKS];
+  MPI_Datatype sent[MOST_RANKS], received[MOST_RANKS];
+  for (int i = 0; i < size; ++i) {
+    sends[i] = count_of(rank, i, size);
+    receives[i] = count_of(i, rank, size);
+  }
+  place(to, sends, size);
+  place(from, receives, size);
+  memset(mine, 0xee, sizeof mine);
+  memset(sums, 0xee, sizeof sums);
+  for (int i = 0; i < size; ++i) {
+    const int plain_to = i == 2, plain_from = rank == 1;
+    sent[i] = plain_to ? MPI_UNSIGNED_CHAR : element;
+    received[i] = plain_from ? MPI_UNSIGNED_CHAR : element;
+    if (plain_to) {
+      for (long k = 0; k < 3L * sends[i]; ++k) mine[4L * to[i] + k] = byte_of(rank, i, k);
+    } else {
+      fill_at(mine, to[i], rank, i, sends[i]);
+    }
+    sends[i] *= plain_to ? 3 : 1;
+    receives[i] *= plain_from ? 3 : 1;
+    to[i] *= 4;
+    from[i] *= 4;
+  }
+  MPI_Alltoallw(mine, sends, to, sent, sums, receives, from, received, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) {
+    if (received[i] == element) {
+      expect_at("alltoallw", sums, from[i] / 4, i, rank, receives[i]);
+      continue;
+    }
+    long wrong = 0;
+    for (long k = 0; k < receives[i]; ++k) wrong += sums[from[i] + k] != byte_of(i, rank, k);
+    expect(wrong == 0, "alltoallw of plain bytes from %d: %ld are wrong", i, wrong);
+  }
+}
+
+/* `grows`: the blocks of higher ranks are longer. What lies behind the result in place is not
+ * looked at, but for gaps. */
+static void scatter_sums(int rank, int size, MPI_Datatype element, MPI_Op sum, int grows,
+                         int in_place) {
+  int counts[MOST_RANKS];
+  long before = 0;
+  for (int i = 0; i < size; ++i) {
+    counts[i] = COUNT / (size + 3) + 4001 * (grows ? i : size - i);
+    if (i < rank) before += counts[i];
+  }
+  memset(mine, 0xee, sizeof mine);
+  memset(sums, 0xee, sizeof sums);
+  unsigned char* from = in_place ? sums : mine;
+  for (long i = 0; i < COUNT; ++i) {
+    for (long k = 0; k < 3; ++k) from[4 * i + k] = (unsigned char)(i * 3 + k + rank);
+  }
+  MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : mine, sums, counts, element, sum, MPI_COMM_WORLD);
+  long wrong = 0;
+  for (long i = 0; i < counts[rank]; ++i) {
+    for (long k = 0; k < 3; ++k) {
+      wrong +=
+          sums[4 * i + k] != (unsigned char)(size * ((before + i) * 3 + k) + size * (size - 1) / 2);
+    }
+  }
+  for (long i = 0; i < COUNT; ++i) wrong += sums[4 * i + 3] != 0xee;
+  expect(wrong == 0, "reduce_scatter%s of %s blocks: %ld bytes are wrong",
+         in_place ? " in place" : "", grows ? "growing" : "shrinking", wrong);
+}
+
+/* Pairs with gaps, of which the host's kernel has a layout of its own. */
+static void scatter_pairs(int rank, int size) {
+  struct pair {
+    double value;
+    int index;
+  };
+  const int count = (int)(sizeof mine / sizeof(struct pair)) / size;
+  struct pair* const given = (struct pair*)mine;
+  struct pair* const found = (struct pair*)sums;
+  for (long i = 0; i < (long)count * size; ++i) {
+    given[i].value = (double)((i + rank) % size);
+    given[i].index = rank;
+  }
+  memset(sums, 0xee, sizeof sums);
+  MPI_Reduce_scatter_block(given, found, count, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+  long wrong = 0;
+  for (long i = 0; i < count; ++i) {
+    const long at = (long)rank * count + i;
+    wrong += found[i].value != size - 1 || (at + found[i].index) % size != size - 1;
+  }
+  expect(wrong == 0, "reduce_scatter_block: %ld pairs are wrong", wrong);
+}
+
+/* The calls with set-ups of their own, of little. */
+static void warm_up(int size, MPI_Datatype element, MPI_Op sum) {
+  int counts[MOST_RANKS], places[MOST_RANKS];
+  for (int i = 0; i < size; ++i) {
+    counts[i] = 1 << 16;
+    places[i] = i << 16;
+  }
+  MPI_Alltoallv(mine, counts, places, element, sums, counts, places, element, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(mine, sums, counts, element, sum, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size > MOST_RANKS) MPI_Abort(MPI_COMM_WORLD, 2);
   const int is_measured = argc > 1;
   MPI_Datatype three, element;
   MPI_Type_contiguous(3, MPI_UNSIGNED_CHAR, &three);
@@ -215,8 +357,9 @@ int main(int argc, char** argv) {
   memset(sums, 0xee, sizeof sums);
   memset(plain, 0, sizeof plain);
   /* What is needed in any case, and the set-ups, come before it counts. */
-  MPI_Allreduce(mine, sums, 1 << 20, element, sum, MPI_COMM_WORLD);
-  MPI_Bcast(sums, 1 << 20, element, 0, MPI_COMM_WORLD);
+  MPI_Allreduce(mine, sums, 2 << 20, element, sum, MPI_COMM_WORLD);
+  MPI_Bcast(sums, 2 << 20, element, 0, MPI_COMM_WORLD);
+  warm_up(size, element, sum);
   memset(sums, 0xee, sizeof sums);
   const long before = peak_kib();
   MPI_Allreduce(mine, sums, COUNT, element, sum, MPI_COMM_WORLD);
@@ -239,6 +382,10 @@ int main(int argc, char** argv) {
   }
   move_blocks(element, rank, size);
   move_irregular_blocks(element, rank, size);
+  move_typed_blocks(rank, size, element);
+  for (int is_typed = 0; is_typed < 2; ++is_typed) move_in_place(rank, size, element, is_typed);
+  for (int i = 0; i < 4; ++i) scatter_sums(rank, size, element, sum, i & 1, i / 2);
+  scatter_pairs(rank, size);
   const long more = peak_kib() - before;
   if (is_measured) expect(more < 24 << 10, "%ld KiB more at the peak", more);
   MPI_Op_free(&sum);

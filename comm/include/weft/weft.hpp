@@ -293,8 +293,10 @@ class WEFT_API Communicator {
                  std::span<const Part> receives);
 
   /// The same with blocks that are not in one piece, of sends[j] and receives[j] bytes, which the
-  /// caller packs and unpacks: inside a node in small parts, in any order of the ranks, which stay
-  /// in caches; elsewhere whole.
+  /// caller packs and unpacks, in any order of the ranks: inside a node in small parts, which stay
+  /// in caches; elsewhere a few MiB at a time. A part of a block is unpacked when the same part of
+  /// the block that goes the other way has been packed, so where both have the same bytes, and no
+  /// elements are given, they may be the same memory.
   void alltoallw(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                  const Packer& packer);
   /// gather() and scatter() of blocks of different sizes that are not in one piece, which the
