@@ -20,9 +20,11 @@ struct Exchange {
   /// is this member, unless the algorithm passes on blocks of others (FlatForm::forwards).
   std::function<std::uint64_t(int from, int to)> bytes;
   /// Appends where the block for member `to` lies here: slices of this rank's own spaces, in order,
-  /// bytes(self, to) in all.
+  /// bytes(self, to) in all; or fewer at the beginning of a slot of so many bytes, whose rest has
+  /// no meaning (FlatForm::in_slots).
   std::function<void(int to, std::vector<plan::Slice>& slices)> source;
-  /// Appends where the block of member `from` must end here, in the same form.
+  /// Appends where the block of member `from` must end here, in the same form: where it has fewer
+  /// bytes, the beginning of the slot.
   std::function<void(int from, std::vector<plan::Slice>& slices)> target;
   /// Appends the ops after which the source for member `to` holds its data. No function, or no op:
   /// from the beginning.

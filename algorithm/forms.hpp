@@ -46,11 +46,12 @@ using EmitSwaps = void (*)(plan::Builder& builder, int ranks,
 
 /// How a flat algorithm does one collective.
 struct FlatForm {
-  plan::Collective collective;  ///< alltoall stands for alltoallv too
+  plan::Collective collective;  ///< alltoall stands for alltoallv too, where that has none
   ParameterSet reads;
   std::variant<EmitExchange, EmitTeam, EmitBarrier, EmitReduction> emit;
   EmitSwaps swap = nullptr;       ///< alltoall, unless it forwards
   bool forwards = false;          ///< alltoall: passes on blocks of others, so needs all sizes
+  bool in_slots = false;          ///< alltoallv: small blocks in slots of one size, known to all
   bool keeps_order = true;        ///< reductions: of the ranks, so the operation need not commute
   bool takes_any_blocks = false;  ///< reduce_scatter: also with gaps, and in any order
 };
@@ -90,11 +91,10 @@ struct Row {
   constexpr std::span<const Form> forms() const { return std::span(slots).first(count); }
   /// The form for a collective; nullptr where there is none.
   constexpr const Form* find(plan::Collective collective) const {
-    if (collective == plan::Collective::alltoallv) collective = plan::Collective::alltoall;
     for (const Form& form : forms()) {
       if (form.collective == collective) return &form;
     }
-    return nullptr;
+    return collective == plan::Collective::alltoallv ? find(plan::Collective::alltoall) : nullptr;
   }
 
   std::string_view name;

@@ -20,10 +20,12 @@ struct Parameters {
   std::uint64_t aggregate = kEverything;   ///< bytes; larger blocks go straight to their ranks
   const FlatAlgorithm* between = nullptr;  ///< schemes: the step between nodes
   const InsideStep* inside = nullptr;      ///< schemes: the step inside nodes
-  int radix = 2;                 ///< of Bruck, binomial trees and dissemination: 2 or more
-  int window = 0;                ///< messages each way under way at once; 0: all
-  int arity = 8;                 ///< fat-tree: members under a switch, switches under the next
-  std::uint64_t segment = 0;     ///< bytes that are passed on while the next come; 0: all at once
+  int radix = 2;              ///< of Bruck, binomial trees and dissemination: 2 or more
+  int window = 0;             ///< messages each way under way at once; 0: all
+  int arity = 8;              ///< fat-tree: members under a switch, switches under the next
+  std::uint64_t segment = 0;  ///< bytes that are passed on while the next come; 0: all at once
+  std::uint64_t slot =
+      64;  ///< alltoallv by Bruck: bytes of the slot of a block; larger ones go straight
   std::uint64_t latency = 4096;  ///< adaptive: bytes that cross the network while a message starts
 
   bool operator==(const Parameters&) const = default;
@@ -40,6 +42,7 @@ enum class Parameter : std::uint8_t {
   window,
   arity,
   segment,
+  slot,
   latency,
 };
 

@@ -73,8 +73,9 @@ class Algorithm {
   bool needs_own_rows_only(const hierarchy::Machine& machine) const;
 
   /// Alltoallv: a bound of the memory of every plan of `rank`, for all counts, in place or not: the
-  /// memory for blocks of `aggregate` bytes that all need packing. nullopt where there is no bound:
-  /// in schemes without `aggregate`, and where ranks pass on blocks of others.
+  /// memory for blocks of `aggregate` bytes that all need packing, or for all slots. nullopt where
+  /// there is no bound: in schemes without `aggregate`, and where ranks pass on blocks of others
+  /// without slots.
   std::optional<Memory> memory_bound(const hierarchy::Machine& machine, int rank) const;
 
   bool operator==(const Algorithm&) const = default;

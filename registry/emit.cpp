@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "alltoall/flat/slots.hpp"
 #include "alltoall/flat/straight.hpp"
 #include "alltoall/flat/swap.hpp"
 #include "base/error.hpp"
@@ -84,7 +85,8 @@ void Algorithm::check(const Problem& problem, const Machine& machine, int rank) 
 
 std::optional<std::string> Algorithm::refusal(const Problem& problem,
                                               const Machine& machine) const {
-  if (problem.collective == Collective::alltoallv && flat_step()->forwards) {
+  if (problem.collective == Collective::alltoallv && flat_step()->forwards &&
+      !flat_step()->in_slots) {
     return fmt::format(
         "algorithm '{}': not for alltoallv, as {} passes on blocks of other ranks, whose sizes a "
         "rank does not know",
@@ -164,7 +166,9 @@ plan::Plan Algorithm::plan(const LocalBlocks& blocks, const Machine& machine, in
   }
   plan::Builder builder(rank, blocks.ranks(), blocks.input_bytes(rank), blocks.output_bytes(rank));
   if (blocks.constant_bytes() == 0) return std::move(builder).finish();
-  if (is_flat()) {
+  if (is_flat() && flat_form().in_slots && !blocks.constant_bytes()) {
+    alltoall::exchange_in_slots(builder, blocks, flat_form(), parameters_);
+  } else if (is_flat()) {
     const auto all = [](int, std::uint64_t) { return true; };
     alltoall::straight(builder, blocks, flat_form(), parameters_, all);
   } else {
@@ -180,6 +184,10 @@ bool Algorithm::needs_own_rows_only(const Machine& machine) const {
 }
 
 std::optional<Memory> Algorithm::memory_bound(const Machine& machine, int rank) const {
+  if (is_flat() && flat_form().in_slots) {
+    return Memory{0, alltoall::slots_scratch_bytes(machine.ranks(), parameters_) +
+                         alltoall::kSwapScratchBytes};
+  }
   if (flat_step()->forwards) return std::nullopt;
   if (is_flat()) return Memory{0, alltoall::kSwapScratchBytes};
   if (parameters_.aggregate == Parameters::kEverything) return std::nullopt;

@@ -44,6 +44,13 @@ constexpr FlatForm of_any_blocks(FlatForm one) {
 constexpr FlatForm forwarding(ParameterSet reads, algorithm::EmitExchange emit) {
   return {.collective = Collective::alltoall, .reads = reads, .emit = emit, .forwards = true};
 }
+/// The same of an alltoallv, whose blocks lie in slots of one size on their way.
+constexpr FlatForm in_slots(ParameterSet reads, algorithm::EmitExchange emit) {
+  FlatForm form = forwarding(reads, emit);
+  form.collective = Collective::alltoallv;
+  form.in_slots = true;
+  return form;
+}
 
 constexpr std::array kTable = {
     // Trees.
@@ -117,7 +124,7 @@ constexpr std::array kTable = {
     // Distances that double or halve.
     FlatAlgorithm{"bruck",
                   "few messages, blocks passed on; for small blocks",
-                  {forwarding({radix}, alltoall::bruck),
+                  {forwarding({radix}, alltoall::bruck), in_slots({radix, slot}, alltoall::bruck),
                    form(Collective::allgather, {radix}, allgather_by_bruck)}},
     FlatAlgorithm{"factors",
                   "along each dimension of a grid in turn; blocks passed on, none packed",

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kMostRanks = std::numeric_limits<int>::max();
 constexpr std::uint64_t kMostBytes = 1ull << 62;
 constexpr std::uint64_t kMostLatency = 1ull << 40;     // costs stay below 2^64 for all ranks
+constexpr std::uint64_t kMostSlot = 1ull << 20;        // a message has many
 constexpr std::uint64_t kMostAggregated = 1ull << 32;  // Algorithm::memory_bound makes such plans
 
 /// A number from `least` on.
@@ -102,6 +103,8 @@ constexpr std::array kTable = {
                  format<&Parameters::arity>},
     ParameterRow{Parameter::segment, "segment", parse_size<&Parameters::segment, kMostBytes>,
                  format<&Parameters::segment>},
+    ParameterRow{Parameter::slot, "slot", parse_size<&Parameters::slot, kMostSlot>,
+                 format<&Parameters::slot>},
     ParameterRow{Parameter::latency, "latency", parse_size<&Parameters::latency, kMostLatency>,
                  format<&Parameters::latency>},
 };

@@ -35,6 +35,7 @@ class Variants {
     if (ranks_ > 3) add(Parameter::window, "window", 2);
     if (ranks_ > 3) add(Parameter::arity, "arity", 3);
     add(Parameter::segment, "segment", segment_bytes_);
+    add(Parameter::slot, "slot", 8);
     for (const int latency : {0, 16}) add(Parameter::latency, "latency", latency);
     return list;
   }

@@ -27,7 +27,8 @@
 //   what is packed and one for what comes, new for each message so that messages of a round are
 //   independent
 // Blocks of different sizes: the same with the sizes of the blocks that pass by, which every member
-// on their way must know: not for alltoallv.
+// on their way must know. Of an alltoallv nobody does: its blocks travel in slots (slots.hpp), of
+// which each is packed and delivered as far as it is filled.
 // In place: all blocks are copied to scratch first, p m more copied and of scratch; the own block
 // is not.
 //
@@ -90,18 +91,20 @@ class Bruck {
     std::uint64_t bytes = 0;
     for (const int position : positions) {
       if (pieces.empty() || pieces.back().message != message_[position]) {
-        pieces.push_back({message_[position], {}, {}});
+        pieces.push_back({message_[position]});
       }
       add_block(position, pieces.back());
     }
+    bool fills = true;
     for (const Piece& piece : pieces) {
       all.insert(all.end(), piece.slices.begin(), piece.slices.end());
+      bytes += piece.bytes;
+      fills = fills && piece.fills;
     }
-    for (const Slice& slice : all) bytes += slice.bytes();
     if (bytes == 0) return;
     all = plan::coalesce(all);
     std::vector<OpId> done;
-    if (all.size() == 1) {
+    if (fills && all.size() == 1) {
       for (const Piece& piece : pieces) {
         done.insert(done.end(), piece.ready.begin(), piece.ready.end());
       }
@@ -115,20 +118,31 @@ class Bruck {
   /// The blocks of a message that lie in one place.
   struct Piece {
     int message;  // in which they came; kSource: they lie in the sources
-    std::vector<Slice> slices;
-    std::vector<OpId> ready;
+    std::vector<Slice> slices = {};
+    std::vector<OpId> ready = {};
+    std::uint64_t bytes = 0;  // in the message
+    bool fills = true;        // the slices have as many
+    std::vector<plan::Block> blocks =
+        {};  // of the sources: where their bytes belong, from its begin
   };
 
   void add_block(int position, Piece& piece) {
     if (piece.message != kSource) {
       if (slice_[position].empty()) return;
       piece.slices.push_back(slice_[position]);
+      piece.bytes += slice_[position].bytes();
       if (piece.ready.empty()) piece.ready.push_back(received_[piece.message]);
       return;
     }
     const int to = around(exchange_, exchange_.self, position);
-    if (exchange_.bytes(exchange_.self, to) == 0) return;
+    const std::uint64_t bytes = exchange_.bytes(exchange_.self, to);
+    if (bytes == 0) return;
+    const std::size_t before = piece.slices.size();
     exchange_.source(to, piece.slices);
+    const std::uint64_t filled = bytes_of(std::span(piece.slices).subspan(before));
+    piece.blocks.push_back({piece.bytes, filled});
+    piece.fills = piece.fills && filled == bytes;
+    piece.bytes += bytes;
     if (exchange_.ready) exchange_.ready(to, piece.ready);
   }
 
@@ -136,14 +150,28 @@ class Bruck {
   Slice pack(std::span<const Piece> pieces, std::uint64_t bytes, std::vector<OpId>& done) {
     const Slice packed = builder_.allocate_scratch(bytes);
     std::uint64_t offset = packed.offset;
+    const auto part = [&packed](std::uint64_t from, std::uint64_t length) {
+      return Slice::contiguous(packed.space, packed.owner, from, length);
+    };
     for (const Piece& piece : pieces) {
-      std::uint64_t length = 0;
-      for (const Slice& slice : piece.slices) length += slice.bytes();
-      builder_.gather(Slice::contiguous(packed.space, packed.owner, offset, length), piece.slices,
-                      piece.ready, done);
-      offset += length;
+      if (piece.fills) {
+        builder_.gather(part(offset, piece.bytes), piece.slices, piece.ready, done);
+      } else {
+        std::vector<Slice> targets;
+        for (const plan::Block& block : piece.blocks) {
+          targets.push_back(part(offset + block.offset, block.bytes));
+        }
+        builder_.copy(targets, piece.slices, piece.ready, done);
+      }
+      offset += piece.bytes;
     }
     return packed;
+  }
+
+  static std::uint64_t bytes_of(std::span<const Slice> slices) {
+    std::uint64_t bytes = 0;
+    for (const Slice& slice : slices) bytes += slice.bytes();
+    return bytes;
   }
 
   int origin_of(int position, std::int64_t passed) const {
@@ -182,7 +210,9 @@ class Bruck {
         std::vector<OpId> vacated;
         exchange_.target(origin, targets);
         if (exchange_.vacated) exchange_.vacated(origin, vacated);
-        builder_.scatter(targets, block, After(received, vacated), arrived_);
+        const Slice begin =
+            Slice::contiguous(block.space, block.owner, block.offset, bytes_of(targets));
+        builder_.scatter(targets, begin, After(received, vacated), arrived_);
       }
     }
   }
@@ -196,11 +226,14 @@ class Bruck {
     }
     std::vector<Slice> targets;
     std::vector<OpId> vacated;
+    std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < positions.size(); ++i) {
       if (sizes[i] == 0) continue;
+      bytes += sizes[i];
       exchange_.target(origin_of(positions[i], passed), targets);
       if (exchange_.vacated) exchange_.vacated(origin_of(positions[i], passed), vacated);
     }
+    if (bytes_of(targets) != bytes) return false;
     targets = plan::coalesce(targets);
     if (targets.size() != 1) return false;
     arrived_.push_back(builder_.recv(peer, targets.front(), vacated));

@@ -47,7 +47,9 @@ std::string list_algorithms() {
       "  said), :direct=1 (read peers' buffers in place) and :aggregate=BYTES (larger blocks go\n"
       "  straight to their ranks); leader takes :leaders=K, or all, or sockets (one each), sa and\n"
       "  rd :cores=K (the ranks of a node that talk to the network); bruck :radix=R, isend\n"
-      "  :window=W and fat-tree :arity=A, between nodes too. bruck is not for alltoallv. Example:\n"
+      "  :window=W and fat-tree :arity=A, between nodes too. Of alltoallv bruck takes :slot=BYTES\n"
+      "  (its blocks travel in slots, larger ones straight) and is no step between nodes. "
+      "Example:\n"
       "  leader:leaders=2,between=bruck,radix=4\n"
       "Algorithms of the other collectives:\n";
   for (const Collective collective : plan::all_collectives()) {

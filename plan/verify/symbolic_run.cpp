@@ -12,6 +12,7 @@ SymbolicRun::SymbolicRun(const Problem& problem, const OpTable& ops, const Match
       matching_(matching),
       findings_(findings),
       steps_(steps),
+      pads_(problem.collective == Collective::alltoallv),
       element_bytes_(is_reduction(problem.collective) ? problem.element_bytes : 1),
       expressions_(ops.ranks(), is_reduction(problem.collective) && problem.commutative),
       memories_(index(Space::input, ops.ranks())),
@@ -43,7 +44,8 @@ void SymbolicRun::run(const EventGraph& graph) {
 SymbolicRun::Range SymbolicRun::read(OpId op, const Slice& slice) {
   const std::size_t begin = pieces_.size();
   memory(slice.space, slice.owner).read(slice, pieces_);
-  for (std::size_t i = begin; i < pieces_.size(); ++i) {
+  const bool may_be_undefined = pads_ && slice.space == Space::scratch;
+  for (std::size_t i = begin; i < pieces_.size() && !may_be_undefined; ++i) {
     if (pieces_[i].expression != kUndefined) continue;
     findings_.add(Flaw::undefined, ops_, op,
                   fmt::format("reads {}, of which nothing has written {} bytes", to_string(slice),

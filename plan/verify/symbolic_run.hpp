@@ -15,7 +15,8 @@ class SymbolicRun {
   SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
               Findings& findings, std::vector<ExpressionId>* steps = nullptr);
 
-  /// Finds reads of undefined bytes, and reductions of bytes that do not belong together.
+  /// Finds reads of undefined bytes (of an alltoallv's scratch they may be read, but not
+  /// delivered), and reductions of bytes that do not belong together.
   void run(const EventGraph& graph);
 
   Expressions& expressions() { return expressions_; }
@@ -47,6 +48,7 @@ class SymbolicRun {
   const Matching& matching_;
   Findings& findings_;
   std::vector<ExpressionId>* const steps_;
+  const bool pads_;  // slots are sent with what happens to be behind their blocks
   const std::uint64_t element_bytes_;
   Expressions expressions_;
   std::vector<SymbolicMemory> memories_;

@@ -261,5 +261,42 @@ RC_GTEST_PROP(VectorCost, OfFlatAlgorithmsIsAMessageForEachBlockThatIsNotEmpty, 
   }
 }
 
+// The figures at the head of slots.hpp: those of an alltoall of slots, and a message for each
+// larger block.
+RC_GTEST_PROP(VectorCost, OfSlotsIsThatOfAnAlltoallOfSlotsAndTheLargerBlocks, ()) {
+  const auto machine = Machine::uniform(*rc::gen::inRange(1, 40).as("nodes"), 1);
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  const Problem problem = any_alltoallv(machine.ranks(), in_place);
+  const int radix = *rc::gen::element(2, 3, 4, 8).as("radix");
+  const auto slot = *rc::gen::element<std::uint64_t>(0, 1, 8, 64, 100).as("slot");
+  const auto algorithm =
+      Algorithm::parse(Collective::alltoallv, fmt::format("bruck:radix={},slot={}", radix, slot));
+  const auto sheet =
+      plan::cost_sheet(machine.node_of_rank(), plans_of(algorithm, problem, machine));
+  const auto slots = plan::cost_sheet(machine.node_of_rank(),
+                                      plans_of(parse(fmt::format("bruck:radix={}", radix)),
+                                               Problem::alltoall(machine.ranks(), slot), machine));
+  RC_ASSERT(sheet.rounds >= slots.rounds);
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    const plan::Cost& cost = sheet.by_rank[rank];
+    std::uint64_t large = 0, large_bytes = 0, small_bytes = 0;
+    for (int other = 0; other < machine.ranks(); ++other) {
+      const std::uint64_t sent = problem.sent(rank, other).bytes;
+      if (sent <= slot || other == rank) {
+        small_bytes += sent + problem.received(rank, other).bytes;
+      } else {
+        ++large, large_bytes += sent;
+      }
+    }
+    // In place larger blocks are swapped in segments.
+    if (!in_place) RC_ASSERT(cost.messages == slots.by_rank[rank].messages + large);
+    RC_ASSERT(cost.wire_bytes == slots.by_rank[rank].wire_bytes + large_bytes);
+    const std::uint64_t most_copied = 2 * slots.by_rank[rank].wire_bytes + 3 * small_bytes;
+    RC_ASSERT(cost.copied_bytes <= most_copied + (in_place ? large_bytes * 2 : 0));
+    RC_ASSERT(cost.stage_bytes == 0u);
+    RC_ASSERT(cost.scratch_bytes <= algorithm.memory_bound(machine, rank)->scratch_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace weft::alltoall
