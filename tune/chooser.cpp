@@ -64,7 +64,7 @@ AdapterKnowledge look_up_adapter(
     known.profile = found->text;
   }
   if (table_file.empty()) return known;
-  const DecisionTable table = load_table(table_file);
+  const DecisionTable table = load_set_table(table_file);
   known.table = to_json(table);
   if (table.machine != to_string(machine)) return known;
   // The user has named this table: it is followed all the same.

@@ -73,5 +73,7 @@ std::string to_json(const DecisionTable& table);
 DecisionTable parse_table(std::string_view where, std::string_view json);
 /// Reads a table from a file. SystemError when it cannot be read.
 DecisionTable load_table(const std::string& path);
+/// The same of the file that WEFT_TABLE names, with UsageErrors alone, which name the variable.
+DecisionTable load_set_table(const std::string& path);
 
 }  // namespace weft::tune

@@ -102,4 +102,12 @@ DecisionTable load_table(const std::string& path) {
   return parse_table(path, read_text_file(path, kMostFileBytes, "decision table"));
 }
 
+DecisionTable load_set_table(const std::string& path) {
+  try {
+    return load_table(path);
+  } catch (const Error& error) {
+    throw_usage("WEFT_TABLE={}: {}", path, error.what());
+  }
+}
+
 }  // namespace weft::tune

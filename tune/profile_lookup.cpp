@@ -11,11 +11,23 @@
 
 namespace weft::tune {
 
+namespace {
+
+nic_profiles::Profile load_set(std::string_view setting) {
+  try {
+    return nic_profiles::load(setting);
+  } catch (const Error& error) {
+    throw_usage("WEFT_PROFILE={}: {}", setting, error.what());
+  }
+}
+
+}  // namespace
+
 std::optional<FoundProfile> find_profile(
     std::string_view setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
   if (setting == "none") return std::nullopt;
-  if (!setting.empty()) return FoundProfile{nic_profiles::load(setting), "WEFT_PROFILE"};
+  if (!setting.empty()) return FoundProfile{load_set(setting), "WEFT_PROFILE"};
   const auto name = device();
   if (!name) return std::nullopt;
   std::string origin = "catalogue";

@@ -23,7 +23,7 @@ std::vector<std::string> setting_problems() {
         tune::find_profile(env::text("WEFT_PROFILE").value_or(""), no_device);
       },
       [] {
-        if (const auto path = env::text("WEFT_TABLE")) tune::load_table(*path);
+        if (const auto path = env::text("WEFT_TABLE")) tune::load_set_table(*path);
       },
       [] { log::level(); },
       [] { plan::CollectiveSet::parse("WEFT_DISABLE", env::text("WEFT_DISABLE").value_or("0")); },

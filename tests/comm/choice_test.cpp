@@ -81,7 +81,27 @@ TEST(Profile, ThatIsWrongEndsEveryRankAlike) {
   const auto ended =
       test::run_processes(kRanks, {{"WEFT_NODES", "2"}, {"WEFT_PROFILE", "nonsense"}}, body);
   for (const auto& end : ended) {
-    EXPECT_EQ(end.said.find("adapter 'nonsense': not in the catalogue"), 0u) << end.said;
+    EXPECT_EQ(end.said.find("WEFT_PROFILE=nonsense: adapter 'nonsense': not in the catalogue"), 0u)
+        << end.said;
+  }
+}
+
+/// A usage error ends an MPI program; other failures of a set-up would leave it to the MPI.
+TEST(Choice, FilesOfSettingsThatAreNotThereAreUsageErrorsOfEveryRank) {
+  const auto body = [](int) -> std::string {
+    try {
+      return chosen(64);
+    } catch (const UsageError& error) {
+      return std::string("of usage: ") + error.what();
+    }
+  };
+  for (const char* name : {"WEFT_TABLE", "WEFT_PROFILE"}) {
+    const auto ended =
+        test::run_processes(kRanks, {{"WEFT_NODES", "2"}, {name, "/nonexistent/a.json"}}, body);
+    for (const auto& end : ended) {
+      EXPECT_EQ(end.said.find(fmt::format("of usage: {}=/nonexistent/a.json: ", name)), 0u)
+          << end.said;
+    }
   }
 }
 
