@@ -7,9 +7,9 @@
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "cli/commands.hpp"
-#include "cli/options/scenario.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress.hpp"
+#include "cli/tune/tune_options.hpp"
 #include "sim/processors.hpp"
 #include "tune/decision_table.hpp"
 #include "tune/experiments/grid_reduction.hpp"
@@ -21,34 +21,17 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
-  ScenarioOptions scenario;
-  Text experiments, grid, prior, doubt, least_segment, table, journal;
-  std::vector<std::string> merge;
-  bool json = false;
-};
-
 constexpr std::string_view kSearches = "exhaustive, mgd, smgd, pipeline, prior";
-
-std::int64_t number(const char* name, const Text& text, std::int64_t usual, std::int64_t least,
-                    std::int64_t most) {
-  return text ? env::parse_integer(name, *text, least, most) : usual;
-}
 
 /// All sizes of a decision table, where --bytes names none.
 ScenarioOptions with_sizes(ScenarioOptions options) {
-  if (options.bytes || options.collective == "barrier") return options;
-  std::string sizes;
-  for (std::uint64_t bytes = 1; bytes <= tune::kLargestGridBytes; bytes *= 2) {
-    sizes += fmt::format("{}{}", bytes == 1 ? "" : ",", bytes);
-  }
-  options.bytes = sizes;
+  if (!options.bytes && options.collective != "barrier") options.bytes = all_sizes();
   return options;
 }
 
 class Tuning {
  public:
-  explicit Tuning(const Options& options)
+  explicit Tuning(const TuneOptions& options)
       : options_(options),
         scenario_(with_sizes(options.scenario)),
         like_(scenario_.problem(0)),
@@ -61,13 +44,12 @@ class Tuning {
       throw_usage("weft tune: not for alltoallv, whose ranks know only their own counts");
     }
     read_search();
-    const auto least = number("--least-segment", options.least_segment, 1024, 1, 1 << 30);
     auto sizes = scenario_.sizes();
     std::ranges::sort(sizes);
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     for (const std::uint64_t bytes : sizes) {
       points_.push_back(
-          tune::point_of(tune::resized(like_, bytes), facts_, static_cast<std::uint64_t>(least)));
+          tune::point_of(tune::resized(like_, bytes), facts_, options.least_segment_bytes()));
       points_.back().bytes = bytes;
     }
   }
@@ -94,8 +76,7 @@ class Tuning {
       bar.update(done);
       return search_(point, laboratory);
     };
-    const auto step = number("--grid", options_.grid, 1, 1, 64);
-    found_ = tune::reduce_grid(points_, static_cast<int>(step), search, *laboratory_);
+    found_ = tune::reduce_grid(points_, options_.grid_step(), search, *laboratory_);
   }
 
   tune::DecisionTable table() const {
@@ -144,12 +125,8 @@ class Tuning {
 
  private:
   void read_search() {
-    if (name_ == "exhaustive") {
-      search_ = tune::exhaustive;
-    } else if (name_ == "mgd") {
-      search_ = [](const auto& point, auto& where) { return gradient_descent(point, where); };
-    } else if (name_ == "smgd") {
-      search_ = [](const auto& point, auto& where) { return scanning(point, where); };
+    if (const auto plain = plain_search(name_)) {
+      search_ = *plain;
     } else if (name_ == "pipeline") {
       search_ = [this](const auto& point, auto& where) {
         return by_pipeline(point, where, pipelines_);
@@ -157,7 +134,8 @@ class Tuning {
     } else if (name_ == "prior") {
       if (!options_.prior) throw_usage("--prior, the profile that predicts, is missing");
       prior_ = nic_profiles::load(*options_.prior);
-      const auto doubt = number("--doubt", options_.doubt, 25, 0, 1000);
+      const auto doubt =
+          options_.doubt ? env::parse_integer("--doubt", *options_.doubt, 0, 1000) : 25;
       search_ = [this, doubt](const auto& point, auto& where) {
         const auto predict = tune::simulated(like_, facts_, prior_.hardware);
         return by_prediction(point, where, predict, static_cast<double>(doubt) / 100);
@@ -196,7 +174,7 @@ class Tuning {
     return all;
   }
 
-  const Options& options_;
+  const TuneOptions& options_;
   Scenario scenario_;
   plan::Problem like_;
   tune::Facts facts_;
@@ -210,7 +188,7 @@ class Tuning {
   std::size_t resumed_ = 0;
 };
 
-int merge(const Options& options) {
+int merge(const TuneOptions& options) {
   if (options.scenario.collective) {
     throw_usage("--merge joins tables and tunes nothing: leave {} away",
                 *options.scenario.collective);
@@ -230,8 +208,9 @@ int merge(const Options& options) {
   return kHolds;
 }
 
-int run(const Options& options) {
+int run(const TuneOptions& options) {
   if (!options.merge.empty()) return merge(options);
+  if (options.format) return tune_host(options);
   Tuning tuning(options);
   OutputFile file(options.table);
   tuning.run();
@@ -245,7 +224,7 @@ int run(const Options& options) {
   return kHolds;
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, TuneOptions& options) {
   options.scenario.add_to(command);
   command.add_option("--experiments", options.experiments, "SEARCH",
                      "exhaustive; mgd or smgd, which descend to ever smaller segments;\n"
@@ -262,6 +241,10 @@ void add_options(Command& command, Options& options) {
                      "Keep each measurement in FILE; the same command goes on from there");
   command.add_option("--table", options.table, "FILE",
                      "Write a table of what was found (JSON), for WEFT_TABLE");
+  command.add_option("--format", options.format, "MPI",
+                     "openmpi, mpich: measure that MPI's own algorithms, on the ranks of the job\n"
+                     "in which this runs (of COLLECTIVE,.. or all), and write the file that it\n"
+                     "loads to --table");
   command.add_repeated("--merge", options.merge, "TABLE",
                        "Join tables for one machine and adapter instead, to --table or standard\n"
                        "output; of two for one collective the later one counts (repeatable)");
@@ -271,7 +254,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_tune(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TuneOptions>();
   Command command = line.add_command(
       "tune", "Search for the fastest algorithm and segment at each size, by few experiments");
   add_options(command, *options);
@@ -281,6 +264,7 @@ void add_tune(CommandLine& line) {
       "Examples:\n"
       "  weft tune broadcast --nodes 8 --ppn 1 --nic mt25208 --bytes 8,1K,64K\n"
       "  weft tune scatter --machine 8x1 --nic mt25208 --bytes 1K,64K --experiments mgd --json\n"
+      "  mpirun -n 16 weft tune allreduce,broadcast --format openmpi --table rules.conf\n"
       "  weft tune reduce --machine 4x2 --nic soft --bytes 1K --journal reduce.log --table "
       "t.json\n",
       [options] { return run(*options); });

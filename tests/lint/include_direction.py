@@ -37,6 +37,7 @@ ROOMS = {
     "nic_profiles/report": ["nic_profiles/fit"],
     "tune": ["registry", "sim", "nic_profiles"],
     "tune/experiments": ["tune"],
+    "tune/hosts": ["comm", "nic_profiles/fit"],
     "verbs/channel": ["base"],
     "verbs/device": ["base"],
     "verbs/control": ["verbs/device"],
@@ -77,13 +78,13 @@ ROOMS = {
     "mpi/requests": ["mpi/calls", "mpi/fibers"],
     "mpi/pmpi": ["mpi/requests"],
     "mpi/ompi_coll": ["mpi/requests"],
-    "mpi/launch": ["comm"],
+    "mpi/launch": ["comm", "tune/hosts"],
     "mpi/guide": [],
     "cli/terminal": ["base"],
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",
             "device_measurements", "mpi/guide", "mpi/replay", "mpi/summary",
-            "tune/experiments"],
+            "tune/experiments", "tune/hosts"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

@@ -1,0 +1,33 @@
+// Options of weft tune, for its two grounds: the simulator, and the ranks of an MPI job.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/scenario.hpp"
+#include "tune/experiments/grid_reduction.hpp"
+
+namespace weft::cli {
+
+struct TuneOptions {
+  ScenarioOptions scenario;
+  Text experiments, grid, prior, doubt, least_segment, table, journal, format;
+  std::vector<std::string> merge;
+  bool json = false;
+
+  int grid_step() const;
+  std::uint64_t least_segment_bytes() const;
+};
+
+/// The search of this name that needs nothing but the laboratory; nullopt: there is none.
+std::optional<tune::Search> plain_search(std::string_view name);
+
+/// All sizes of a decision table, joined by commas.
+std::string all_sizes();
+
+/// weft tune --format: the MPI's own algorithms. An Exit.
+int tune_host(const TuneOptions& options);
+
+}  // namespace weft::cli

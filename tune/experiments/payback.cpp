@@ -1,0 +1,42 @@
+#include "tune/experiments/payback.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace weft::tune {
+
+std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
+                                          std::uint64_t element_bytes) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
+    const double middle = std::sqrt(static_cast<double>(points[i].bytes)) *
+                          std::sqrt(static_cast<double>(points[i + 1].bytes));
+    const auto size = static_cast<std::uint64_t>(middle) / element_bytes * element_bytes;
+    if (size > points[i].bytes && size < points[i + 1].bytes) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+std::vector<double> regrets(std::span<const double> times, std::span<const double> best) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < times.size(); ++i) all.push_back(times[i] / best[i] - 1);
+  return all;
+}
+
+double quantile(std::vector<double> values, double part) {
+  std::ranges::sort(values);
+  const auto place = std::ceil(part * static_cast<double>(values.size()));
+  return values[static_cast<std::size_t>(std::max(place, 1.0)) - 1];
+}
+
+std::optional<double> break_even_calls(double seconds, std::span<const double> before,
+                                       std::span<const double> after) {
+  const double was = std::accumulate(before.begin(), before.end(), 0.0);
+  const double saved = was - std::accumulate(after.begin(), after.end(), 0.0);
+  // Rounding is no saving.
+  if (saved <= 1e-9 * was) return std::nullopt;
+  return std::ceil(seconds * static_cast<double>(before.size()) / saved);
+}
+
+}  // namespace weft::tune
