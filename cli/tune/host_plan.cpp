@@ -114,6 +114,7 @@ HostPlan::HostPlan(const TuneOptions& options)
   if (options.prior || options.doubt) {
     throw_usage("{} is for --experiments prior", options.prior ? "--prior" : "--doubt");
   }
+  if (options.held_out) throw_usage("--held-out: for simulated experiments, not with --format");
   if (options.scenario.operation) {
     takes_unordered = parse_choice("--operation", *options.scenario.operation,
                                    {"commutative", "ordered", "exact"}) != 1;

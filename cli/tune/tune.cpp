@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/progress.hpp"
+#include "cli/tune/payback.hpp"
 #include "cli/tune/tune_options.hpp"
 #include "sim/processors.hpp"
 #include "tune/decision_table.hpp"
@@ -77,6 +78,7 @@ class Tuning {
       return search_(point, laboratory);
     };
     found_ = tune::reduce_grid(points_, options_.grid_step(), search, *laboratory_);
+    if (options_.held_out) hold_out(measure);
   }
 
   tune::DecisionTable table() const {
@@ -103,6 +105,7 @@ class Tuning {
             {"experiments_of_exhaustive", all_experiments()},
             {"from_journal", resumed_},
             {"seconds", laboratory_->seconds() + pipelines_.seconds()},
+            {"payback", payback_ ? payback_->to_json_form() : Json()},
             {"results", results}};
   }
 
@@ -120,10 +123,32 @@ class Tuning {
         name_, counted(experiments(), "experiment"), all_experiments(),
         laboratory_->seconds() + pipelines_.seconds());
     if (resumed_ > 0) text += fmt::format("; {} more are in the journal", resumed_);
-    return text + ".\n";
+    text += ".\n";
+    return payback_ ? text + payback_->to_text() : text;
   }
 
  private:
+  void hold_out(const tune::Measure& measure) {
+    const auto& known = laboratory_->known();
+    // What the search has measured is not simulated again.
+    const tune::Measure cheap = [&](const tune::Experiment& one) {
+      const auto found = known.find(one);
+      return found == known.end() ? measure(one) : found->second;
+    };
+    payback_.emplace();
+    payback_->held_out = tune::hold_out(points_, table(), like_, facts_, cheap);
+    tune::Laboratory all(cheap);
+    for (const tune::Point& point : points_) exhaustive(point, all);
+    payback_->exhaustive_seconds = all.seconds();
+    payback_->tuning_seconds = pipelines_.seconds();
+    for (const auto& [one, seconds] : known) payback_->tuning_seconds += seconds * all.runs_each();
+    payback_->before = tune::by_fixed_rules(points_, like_, facts_, cheap);
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      payback_->after.push_back(
+          cheap({like_.collective, points_[i].bytes, found_[i].method, found_[i].segment}));
+    }
+  }
+
   void read_search() {
     if (const auto plain = plain_search(name_)) {
       search_ = *plain;
@@ -186,6 +211,7 @@ class Tuning {
   std::optional<tune::Laboratory> laboratory_;
   std::vector<tune::Found> found_;
   std::size_t resumed_ = 0;
+  std::optional<Payback> payback_;
 };
 
 int merge(const TuneOptions& options) {
@@ -248,6 +274,9 @@ void add_options(Command& command, TuneOptions& options) {
   command.add_repeated("--merge", options.merge, "TABLE",
                        "Join tables for one machine and adapter instead, to --table or standard\n"
                        "output; of two for one collective the later one counts (repeatable)");
+  command.add_flag("--held-out", options.held_out,
+                   "Search exhaustively, too: the regret at sizes half-way between those that\n"
+                   "were tuned, and the calls until the tuning has paid (simulated)");
   command.add_flag("--json", options.json, "Print JSON");
 }
 

@@ -16,6 +16,7 @@ struct TuneOptions {
   Text experiments, grid, prior, doubt, least_segment, table, journal, format;
   std::vector<std::string> merge;
   bool json = false;
+  bool held_out = false;
 
   int grid_step() const;
   std::uint64_t least_segment_bytes() const;

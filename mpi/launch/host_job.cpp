@@ -112,7 +112,7 @@ class ThisJob final : public tune::HostJob {
   }
 
   /// A barrier by messages alone, whatever the collectives are set to.
-  void meet() {
+  void meet() const {
     for (int distance = 1; distance < ranks_; distance *= 2) {
       PMPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank_ + distance) % ranks_, 0, nullptr, 0, MPI_BYTE,
                     (rank_ - distance + ranks_) % ranks_, 0, barrier_, MPI_STATUS_IGNORE);

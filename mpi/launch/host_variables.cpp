@@ -50,7 +50,8 @@ std::optional<Information> look_up(const std::string& name) {
       type != MPI_INT) {
     return std::nullopt;
   }
-  found.description = text.c_str();
+  text.resize(text.find('\0'));
+  found.description = text;
   return found;
 }
 

@@ -88,6 +88,34 @@ TEST(Tune, GoesOnWithItsJournal) {
   EXPECT_EQ(tune("gather --bytes 8 --journal " + journal + kMachine).code, 2);
 }
 
+TEST(Tune, SaysWhatATableLosesAtSizesThatWereHeldOut) {
+  const std::string what = "broadcast --bytes 64,1K,16K,256K --held-out --experiments ";
+  const json whole = tuned(what + "exhaustive").at("payback");
+  EXPECT_EQ(whole.at("held_out"), 3);
+  EXPECT_EQ(tuned(what + "exhaustive").at("payback"), whole);
+  EXPECT_DOUBLE_EQ(whole.at("tuning_seconds"), whole.at("exhaustive_seconds"));
+  const json few = tuned(what + "prior --prior mt25208").at("payback");
+  EXPECT_EQ(few.at("exhaustive_seconds"), whole.at("exhaustive_seconds"));
+  EXPECT_LT(few.at("tuning_seconds"), whole.at("exhaustive_seconds"));
+  EXPECT_LT(few.at("break_even_calls"), whole.at("break_even_calls"));
+  // The sizes and the regret, by other commands.
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "table.json";
+  tuned("broadcast --bytes 64,1K,16K,256K --experiments exhaustive --table " + path);
+  const tune::DecisionTable table = tune::load_table(path);
+  std::vector<double> regrets;
+  for (const char* bytes : {"256", "4096", "65536"}) {
+    const std::string size = std::string(" --bytes ") + bytes;
+    const Ended sim = run_tool(
+        words("sim broadcast" + size + " --json --algorithm " +
+              table.find(plan::Collective::broadcast, std::stoull(bytes))->algorithm + kMachine));
+    const double best = time_of(tuned("broadcast --experiments exhaustive" + size)
+                                    .at("results").front());
+    regrets.push_back(time_of(json::parse(sim.out).at("results").front()) / best - 1);
+  }
+  EXPECT_NEAR(whole.at("regret_percent").at("most"), 100 * std::ranges::max(regrets), 1e-6);
+}
+
 TEST(Tune, MergesTables) {
   const TemporaryFolder folder;
   const std::string one = folder.path() / "one.json", other = folder.path() / "other.json";

@@ -65,6 +65,7 @@ class Laboratory {
   /// The same for what was measured earlier, which costs nothing.
   void know(const Experiment& experiment, double seconds) { known_[experiment] = seconds; }
 
+  int runs_each() const { return runs_; }
   int runs() const { return taken_ * runs_; }  ///< the paper's iterations
   int experiments() const { return taken_; }   ///< different ones
   double seconds() const { return seconds_; }  ///< that all runs took
