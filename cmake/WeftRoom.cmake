@@ -61,8 +61,8 @@ function(weft_as_needed target)
   endif()
 endfunction()
 
-# weft_own_runtime(TARGET): a library that is loaded into programs of others, with a C++ runtime of its
-# own where the compiler has one to link: the program may bring an older one (conda does), and C
+# weft_own_runtime(TARGET): a library that is loaded into programs of others, with a C++ runtime of
+# its own where the compiler has one to link: the program may bring an older one (conda does), and C
 # programs need not load one, which takes 2 ms of a rank's start.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "-static-libstdc++;-static-libgcc" WEFT_HAS_STATIC_RUNTIME)

@@ -40,7 +40,8 @@ class Job:
         self.tool, self.launcher, self.mpi, self.program = tool, launcher, mpi, program
 
     def run(self, words, ranks=RANKS, more=None):
-        return subprocess.run([self.launcher, "-n", str(ranks), *words], env=environment(more or {}),
+        return subprocess.run([self.launcher, "-n", str(ranks), *words],
+                              env=environment(more or {}),
                               capture_output=True, text=True, timeout=250, check=False)
 
     def tune(self, *words):

@@ -109,8 +109,8 @@ TEST(Tune, SaysWhatATableLosesAtSizesThatWereHeldOut) {
     const Ended sim = run_tool(
         words("sim broadcast" + size + " --json --algorithm " +
               table.find(plan::Collective::broadcast, std::stoull(bytes))->algorithm + kMachine));
-    const double best = time_of(tuned("broadcast --experiments exhaustive" + size)
-                                    .at("results").front());
+    const double best =
+        time_of(tuned("broadcast --experiments exhaustive" + size).at("results").front());
     regrets.push_back(time_of(json::parse(sim.out).at("results").front()) / best - 1);
   }
   EXPECT_NEAR(whole.at("regret_percent").at("most"), 100 * std::ranges::max(regrets), 1e-6);

@@ -158,7 +158,8 @@ class FakeJob final : public HostJob {
     return call.algorithm != 2 || bootstrap_->rank() + 1 < bootstrap_->size();
   }
   std::vector<double> run(int calls) override {
-    return std::vector<double>(static_cast<std::size_t>(calls), bootstrap_->rank() == 1 ? 3000 : 1000);
+    return std::vector<double>(static_cast<std::size_t>(calls),
+                               bootstrap_->rank() == 1 ? 3000 : 1000);
   }
   bool keeps_order(const HostCall& /*call*/) override { return bootstrap_->rank() != 1; }
 

@@ -34,10 +34,10 @@ RC_GTEST_PROP(Quantile, HasItsPartOfTheValuesAtOrBelowIt, ()) {
   const double part = *rc::gen::inRange(0, 101) / 100.0;
   const double found = quantile(values, part);
   const auto count = static_cast<double>(values.size());
-  const auto below = static_cast<double>(
-      std::ranges::count_if(values, [&](double one) { return one < found; }));
-  const auto most = static_cast<double>(
-      std::ranges::count_if(values, [&](double one) { return one <= found; }));
+  const auto below =
+      static_cast<double>(std::ranges::count_if(values, [&](double one) { return one < found; }));
+  const auto most =
+      static_cast<double>(std::ranges::count_if(values, [&](double one) { return one <= found; }));
   RC_ASSERT(below <= part * count);
   RC_ASSERT(most >= part * count - 1e-9);
 }
