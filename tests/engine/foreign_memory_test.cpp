@@ -17,8 +17,8 @@ namespace {
 const std::vector<int> kRanks = {0, 1};
 
 TEST(ForeignMemory, OfANodesControlHasRoomForAllItsRanks) {
-  NodeControl mine(0, kRanks, false);
-  NodeControl theirs(1, kRanks, false);
+  NodeControl mine(0, kRanks, false, false);
+  NodeControl theirs(1, kRanks, false, false);
   const std::string good = theirs.handle();
   const SharedMemory small = SharedMemory::create("weft-test", 4096);
   const std::string heap = good.substr(0, good.size() - SharedMemory::handle_bytes());
@@ -35,7 +35,7 @@ TEST(ForeignMemory, OfAStageHasBothHalves) {
 }
 
 TEST(ForeignMemory, OfAWireHasAWholeInboxWhereItIsSaidToBe) {
-  NodeControl node(0, kRanks, false);
+  NodeControl node(0, kRanks, false, false);
   const SharedMemory mine = SharedMemory::create("weft-test", verbs::kInboxBytes);
   const SharedMemory theirs = SharedMemory::create("weft-test", 8 * verbs::kInboxBytes);
   const std::size_t last = (theirs.size() - verbs::kInboxBytes) / 64 * 64;
