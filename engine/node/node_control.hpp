@@ -124,11 +124,12 @@ class NodeControl {
 
   /// How many executions a rank may be ahead of what others have completed, as far as inline
   /// messages need it. A power of two; many where there are few ranks, as a rank that only sends
-  /// learns only from time to time that there is room again. Most where ranks share cores: each
-  /// time that there is no room costs turns of the cores.
+  /// learns only from time to time that there is room again. More where ranks share cores: each
+  /// time that there is no room costs turns of the cores. The rings of a rank together stay small.
   std::uint64_t ahead() const noexcept {
-    if (places_ > kSomePlaces) return 2;
-    return any_crowded_ && places_ <= kFewPlaces ? 32 : 8;
+    if (places_ > 16) return 2;
+    if (!any_crowded_ || places_ > 8) return 8;
+    return places_ > 4 ? 16 : 32;
   }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
@@ -188,8 +189,6 @@ class NodeControl {
   int find_dead(std::uint64_t execution) noexcept;
 
  private:
-  static constexpr int kFewPlaces = 8;
-  static constexpr int kSomePlaces = 16;
   /// Signals from one rank: their number, and behind it the digests of the last ahead() executions
   /// that sent some, as many as may lie here: see Executor::may_enter().
   struct Slot {
