@@ -92,8 +92,9 @@ const Mistake kMistakes[] = {
      "--rank=-1: not a whole number from 0 to 11"},
     {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --rank 1 --text",
      "--rank=1: not together with --text, which shows every rank"},
-    {"plan alltoallv --algorithm bruck --machine 3x4 --bytes 8",
-     "algorithm 'bruck': not for alltoallv, as bruck passes on blocks of other ranks, whose sizes "
+    {"plan alltoallv --algorithm factors --machine 3x4 --bytes 8",
+     "algorithm 'factors': not for alltoallv, as factors passes on blocks of other ranks, whose "
+     "sizes "
      "a "
      "rank does not know"},
     {"plan alltoallv --algorithm sa --machine 3x4 --bytes 8 --counts many",
