@@ -181,6 +181,8 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
     Algorithm algorithm = Algorithm::parse(collective, whole);
     const auto same = [&](const Algorithm& other) { return other.name() == algorithm.name(); };
     if (std::ranges::any_of(list, same) || !may_run(algorithm, problem, facts)) return;
+    // What slots gain depends on the blocks of all pairs, which no rank knows.
+    if (algorithm.reads(Parameter::slot)) return;
     list.push_back(std::move(algorithm));
   };
   for (const auto* one : registry::flat_algorithms(collective)) add(one->name, false);

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <string_view>
@@ -13,11 +14,16 @@ namespace weft {
 
 namespace {
 
-#ifdef OPEN_MPI
-constexpr bool kIsOpenMpi = true;
-#else
-constexpr bool kIsOpenMpi = false;
-#endif
+/// Else MPICH.
+bool is_open_mpi() {
+  static const bool is = [] {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text = {};
+    int length = 0;
+    return MPI_Get_library_version(text.data(), &length) == MPI_SUCCESS &&
+           std::string_view(text.data()).starts_with("Open MPI");
+  }();
+  return is;
+}
 
 std::string upper(std::string text) {
   std::ranges::transform(text, text.begin(),
@@ -26,8 +32,8 @@ std::string upper(std::string text) {
 }
 
 std::string algorithm_variable(const std::string& collective) {
-  return kIsOpenMpi ? "coll_tuned_" + collective + "_algorithm"
-                    : "MPIR_CVAR_" + upper(collective) + "_INTRA_ALGORITHM";
+  return is_open_mpi() ? "coll_tuned_" + collective + "_algorithm"
+                       : "MPIR_CVAR_" + upper(collective) + "_INTRA_ALGORITHM";
 }
 
 struct Information {
@@ -113,7 +119,7 @@ std::vector<std::string> names_in(const std::string& description) {
 }  // namespace
 
 void prepare_environment() {
-  if (kIsOpenMpi) {
+  if (is_open_mpi()) {
     ::setenv("OMPI_MCA_coll_tuned_use_dynamic_rules", "1", 1);
     ::unsetenv("OMPI_MCA_coll_tuned_dynamic_rules_filename");
   } else {
@@ -136,13 +142,13 @@ HostVariables::~HostVariables() {
 std::vector<std::string> HostVariables::algorithms(const std::string& collective) const {
   const auto found = look_up(algorithm_variable(collective));
   if (!found) return {};
-  return kIsOpenMpi ? names_of(found->values) : names_in(found->description);
+  return is_open_mpi() ? names_of(found->values) : names_in(found->description);
 }
 
 void HostVariables::set(const std::string& collective, int algorithm, std::uint64_t segment) {
   set_ = collective;
   write(algorithm_variable(collective), algorithm);
-  if (kIsOpenMpi) {
+  if (is_open_mpi()) {
     const std::string variable = algorithm_variable(collective) + "_segmentsize";
     if (look_up(variable)) write(variable, static_cast<int>(segment));
   } else {
@@ -153,12 +159,12 @@ void HostVariables::set(const std::string& collective, int algorithm, std::uint6
 void HostVariables::reset() {
   if (set_.empty()) return;
   write(algorithm_variable(set_), 0);
-  if (!kIsOpenMpi) write("MPIR_CVAR_" + upper(set_) + "_DEVICE_COLLECTIVE", 1);
+  if (!is_open_mpi()) write("MPIR_CVAR_" + upper(set_) + "_DEVICE_COLLECTIVE", 1);
   set_.clear();
 }
 
 bool HostVariables::counts_at_making() {
-  return kIsOpenMpi;
+  return is_open_mpi();
 }
 
 void HostVariables::write(const std::string& name, int value) {

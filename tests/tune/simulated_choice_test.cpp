@@ -56,7 +56,8 @@ RC_GTEST_PROP(Candidates, OfDeterministicReductionsDependOnTheProblemAlone, ()) 
   RC_ASSERT(list.front().name() == candidates(problem, {other, any_direct(), true}).front().name());
 }
 
-// A rank does not know the sizes of blocks that it would pass on.
+// A rank does not know the sizes of blocks that it would pass on, nor what slots for them would
+// gain.
 RC_GTEST_PROP(Candidates, OfAlltoallvPassOnNoBlocksOfOtherRanks, ()) {
   const auto machine = hierarchy::any_machine(20);
   plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 8);
