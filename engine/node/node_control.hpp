@@ -124,12 +124,12 @@ class NodeControl {
 
   /// How many executions a rank may be ahead of what others have completed, as far as inline
   /// messages need it. A power of two; many where there are few ranks, as a rank that only sends
-  /// learns only from time to time that there is room again. More where ranks share cores: each
-  /// time that there is no room costs turns of the cores. The rings of a rank together stay small.
+  /// learns only from time to time that there is room again. More where ranks share cores, as each
+  /// time that there is no room costs turns of the cores, and are so few that the rings of a rank
+  /// are no larger than those of eight ranks.
   std::uint64_t ahead() const noexcept {
     if (places_ > 16) return 2;
-    if (!any_crowded_ || places_ > 8) return 8;
-    return places_ > 4 ? 16 : 32;
+    return any_crowded_ && places_ <= 4 ? 16 : 8;
   }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }

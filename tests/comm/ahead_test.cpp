@@ -125,8 +125,8 @@ TEST_P(AheadOf, CallsInAnyOrderKeepTheirBytesWhereRanksShareCores) {
 
 /// Rank 0 sends by so many short broadcasts before rank 1 comes to the first of them. If it had to
 /// wait for rank 1, that one would come after a while, and find it missing.
-TEST(Ahead, RanksThatShareCoresMaySendThirtyCallsAhead) {
-  constexpr int kCalls = 30;
+TEST(Ahead, RanksThatShareCoresMaySendFifteenCallsAhead) {
+  constexpr int kCalls = 15;
   std::promise<void> sent;
   const auto errors = run_ranks(2, [&sent](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     Options options;
