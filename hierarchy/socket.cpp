@@ -3,10 +3,10 @@
 // wait for it at its start.
 #include <unistd.h>
 
-#include <bit>
 #include <charconv>
 #include <fstream>
-#include <optional>
+#include <span>
+#include <string>
 
 #include "base/error.hpp"
 #include "hierarchy/detect.hpp"
@@ -30,16 +30,10 @@ bool contains(std::string_view mask, std::size_t cpu) {
   return byte < mask.size() && (static_cast<unsigned char>(mask[byte]) >> cpu % 8 & 1) != 0;
 }
 
-int count(std::string_view mask) {
-  int cpus = 0;
-  for (const char byte : mask) cpus += std::popcount(static_cast<unsigned char>(byte));
-  return cpus;
-}
-
 /// The first CPU of a list such as "0-3,8,10-11" that has all CPUs of the mask; else -1.
 int first_of_all(std::string_view list, std::string_view mask) {
   int first = -1;
-  int found = 0;
+  std::string left(mask);
   const char* at = list.data();
   const char* const end = at + list.size();
   while (at != end) {
@@ -51,13 +45,13 @@ int first_of_all(std::string_view list, std::string_view mask) {
     }
     if (parsed.ec != std::errc() || to < from) return -1;
     if (first < 0) first = static_cast<int>(from);
-    for (std::size_t cpu = from; cpu <= to && cpu / 8 < mask.size(); ++cpu) {
-      found += contains(mask, cpu) ? 1 : 0;
+    for (std::size_t cpu = from; cpu <= to && cpu / 8 < left.size(); ++cpu) {
+      left[cpu / 8] = static_cast<char>(left[cpu / 8] & ~(1 << cpu % 8));
     }
     at = parsed.ptr;
     if (at != end && *at++ != ',') return -1;
   }
-  return found == count(mask) ? first : -1;
+  return left.find_first_not_of('\0') == left.npos ? first : -1;
 }
 
 std::string list_of_last_cache(const std::string& cpu) {
@@ -75,7 +69,7 @@ std::string list_of_last_cache(const std::string& cpu) {
 std::string socket_identity() {
   const std::string mask = affinity_mask();
   // A rank that may run on all CPUs is in no single socket, or in the only one.
-  if (count(mask) >= sysconf(_SC_NPROCESSORS_ONLN)) return "-1 -1";
+  if (cores_of(std::span(&mask, 1), 0).bound >= sysconf(_SC_NPROCESSORS_ONLN)) return "-1 -1";
   return socket_identity("/sys/devices/system/cpu", mask);
 }
 

@@ -1,9 +1,9 @@
 // Piecewise exchange: an alltoallv of blocks that callers pack and unpack, in as many runs as keep
 // what is packed at once below a few MiB.
 //
-// How many runs there are follows from the longest row of all ranks, which they ask one another.
-// Each block is then cut by its bytes alone, which both of its ends know. Runs have the same sizes
-// but the last ones, so they share their plans.
+// The number of runs follows from the longest row of all ranks, which they ask one another. Each
+// block is then cut by its bytes alone, which both of its ends know. Runs have the same sizes but
+// the last ones, so they share their plans.
 #pragma once
 
 #include <cstddef>

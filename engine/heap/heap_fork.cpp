@@ -18,8 +18,6 @@ namespace weft::engine::heap {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
 // Used by the handlers, set once. Handlers must not allocate, as other threads may hold locks.
 std::byte* memory = nullptr;
 std::size_t bytes = 0;
@@ -59,15 +57,16 @@ bool has_file() {
 /// swapped out, which looks like one that was never touched, may be among them.
 template <class Each>
 bool for_each_resident(Each each) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::array<unsigned char, 4096> pages = {};
-  for (std::size_t at = 0; at < bytes; at += pages.size() * kPage) {
-    const std::size_t count = std::min(pages.size(), (bytes - at) / kPage);
-    if (::mincore(memory + at, count * kPage, pages.data()) != 0) return false;
+  for (std::size_t at = 0; at < bytes; at += pages.size() * page) {
+    const std::size_t count = std::min(pages.size(), (bytes - at) / page);
+    if (::mincore(memory + at, count * page, pages.data()) != 0) return false;
     for (std::size_t i = 0; i < count;) {
       const std::size_t first = i;
       while (i < count && (pages[i] & 1) != 0) ++i;
       if (first != i) {
-        each(at + first * kPage, at + i * kPage);
+        each(at + first * page, at + i * page);
       } else {
         ++i;
       }

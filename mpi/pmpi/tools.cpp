@@ -49,8 +49,8 @@ std::string tool_behind() {
 /// LD_PRELOAD with `tool` in front of the add-on; empty where the add-on is not named there, or the
 /// tool is in front of it already.
 std::string with_tool(const std::string& preload, const std::string& tool) {
-  const std::string addon = object_of(reinterpret_cast<const void*>(&with_tool)).dli_fname;
-  const std::size_t at = preload.find(addon);
+  const char* const addon = object_of(reinterpret_cast<const void*>(&with_tool)).dli_fname;
+  const std::size_t at = addon == nullptr ? std::string::npos : preload.find(addon);
   if (at == std::string::npos || preload.find(tool) < at) return "";
   return preload.substr(0, at) + tool + ":" + preload.substr(at);
 }
