@@ -9,6 +9,7 @@
 #include "hierarchy/machine.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 #include "tests/sanitized.hpp"
 
@@ -55,9 +56,7 @@ void exchange_and_compare(Communicator& comm, std::size_t block, int call, bool 
 }
 
 Options on(const char* machine, std::string algorithm = "") {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  Options options = test::on(machine);
   if (!algorithm.empty()) options.algorithms["alltoall"] = std::move(algorithm);
   return options;
 }

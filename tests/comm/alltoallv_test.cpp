@@ -8,6 +8,7 @@
 #include "hierarchy/machine.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 #include "tests/sanitized.hpp"
 
@@ -163,9 +164,7 @@ std::vector<Exchange> any_sequence(int ranks, int calls, unsigned seed) {
 }
 
 Options on(const char* machine, const std::string& algorithm = "") {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  Options options = test::on(machine);
   if (!algorithm.empty()) options.algorithms["alltoallv"] = algorithm;
   return options;
 }

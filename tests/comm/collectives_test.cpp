@@ -14,6 +14,7 @@
 #include "registry/algorithm.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/algorithms_that_ran.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 #include "tests/sanitized.hpp"
 #include "tune/facts.hpp"
@@ -202,9 +203,7 @@ std::vector<std::string> variants(Collective collective, int ranks) {
 }
 
 Options on(const char* machine, Collective collective, const std::string& algorithm) {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  Options options = test::on(machine);
   if (!algorithm.empty()) options.algorithms[std::string(to_string(collective))] = algorithm;
   return options;
 }

@@ -11,21 +11,16 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
 namespace {
 
+using test::on;
 using test::run_ranks;
 
 constexpr std::size_t kGuard = 4096;
-
-Options on(const std::string& machine) {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
-  return options;
-}
 
 /// Buffers of calls that failed: other ranks may not know that yet, and use them.
 class Kept {

@@ -8,22 +8,17 @@
 #include <vector>
 
 #include "hierarchy/machine.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
 namespace {
 
 using test::none;
+using test::on;
 using test::run_ranks;
 
 constexpr int kRanks = 4;
-
-Options on(const std::string& machine) {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
-  return options;
-}
 
 /// What one rank knows of the last call of each collective.
 struct Caller {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "hierarchy/machine.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
@@ -32,9 +33,7 @@ Operation sum() {
 }
 
 Options on(const char* machine, bool progress_thread = false) {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
+  Options options = test::on(machine);
   options.progress_thread = progress_thread;
   return options;
 }

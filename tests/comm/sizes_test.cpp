@@ -8,12 +8,14 @@
 
 #include "hierarchy/machine.hpp"
 #include "tests/comm/count_allocations.hpp"
+#include "tests/comm/placement.hpp"
 #include "tests/comm/run_ranks.hpp"
 
 namespace weft {
 namespace {
 
 using test::none;
+using test::on;
 using test::run_ranks;
 
 /// Counts the rounds of a bootstrap.
@@ -39,13 +41,6 @@ class Counting final : public Bootstrap {
   std::unique_ptr<Bootstrap> real_;
   int& rounds_;
 };
-
-Options on(const std::string& machine) {
-  const auto parsed = hierarchy::Machine::parse(machine);
-  Options options;
-  options.node_of_rank.assign(parsed.node_of_rank().begin(), parsed.node_of_rank().end());
-  return options;
-}
 
 /// A broadcast and an allreduce of about `elements`; whether their results are right.
 bool calls_are_right(Communicator& comm, std::size_t elements, int round) {
