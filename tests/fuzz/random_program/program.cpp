@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include "arrivals.hpp"
 #include "message.hpp"
-#include "tests/mpi/complete.h"
+#include "tests/mpi/program/complete.h"
 
 namespace weft::test {
 

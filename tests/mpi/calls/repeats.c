@@ -1,0 +1,126 @@
+/* repeats ROUNDS SEED [SERIES]: the same calls several times, with these buffers and those and in
+   place, on communicators and with datatypes that are freed and made anew in between, whose handles
+   the MPI uses again for others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/program/check.h"
+
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 10 };
+
+static unsigned state;
+static int choose(int below) {
+  state = state * 1103515245u + 12345u;
+  return (int)(state >> 16) % below;
+}
+
+static int buffers[4][kMostRanks * kMostInts];
+
+static int value(int rank, int call, int at) {
+  return rank * 1009 + call * 31 + at;
+}
+
+/* `ints` ints as `count` elements of `type` to or from each rank. */
+static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_Datatype type,
+                 int in_place) {
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  int* in = buffers[number % 2];
+  int* out = buffers[2 + number / 2 % 2];
+  const int is_of_all = what == 0 || what == 6 || what == 7;
+  const int all = is_of_all ? ints * size : ints;
+  const int root = number % size;
+  int sum = 0;
+  for (int i = 0; i < size; ++i) sum += value(i, number, 0);
+  for (int i = 0; i < all; ++i) in[i] = value(rank, number, i);
+  const int is_gathered = what == 1 || what == 5;
+  if (in_place) memcpy(is_gathered ? out + rank * ints : out, in, (size_t)all * sizeof *in);
+  const void* given = in_place ? MPI_IN_PLACE : in;
+  switch (what) {
+    case 0:
+      MPI_Alltoall(given, count, type, out, count, type, comm);
+      for (int i = 0; i < all; ++i)
+        expect(out[i] == value(i / ints, number, rank * ints + i % ints), "alltoall: %d at %d",
+               out[i], i);
+      break;
+    case 1:
+      MPI_Allgather(given, count, type, out, count, type, comm);
+      for (int i = 0; i < all * size; ++i)
+        expect(out[i] == value(i / ints, number, i % ints), "allgather: %d at %d", out[i], i);
+      break;
+    case 2:
+      MPI_Allreduce(given, out, ints, MPI_INT, number % 3 == 0 ? MPI_MAX : MPI_SUM, comm);
+      for (int i = 0; i < all; ++i)
+        expect(out[i] == (number % 3 == 0 ? value(size - 1, number, i) : sum + size * i),
+               "allreduce: %d at %d", out[i], i);
+      break;
+    case 3:
+      MPI_Bcast(in, count, type, root, comm);
+      for (int i = 0; i < all; ++i)
+        expect(in[i] == value(root, number, i), "broadcast: %d at %d", in[i], i);
+      break;
+    case 4:
+      MPI_Reduce(rank == root ? given : in, rank == root ? out : NULL, ints, MPI_INT, MPI_SUM, root,
+                 comm);
+      for (int i = 0; i < all && rank == root; ++i)
+        expect(out[i] == sum + size * i, "reduce: %d at %d", out[i], i);
+      break;
+    case 5:
+      MPI_Gather(rank == root ? given : in, count, type, rank == root ? out : NULL, count, type,
+                 root, comm);
+      for (int i = 0; i < all * size && rank == root; ++i)
+        expect(out[i] == value(i / ints, number, i % ints), "gather: %d at %d", out[i], i);
+      break;
+    case 6:
+      MPI_Scatter(rank == root ? in : NULL, count, type,
+                  rank == root && in_place ? MPI_IN_PLACE : out, count, type, root, comm);
+      for (int i = 0; i < ints && !(rank == root && in_place); ++i)
+        expect(out[i] == value(root, number, rank * ints + i), "scatter: %d at %d", out[i], i);
+      break;
+    case 7:
+      MPI_Reduce_scatter_block(given, out, ints, MPI_INT, MPI_SUM, comm);
+      for (int i = 0; i < ints; ++i)
+        expect(out[i] == sum + size * (rank * ints + i), "reduce_scatter: %d at %d", out[i], i);
+      break;
+    case 8:
+      MPI_Scan(given, out, ints, MPI_INT, MPI_SUM, comm);
+      for (int i = 0, below_me = rank * (rank + 1) / 2 * 1009; i < ints; ++i)
+        expect(out[i] == below_me + (rank + 1) * (number * 31 + i), "scan: %d at %d", out[i], i);
+      break;
+    default:
+      MPI_Barrier(comm);
+  }
+}
+
+int main(int argc, char** argv) {
+  int rank, size;
+  MPI_Init(&argc, &argv);
+  const int rounds = argc > 1 ? atoi(argv[1]) : 20;
+  state = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
+  const int series = argc > 3 ? atoi(argv[3]) : 12;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int number = 0;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm comm;
+    const int parts = 1 + choose(2);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % parts, parts == 1 ? -rank : rank, &comm);
+    for (int types = 0; types < 3; ++types) {
+      const int has_type = round % 2, each = 1 + choose(4);
+      MPI_Datatype type = MPI_INT;
+      if (has_type) MPI_Type_contiguous(each, MPI_INT, &type);
+      if (has_type) MPI_Type_commit(&type);
+      for (int calls = 0; calls < series; ++calls) {
+        const int what = choose(kCalls), count = 4 * (1 + choose(3)), times = 1 + choose(6);
+        const int typed = has_type && choose(2);
+        for (int i = 0; i < times; ++i, ++number)
+          call(comm, what, number, typed ? each * count : count, count, typed ? type : MPI_INT,
+               choose(4) == 0);
+      }
+      if (has_type) MPI_Type_free(&type);
+    }
+    MPI_Comm_free(&comm);
+  }
+  return finish();
+}
