@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device_measurements/device_target.hpp"
-#include "tests/comm/run_ranks.hpp"
+#include "tests/comm/support/run_ranks.hpp"
 #include "tests/device_measurements/busy_cores.hpp"
 
 namespace weft::device_measurements {

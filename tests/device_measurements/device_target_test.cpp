@@ -8,7 +8,7 @@
 #include "hierarchy/detect.hpp"
 #include "nic_profiles/fit/fit.hpp"
 #include "nic_profiles/probe/probe.hpp"
-#include "tests/comm/run_ranks.hpp"
+#include "tests/comm/support/run_ranks.hpp"
 
 namespace weft::device_measurements {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/comm/own_failure_cases.hpp"
+#include "tests/comm/support/own_failure_cases.hpp"
 #include "weft/mpi.hpp"
 
 namespace weft {
