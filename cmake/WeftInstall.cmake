@@ -44,7 +44,7 @@ endif()
 install(TARGETS weft_api EXPORT weft-targets LIBRARY DESTINATION lib COMPONENT library
   NAMELINK_COMPONENT headers INCLUDES DESTINATION include)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/comm/include/weft DESTINATION include COMPONENT headers)
-# weft.hpp includes them; a quoted include looks beside it first.
+# The headers include them; a quoted include looks beside it first.
 install(FILES ${CMAKE_SOURCE_DIR}/base/error_types.hpp DESTINATION include/weft/base
   COMPONENT headers)
 install(FILES ${CMAKE_SOURCE_DIR}/kernels/operation.hpp DESTINATION include/weft/kernels

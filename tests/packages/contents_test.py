@@ -82,6 +82,7 @@ class Packages(unittest.TestCase):
         self.assertLessEqual({
             "usr/lib/libweft.so", "usr/lib/pkgconfig/weft.pc", "usr/include/weft/weft.h",
             "usr/include/weft/weft.hpp", "usr/include/weft/mpi.hpp",
+            "usr/include/weft/bootstrap.hpp", "usr/include/weft/statistics.hpp",
             "usr/include/weft/soft/extensions.h", "usr/lib/cmake/weft/weft-config.cmake"}, headers)
         tool = self.contents("weft")
         pages = {f"usr/share/man/man1/weft-{command}.1.gz" for command in commands()}

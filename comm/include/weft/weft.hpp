@@ -25,6 +25,8 @@
 
 #include "base/error_types.hpp"
 #include "kernels/operation.hpp"
+#include "weft/bootstrap.hpp"
+#include "weft/statistics.hpp"
 
 namespace weft {
 
@@ -33,70 +35,8 @@ struct Facts;
 }
 namespace engine {
 struct Elements;
-}
-
-/// The way ranks reach one another before there is a channel. Used when a communicator is made and
-/// when a new plan needs new connections, never after. Implemented for MPI (weft/mpi.hpp), TCP and
-/// threads (below); bring your own by deriving from it.
-class WEFT_API Bootstrap {
- public:
-  virtual ~Bootstrap() = default;
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
-  /// Collective. Everyone's `mine`, in rank order; lengths may differ.
-  virtual std::vector<std::string> allgather(std::string_view mine) = 0;
-  /// Gives mine[i] to rank peers[i] and returns what that rank gave. Symmetric: if a names b in
-  /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
-  virtual std::vector<std::string> exchange(std::span<const int> peers,
-                                            std::span<const std::string> mine) = 0;
-  /// Joins two texts: associative and commutative.
-  using Merge = std::function<std::string(std::string_view, std::string_view)>;
-  /// Collective. All that ranks give joined to one text, the same on each.
-  virtual std::string combine(std::string_view mine, const Merge& merge) {
-    const std::vector<std::string> all = allgather(mine);
-    std::string joined = all.front();
-    for (std::size_t rank = 1; rank < all.size(); ++rank) joined = merge(joined, all[rank]);
-    return joined;
-  }
-  /// As allgather() among some ranks: `members`, ascending, this one among them. Collective over
-  /// these.
-  virtual std::vector<std::string> gather_among(std::span<const int> members,
-                                                std::string_view mine) {
-    if (members.size() == static_cast<std::size_t>(size())) return allgather(mine);
-    std::vector<int> peers;
-    for (const int member : members) {
-      if (member != rank()) peers.push_back(member);
-    }
-    std::vector<std::string> texts =
-        exchange(peers, std::vector<std::string>(peers.size(), std::string(mine)));
-    std::size_t place = 0;
-    while (members[place] != rank()) ++place;
-    texts.emplace(texts.begin() + static_cast<std::ptrdiff_t>(place), mine);
-    return texts;
-  }
-  /// This rank takes no further part: where others wait for it, or come to, they get PeerError with
-  /// `why`, and so do its own later calls. Waits for nobody. Here: they are not told.
-  virtual void give_up(std::string_view /*why*/) {}
-  /// Moves on a little the work of the ranks outside weft that moves only when called, such as the
-  /// messages of an MPI. Called often while a rank waits for more than a millisecond, and ten
-  /// thousand times a second while it runs collectives.
-  virtual void progress() {}
-  /// Called every second or so while a rank waits. Throws PeerError when a rank is known to be
-  /// gone.
-  virtual void check() {}
-};
-
-/// Ranks that share nothing but TCP. Environment: WEFT_RANK, WEFT_SIZE, WEFT_ROOT=host:port (where
-/// rank 0 listens) and WEFT_CONNECT_TIMEOUT in seconds (default 30). UsageError names a variable
-/// that is missing or wrong; PeerError when ranks do not appear in time.
-WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
-
-/// Ranks that are threads of this process: one bootstrap for each, to be used by its own thread.
-WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
-
-namespace engine {
 struct NetworkShare;
-}
+}  // namespace engine
 
 /// Settings of one communicator. Each defaults to its environment variable, then to the value
 /// named here. All ranks must give the same, but where another is allowed.
@@ -162,55 +102,6 @@ struct Packer {
 WEFT_API void* allocate(std::size_t bytes);
 /// Gives back memory of allocate(), or null.
 WEFT_API void deallocate(void* memory) noexcept;
-
-/// The calls of a communicator so far, on this rank, and the ways that they took.
-struct Statistics {
-  struct Entry {
-    std::string collective;  // "alltoall", as `weft plan` names it
-    std::string algorithm;   // "sa:between=bruck"
-    /// Calls whose blocks, or vectors, are of this size or smaller, down to above half of it: 0, or
-    /// a power of two. Where blocks differ it is their mean on this rank.
-    std::uint64_t block_bytes_at_most = 0;
-    std::uint64_t calls = 0;
-    std::uint64_t bytes = 0;       // of this rank's inputs
-    std::uint64_t messages = 0;    // sent to other nodes over the device
-    std::uint64_t wire_bytes = 0;  // their payload
-    double seconds = 0;            // in the calls; of those that are started, in start and wait
-    /// Of these: from this rank's call until the last of the node's ranks that came before it was
-    /// over had made theirs. Ranks of other nodes are not looked at, and not calls that are
-    /// started. Calls of a tenth of a millisecond or more are looked at one by one; of shorter ones
-    /// each 64th stands for all.
-    double waiting_seconds = 0;
-  };
-  struct Rail {
-    std::string name;               // "mlx5_0:1": a device's port
-    std::uint64_t connections = 0;  // queue pairs that exist
-    std::uint64_t sent_bytes = 0;   // that they were given, what was sent again included
-  };
-  std::vector<Entry> entries;
-  double setup_seconds = 0;  // in preparing first calls: not in the entries
-  /// What this rank had for each rank, in alltoall, alltoallv, allgather, broadcast and scatter.
-  std::vector<std::uint64_t> sent_bytes;
-  std::vector<Rail> rails;              // none: none was needed
-  std::uint64_t connections = 0;        // queue pairs that exist, on all rails
-  std::uint64_t reconnections = 0;      // of queue pairs after errors
-  std::uint64_t stage_bytes = 0;        // shared memory of this rank, for data on its way
-  std::uint64_t scratch_bytes = 0;      // private memory of this rank, for the same
-  std::uint64_t aside_bytes = 0;        // copies of inputs that calls in place overwrite
-  std::uint64_t channel_bytes = 0;      // registered memory of the connections
-  std::uint64_t registrations = 0;      // of callers' buffers that were made
-  std::uint64_t registration_hits = 0;  // calls that found theirs made
-  std::string device;                   // "weft_soft0 (software)"; empty: none was needed
-  std::string profile;  // by which algorithms are chosen: "soft (catalogue)"; empty: fixed rules
-  std::uint64_t heap_bytes = 0;   // copied from and to peers' buffers in shared heaps
-  std::uint64_t xpmem_bytes = 0;  // and to others where xpmem maps them
-  std::uint64_t cma_bytes = 0;    // and to others by process_vm_readv
-  /// How local peers' buffers are read: "same process", "shared heap" (those elsewhere by the
-  /// next), "xpmem", "cma", "staged".
-  std::string view;
-  std::string waiting;             // how ranks wait, and why: "sleep (8 ranks on 2 cores)"
-  std::vector<std::string> notes;  // slower paths that were taken, and why
-};
 
 /// A collective of a communicator with its buffers, made by Communicator::alltoall_init() and so
 /// on. Use it from the thread that uses the communicator, which outlives it.
