@@ -8,7 +8,7 @@ namespace weft::device_measurements {
 namespace {
 
 /// What is sure to be others', of the time of some cores.
-double part(double ns, double window_ns, int cores, double unsure_ns) {
+double share_of(double ns, double window_ns, int cores, double unsure_ns) {
   const double whole_ns = window_ns * cores;
   return whole_ns > 0 ? std::clamp((ns - unsure_ns) / whole_ns, 0.0, 1.0) : 0;
 }
@@ -63,13 +63,14 @@ void Disturbance::add(const std::vector<RankTimes>& ranks, bool shares_core) {
 double Disturbance::share() const {
   double share = 0;
   for (std::size_t rank = 0; rank < now_.task_ns.size(); ++rank) {
-    share = std::max(share, part(now_.waited_ns[rank], now_.task_ns[rank], 1, 0));
+    share = std::max(share, share_of(now_.waited_ns[rank], now_.task_ns[rank], 1, 0));
   }
   for (const Cores& one : now_.crowded) {
-    share = std::max(share, part(one.others_ns, one.window_ns, one.cores, one.cores * tick_ns()));
+    share =
+        std::max(share, share_of(one.others_ns, one.window_ns, one.cores, one.cores * tick_ns()));
   }
   for (const Cores& one : now_.all) {
-    share = std::max(share, part(one.stolen_ns, one.window_ns, one.cores, tick_ns()));
+    share = std::max(share, share_of(one.stolen_ns, one.window_ns, one.cores, tick_ns()));
   }
   return share;
 }

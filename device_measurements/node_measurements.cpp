@@ -22,7 +22,7 @@ using nic_profiles::Origin;
 namespace {
 
 constexpr std::uint64_t kLine = 64;
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kPageBytes = 4096;
 
 /// Shape of a copy: every other block in `extent()` bytes.
 struct Shape {
@@ -122,7 +122,7 @@ class Copier {
 }  // namespace
 
 std::uint64_t part(int number, std::uint64_t bytes) {
-  const std::uint64_t length = round_up(std::max<std::uint64_t>(bytes, 1), kPage);
+  const std::uint64_t length = round_up(std::max<std::uint64_t>(bytes, 1), kPageBytes);
   const std::uint64_t parts = nic_profiles::kLargest_bytes / length;
   return static_cast<std::uint64_t>(number) % parts * length;
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kMostNodes = 1'000'000;
 
-int count(std::string_view mask) {
+int cores_in(std::string_view mask) {
   int cores = 0;
   for (const char byte : mask) cores += std::popcount(static_cast<unsigned char>(byte));
   return cores;
@@ -111,7 +111,7 @@ std::string affinity_mask() {
 }
 
 int usable_cores() {
-  return within(cpu_quota(), count(affinity_mask()));
+  return within(cpu_quota(), cores_in(affinity_mask()));
 }
 
 int usable_cores(std::span<const std::string> masks) {
@@ -134,7 +134,7 @@ Cores cores_of(std::span<const std::string> masks, int quota) {
     all.resize(std::max(all.size(), mask.size()));
     for (std::size_t i = 0; i < mask.size(); ++i) all[i] = static_cast<char>(all[i] | mask[i]);
   }
-  const int bound = count(all);
+  const int bound = cores_in(all);
   return {bound, within(quota, bound)};
 }
 

@@ -52,7 +52,7 @@ constexpr FlatForm in_slots(ParameterSet reads, algorithm::EmitExchange emit) {
   return form;
 }
 
-constexpr std::array kTable = {
+constexpr std::array kFlatTable = {
     // Trees.
     FlatAlgorithm{
         "binomial",
@@ -196,27 +196,27 @@ constexpr std::array kTable = {
 };
 
 // The algorithms of each collective, in order: the first one is the default between nodes.
-constexpr auto kAlltoall = in_order_of<kTable, Collective::alltoall>(
+constexpr auto kAlltoall = in_order_of<kFlatTable, Collective::alltoall>(
     {"isend", "bruck", "pairwise-xor", "pairwise-ring", "fat-tree", "factors"});
-constexpr auto kBroadcast = in_order_of<kTable, Collective::broadcast>(
+constexpr auto kBroadcast = in_order_of<kFlatTable, Collective::broadcast>(
     {"binomial", "binary", "chain", "sequential", "scatter-doubling", "scatter-ring", "bine"});
 constexpr auto kScatter =
-    in_order_of<kTable, Collective::scatter>({"binomial", "binary", "chain", "sequential"});
+    in_order_of<kFlatTable, Collective::scatter>({"binomial", "binary", "chain", "sequential"});
 constexpr auto kGather =
-    in_order_of<kTable, Collective::gather>({"binomial", "binary", "chain", "sequential"});
-constexpr auto kAllgather = in_order_of<kTable, Collective::allgather>(
+    in_order_of<kFlatTable, Collective::gather>({"binomial", "binary", "chain", "sequential"});
+constexpr auto kAllgather = in_order_of<kFlatTable, Collective::allgather>(
     {"ring", "doubling", "bruck", "neighbor", "gather-broadcast", "bine"});
-constexpr auto kBarrier = in_order_of<kTable, Collective::barrier>(
+constexpr auto kBarrier = in_order_of<kFlatTable, Collective::barrier>(
     {"dissemination", "tournament", "binomial", "binary", "sequential", "ring"});
-constexpr auto kReduce = in_order_of<kTable, Collective::reduce>(
+constexpr auto kReduce = in_order_of<kFlatTable, Collective::reduce>(
     {"binomial", "chain", "binary", "gather", "halving-doubling", "binary-blocks", "ring", "bine"});
-constexpr auto kAllreduce = in_order_of<kTable, Collective::allreduce>(
+constexpr auto kAllreduce = in_order_of<kFlatTable, Collective::allreduce>(
     {"recursive-doubling", "reduce-broadcast", "chain", "binary", "allgather", "halving-doubling",
      "binary-blocks", "ring", "neighbour-ring", "adaptive", "bine", "bine-doubling"});
-constexpr auto kReduceScatter = in_order_of<kTable, Collective::reduce_scatter>(
+constexpr auto kReduceScatter = in_order_of<kFlatTable, Collective::reduce_scatter>(
     {"pairwise", "recursive-halving", "recursive-doubling", "ring", "bine"});
-constexpr auto kScan = in_order_of<kTable, Collective::scan>({"doubling", "chain"});
-constexpr auto kExscan = in_order_of<kTable, Collective::exscan>({"doubling", "chain"});
+constexpr auto kScan = in_order_of<kFlatTable, Collective::scan>({"doubling", "chain"});
+constexpr auto kExscan = in_order_of<kFlatTable, Collective::exscan>({"doubling", "chain"});
 
 }  // namespace
 

@@ -85,7 +85,7 @@ std::string format_inside(const Parameters& parameters) {
   return parameters.inside == nullptr ? "" : std::string(parameters.inside->name);
 }
 
-constexpr std::array kTable = {
+constexpr std::array kParameterTable = {
     ParameterRow{Parameter::leaders, "leaders", parse_leaders, format_leaders},
     ParameterRow{Parameter::cores, "cores", parse_number<&Parameters::cores, 1>,
                  format<&Parameters::cores>},
@@ -119,12 +119,12 @@ Parameters Steps::defaults() const {
 }
 
 std::span<const ParameterRow> parameter_table() {
-  return kTable;
+  return kParameterTable;
 }
 
 std::string keys_of(const algorithm::ParameterSet& set) {
   std::string list;
-  for (const ParameterRow& row : kTable) {
+  for (const ParameterRow& row : kParameterTable) {
     if (set.has(row.parameter)) append_to_list(list, row.key);
   }
   return list;

@@ -42,7 +42,7 @@ constexpr SchemeForm allreduce(algorithm::EmitVectors emit) {
   return {.collective = Collective::allreduce, .reads = {direct}, .emit = emit};
 }
 
-constexpr std::array kTable = {
+constexpr std::array kSchemeTable = {
     Scheme{"sa",
            "aggregate on the sending node, then one partner a node",
            {alltoall_by({cores}, alltoall::send_aggregation)}},
@@ -96,7 +96,7 @@ constexpr std::array kTable = {
            {allreduce(reduce::multi_ring)}},
 };
 
-constexpr auto kByCollective = by_collective<kTable>();
+constexpr auto kByCollective = by_collective<kSchemeTable>();
 
 }  // namespace
 

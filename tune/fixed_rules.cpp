@@ -22,7 +22,7 @@ constexpr std::uint64_t kEveryone = 16 << 10;    // bytes of all vectors that ev
 constexpr std::uint64_t kFewRead = 256 << 10;    // the same of one vector, for up to four ranks
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
 constexpr int kFewRanks = 8;                     // a barrier of so few needs no leader
-constexpr std::uint64_t kPipelined = 256 << 10;  // from here on segments follow one another
+constexpr std::uint64_t kPipelineBytes = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. The last ones may run for every problem.
 using Names = std::initializer_list<std::string_view>;
@@ -86,7 +86,7 @@ class Rules {
   }
 
   Algorithm broadcast() const {
-    if (bytes() >= kPipelined && facts_.machine.nodes() > 1) {
+    if (bytes() >= kPipelineBytes && facts_.machine.nodes() > 1) {
       return first_of(
           {direct() ? "leader:segment=131072,inside=direct" : "leader:segment=131072", "binomial"});
     }

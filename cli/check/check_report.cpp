@@ -37,7 +37,7 @@ std::string failures_text(std::span<const Failure> failures) {
   return text;
 }
 
-Json to_json(std::span<const Failure> failures) {
+Json failures_json(std::span<const Failure> failures) {
   Json list = Json::array();
   for (const Failure& failure : failures) {
     list.push_back({{"command", failure.command}, {"findings", failure.findings}});
@@ -95,7 +95,7 @@ Json to_json(const CheckResult& result) {
   json["threads"] = result.threads;
   json["seconds"] = result.seconds;
   json["algorithms"] = families;
-  json["failures"] = to_json(result.failures);
+  json["failures"] = failures_json(result.failures);
   return json;
 }
 

@@ -63,7 +63,7 @@ std::string word(Verdict verdict, bool coloured) {
   return fmt::format("{}{}\033[0m", kColours[static_cast<std::size_t>(verdict)], text);
 }
 
-std::string to_text(const Findings& findings) {
+std::string findings_text(const Findings& findings) {
   const bool coloured = is_coloured();
   std::string text;
   for (const Finding& found : findings) {
@@ -78,7 +78,7 @@ std::string to_text(const Findings& findings) {
   return text + fmt::format("{}, {}\n", counted(problems, "problem"), counted(warnings, "warning"));
 }
 
-Json to_json(const Findings& findings) {
+Json findings_json(const Findings& findings) {
   Json json = {{"version", kVersion},
                {"problems", count(findings, Verdict::problem)},
                {"warnings", count(findings, Verdict::warning)}};
@@ -93,9 +93,9 @@ Json to_json(const Findings& findings) {
   return json;
 }
 
-int run(bool json) {
+int run_doctor(bool json) {
   const Findings findings = look_at_all();
-  json ? print_json(to_json(findings)) : print(to_text(findings));
+  json ? print_json(findings_json(findings)) : print(findings_text(findings));
   return count(findings, Verdict::ok) == findings.size() ? kHolds : kFails;
 }
 
@@ -117,7 +117,7 @@ void add_doctor(CommandLine& line) {
       "  weft doctor\n"
       "  mpirun --host node1,node2 weft doctor\n"
       "  weft doctor --json",
-      [json] { return run(*json); });
+      [json] { return run_doctor(*json); });
 }
 
 }  // namespace weft::cli

@@ -27,7 +27,7 @@ namespace {
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
-struct Options {
+struct ExecOptions {
   Text mpi;
   bool show = false;
 };
@@ -81,7 +81,7 @@ Choice choose_addon(const std::string& mpi, const ProgramMpi& program) {
   return {addon.path + ":" + wanted.path, ""};
 }
 
-Choice choose(const Options& options, const std::string& program) {
+Choice choose(const ExecOptions& options, const std::string& program) {
   const ProgramMpi found = mpi_of_program(program);
   if (found.keep_away) return {"", found.why_not};
   if (!found.why_not.empty()) return choose_guide(found.why_not);
@@ -124,7 +124,7 @@ int fail_to_run(const std::string& program, int error) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
-int run(const Options& options, std::vector<std::string> words) {
+int run(const ExecOptions& options, std::vector<std::string> words) {
   take_settings(words);
   if (words.empty()) throw_usage("exec: no program given");
   if (words.front().starts_with("-")) {
@@ -161,7 +161,7 @@ int run(const Options& options, std::vector<std::string> words) {
 }  // namespace
 
 void add_exec(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExecOptions>();
   Command command = line.add_command(
       "exec",
       "Run an MPI program over weft, under any launcher: exec [WEFT_..=VALUE] PROGRAM [ARGUMENTS]");

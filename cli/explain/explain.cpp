@@ -18,7 +18,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct ExplainOptions {
   ScenarioOptions scenario;
   Text table;
   bool calls = false;
@@ -35,14 +35,14 @@ struct Finding {
   std::optional<tune::Sensitivity> sensitivity;
 };
 
-tune::Direct direct_of(const Options& options) {
+tune::Direct direct_of(const ExplainOptions& options) {
   if (options.loads) return tune::Direct::loads;
   return options.calls ? tune::Direct::calls : tune::Direct::none;
 }
 
 class Explanation {
  public:
-  explicit Explanation(const Options& options)
+  explicit Explanation(const ExplainOptions& options)
       : options_(options),
         scenario_(options.scenario),
         facts_{
@@ -223,13 +223,13 @@ class Explanation {
             {"breakdown_us", breakdown}};
   }
 
-  const Options& options_;
+  const ExplainOptions& options_;
   Scenario scenario_;
   tune::Facts facts_;
   std::vector<Finding> findings_;
 };
 
-int run(const Options& options) {
+int run(const ExplainOptions& options) {
   Explanation explanation(options);
   std::ofstream file;  // opened before the simulation, so that a wrong name is reported at once
   if (options.table) {
@@ -257,7 +257,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_explain(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainOptions>();
   Command command = line.add_command(
       "explain", "Say which algorithm is chosen, what the others would cost, and why");
   options->scenario.add_to(command);

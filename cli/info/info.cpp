@@ -17,7 +17,7 @@ void line(std::string& text, std::string_view name, std::string_view what) {
   text += fmt::format("  {:<22}{}\n", name, what);
 }
 
-std::string describe(const verbs::Port& port) {
+std::string port_text(const verbs::Port& port) {
   if (!port.error.empty()) return fmt::format("port {}: {}", port.number, port.error);
   std::string text = fmt::format("port {}: {}, {}, LID {}, MTU {} of {}", port.number, port.state,
                                  port.link_layer, port.lid, port.mtu_bytes, port.max_mtu_bytes);
@@ -38,7 +38,7 @@ void add_devices(std::string& text, const Info& info) {
       line(text, "  " + device.name,
            device.error.empty() ? fmt::format("GUID {}, firmware {}", device.guid, device.firmware)
                                 : device.error);
-      for (const verbs::Port& port : device.ports) line(text, "", describe(port));
+      for (const verbs::Port& port : device.ports) line(text, "", port_text(port));
     }
   }
   std::string_view title = "weft would use";
@@ -74,7 +74,7 @@ std::string settings_text(const std::vector<comm::Setting>& list) {
   return text;
 }
 
-std::string to_text(const Info& info) {
+std::string text_of(const Info& info) {
   std::string text = fmt::format("weft {}\n", kVersion);
   add_devices(text, info);
   text += "\ntopology\n";
@@ -100,7 +100,7 @@ std::string to_text(const Info& info) {
   return text;
 }
 
-Json to_json(const verbs::Port& port) {
+Json json_of(const verbs::Port& port) {
   Json json = {{"number", port.number}};
   if (!port.error.empty()) {
     json["error"] = port.error;
@@ -118,7 +118,7 @@ Json to_json(const verbs::Port& port) {
   return json;
 }
 
-Json to_json(const LibraryInfo& library) {
+Json json_of(const LibraryInfo& library) {
   Json json = {{"name", library.name}, {"path", library.path}};
   if (!library.error.empty()) json["error"] = library.error;
   json["devices"] = Json::array();
@@ -131,16 +131,16 @@ Json to_json(const LibraryInfo& library) {
       one["error"] = device.error;
     }
     one["ports"] = Json::array();
-    for (const verbs::Port& port : device.ports) one["ports"].push_back(to_json(port));
+    for (const verbs::Port& port : device.ports) one["ports"].push_back(json_of(port));
     json["devices"].push_back(std::move(one));
   }
   return json;
 }
 
-Json to_json(const Info& info) {
+Json json_of(const Info& info) {
   Json json = {{"version", kVersion}};
   json["libraries"] = Json::array();
-  for (const auto& library : info.libraries) json["libraries"].push_back(to_json(library));
+  for (const auto& library : info.libraries) json["libraries"].push_back(json_of(library));
   json["rails"] = Json::array();
   for (const RailInfo& rail : info.rails) {
     json["rails"].push_back({{"name", rail.name},
@@ -181,7 +181,7 @@ Json to_json(const Info& info) {
 
 int run(bool json) {
   const Info info = gather_info();
-  json ? print_json(to_json(info)) : print(to_text(info));
+  json ? print_json(json_of(info)) : print(text_of(info));
   // The error comes last: the information above helps to find the mistake.
   if (!info.problems.empty()) throw UsageError(info.problems.front());
   return kHolds;

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct InstallOptions {
   bool openmpi = false;
   bool remove = false;
   Text prefix;
 };
 
-fs::path folder_of(const Options& options) {
+fs::path folder_of(const InstallOptions& options) {
   if (options.prefix) return fs::absolute(*options.prefix);
   const auto folder = user_components();
   if (!folder) throw_usage("install: HOME is not set; --prefix names the folder");
@@ -59,7 +59,7 @@ int install(const fs::path& link, bool exists, const Addon& component) {
   return kHolds;
 }
 
-int run(const Options& options) {
+int run(const InstallOptions& options) {
   if (!options.openmpi) throw_usage("install: --openmpi is missing; nothing else can be installed");
   const Addon component = openmpi_component();
   const fs::path name = fs::path(component.path).filename();
@@ -76,7 +76,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_install(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InstallOptions>();
   Command command = line.add_command("install", "Have Open MPI load weft by itself");
   command.add_flag("--openmpi", options->openmpi,
                    "Put a link to the component where Open MPI looks for this user's");

@@ -22,7 +22,7 @@ namespace {
 // With more ranks the cost sheet has one line for each node only, and there is no picture.
 constexpr int kRanksShown = 32;
 
-struct Options {
+struct PlanOptions {
   Text collective, algorithm, bytes, stride, root, element, operation, counts, rank;
   MachineOptions machine;
   std::vector<std::string> files;
@@ -41,7 +41,7 @@ struct Subject {
   std::string memory;                         // lines on memory that the sheet does not have
 };
 
-plan::Problem read_problem(const Options& options, plan::Collective collective, int ranks) {
+plan::Problem read_problem(const PlanOptions& options, plan::Collective collective, int ranks) {
   const bool barrier = collective == plan::Collective::barrier;
   const std::uint64_t bytes =
       barrier && !options.bytes
@@ -105,7 +105,7 @@ void add_transport(Subject& subject) {
                                 {"memory_bytes", most.memory_bytes}};
 }
 
-Subject emit(const Options& options) {
+Subject emit(const PlanOptions& options) {
   const auto collective = parse_collective(options.collective);
   const auto algorithm = Algorithm::parse(
       collective,
@@ -153,7 +153,7 @@ Subject emit(const Options& options) {
   return subject;
 }
 
-Subject read(const Options& options) {
+Subject read(const PlanOptions& options) {
   for (const auto& [name, text] :
        {std::pair("--algorithm", &options.algorithm), std::pair("--bytes", &options.bytes),
         std::pair("--stride", &options.stride), std::pair("--root", &options.root),
@@ -206,7 +206,7 @@ std::vector<plan::Plan> plans_of_rank(const Subject& subject, const std::string&
   return plans;
 }
 
-int run(const Options& options) {
+int run(const PlanOptions& options) {
   if (options.rank && options.text) {
     throw_usage("--rank={}: not together with --text, which shows every rank", *options.rank);
   }
@@ -231,7 +231,7 @@ int run(const Options& options) {
   return kHolds;
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, PlanOptions& options) {
   command.add_option("collective", options.collective, "COLLECTIVE",
                      "What to plan: alltoall, broadcast, ...");
   command.add_option("--algorithm", options.algorithm, "A", "Algorithm, see below");
@@ -259,7 +259,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_plan(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PlanOptions>();
   Command command = line.add_command(
       "plan", "Show the plans of an algorithm: what each rank does, and what that costs");
   add_options(command, *options);

@@ -11,7 +11,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct PreloadOptions {
   Text mpi;
   bool soft_device = false;
   bool json = false;
@@ -22,7 +22,7 @@ std::string mpi_in_use() {
   return mpi.empty() ? std::string(kMpis.front()) : mpi;
 }
 
-int run(const Options& options) {
+int run(const PreloadOptions& options) {
   if (options.mpi && options.soft_device) {
     throw_usage("--mpi={}: not together with --soft-device", *options.mpi);
   }
@@ -47,7 +47,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_preload(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<PreloadOptions>();
   Command command = line.add_command("preload", "Print the path of the add-on to preload");
   command.add_option("--mpi", options->mpi, "MPI",
                      "openmpi or mpich [that of the mpirun on PATH, openmpi where there is none]");

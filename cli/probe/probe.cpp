@@ -25,7 +25,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct ProbeOptions {
   Text simulate, device, peer_device, pairs, budget, html, output;
   bool quick = false;
   bool watch = false;
@@ -43,7 +43,7 @@ constexpr int kBudget_s = 120;
 constexpr int kQuickBudget_s = 30;
 constexpr int kMostBudget_s = 24 * 3600;
 
-std::optional<int> pairs_of(const Options& options) {
+std::optional<int> pairs_of(const ProbeOptions& options) {
   if (!options.pairs) return std::nullopt;
   return static_cast<int>(env::parse_integer("--pairs", *options.pairs, 1, kMostAllowedPairs));
 }
@@ -74,7 +74,7 @@ class NoteInterrupt {
   struct sigaction terminate_before_ = {};
 };
 
-int budget_of(const Options& options) {
+int budget_of(const ProbeOptions& options) {
   if (!options.budget) return options.quick ? kQuickBudget_s : kBudget_s;
   return static_cast<int>(env::parse_integer("--budget", *options.budget, 1, kMostBudget_s));
 }
@@ -96,7 +96,7 @@ std::string watched(int done, int total, const std::string& name,
   return line;
 }
 
-nic_profiles::Measurements measure(nic_profiles::ProbeTarget& target, const Options& options) {
+nic_profiles::Measurements measure(nic_profiles::ProbeTarget& target, const ProbeOptions& options) {
   const NoteInterrupt note;
   std::optional<Progress> bar;
   int done_so_far = 0, total_so_far = 0;
@@ -149,7 +149,7 @@ void keep_profile(const nic_profiles::DeviceName& device, const nic_profiles::Re
 }
 
 /// Writes and prints the report. `device`: the device that was probed; null: a simulated one.
-int show(const nic_profiles::Report& report, const Options& options, OutputFile& output,
+int show(const nic_profiles::Report& report, const ProbeOptions& options, OutputFile& output,
          OutputFile& html, const nic_profiles::DeviceName* device) {
   const std::string json = to_json(report);
   output.write(json);
@@ -162,7 +162,7 @@ int show(const nic_profiles::Report& report, const Options& options, OutputFile&
   return kHolds;
 }
 
-int simulate(const Options& options) {
+int simulate(const ProbeOptions& options) {
   const std::pair<const char*, bool> device_options[] = {
       {"--device", options.device.has_value()}, {"--peer-device", options.peer_device.has_value()}};
   for (const auto& [name, given] : device_options) {
@@ -177,7 +177,7 @@ int simulate(const Options& options) {
   return show(report, options, output, html, nullptr);
 }
 
-int run_as_rank_0(Bootstrap& bootstrap, const Options& options) {
+int run_as_rank_0(Bootstrap& bootstrap, const ProbeOptions& options) {
   OutputFile output(options.output), html(options.html);
   nic_profiles::DeviceName device;
   nic_profiles::Measurements taken;
@@ -194,7 +194,7 @@ int run_as_rank_0(Bootstrap& bootstrap, const Options& options) {
 }
 
 /// Probes as one of several ranks that mpirun or the user has started.
-int run_as_rank(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
+int run_as_rank(std::unique_ptr<Bootstrap> bootstrap, const ProbeOptions& options) {
   if (options.pairs) {
     throw_usage("--pairs={}: only for a probe by one process; here the number of ranks decides",
                 *options.pairs);
@@ -213,7 +213,7 @@ int run_as_rank(std::unique_ptr<Bootstrap> bootstrap, const Options& options) {
   return kHolds;
 }
 
-int run(const Options& options) {
+int run(const ProbeOptions& options) {
   if (options.simulate) return simulate(options);
   if (options.device) ::setenv("WEFT_DEVICE", options.device->c_str(), 1);
   if (env::text("WEFT_SIZE")) return run_as_rank(tcp_bootstrap(), options);
@@ -228,7 +228,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_probe(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProbeOptions>();
   Command command = line.add_command("probe", "Measure how an adapter behaves, and classify it");
   command.add_option("--device", options->device, "NAME",
                      "The device or port, as WEFT_DEVICE names it");

@@ -20,12 +20,12 @@ namespace weft::cli {
 
 namespace {
 
-constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostRecordingBytes = std::size_t{1} << 30;
 constexpr int kMostSimulatedRanks = 1 << 20;
 /// The nodes of this profile stand for one whose adapter nobody knows.
 constexpr const char* kAnyNode = "soft";
 
-struct Options {
+struct ReplayOptions {
   Text file, nic, scaling, html;
   MachineOptions machine;
   bool json = false;
@@ -55,17 +55,17 @@ std::vector<mpi::RecordingFile> parts_of(const std::string& path) {
   std::ranges::sort(paths);
   std::vector<mpi::RecordingFile> parts;
   for (const std::string& one : paths) {
-    parts.push_back({one, read_text_file(one, kMostFileBytes, "recording")});
+    parts.push_back({one, read_text_file(one, kMostRecordingBytes, "recording")});
   }
   return parts;
 }
 
-mpi::Recording load(const std::string& path) {
+mpi::Recording read_recording(const std::string& path) {
   if (is_empty(path)) {
     const auto parts = parts_of(path);
     if (!parts.empty()) return mpi::merge_recordings(parts);
   }
-  return mpi::parse_recording(path, read_text_file(path, kMostFileBytes, "recording"));
+  return mpi::parse_recording(path, read_text_file(path, kMostRecordingBytes, "recording"));
 }
 
 int number_in(const mpi::Recording& recording, const char* fact) {
@@ -82,7 +82,7 @@ tune::Direct direct_by(const std::string& view) {
 }
 
 /// The profile, and what is to be said of it.
-nic_profiles::Profile profile_for(const Options& options, const mpi::Recording& recording,
+nic_profiles::Profile profile_for(const ReplayOptions& options, const mpi::Recording& recording,
                                   const hierarchy::Machine& machine, std::string& note) {
   if (options.nic) return nic_profiles::load(*options.nic);
   if (!recording.fact("profile").empty()) {
@@ -100,7 +100,8 @@ nic_profiles::Profile profile_for(const Options& options, const mpi::Recording& 
   return nic_profiles::load(kAnyNode);
 }
 
-mpi::Target target_for(const Options& options, const mpi::Recording& recording, std::string& note) {
+mpi::Target target_for(const ReplayOptions& options, const mpi::Recording& recording,
+                       std::string& note) {
   const bool is_elsewhere = options.machine.given();
   if (!is_elsewhere && options.scaling) {
     throw_usage("--scaling={}: needs another machine, as by --nodes and --ppn", *options.scaling);
@@ -180,9 +181,9 @@ Json to_json_form(const mpi::Replay& replay) {
           {"notes", notes}};
 }
 
-int run(const Options& options) {
+int run(const ReplayOptions& options) {
   const mpi::Recording recording =
-      load(required(options.file, "the recording, which WEFT_TRACE=FILE wrote"));
+      read_recording(required(options.file, "the recording, which WEFT_TRACE=FILE wrote"));
   std::string note;
   const mpi::Target target = target_for(options, recording, note);
   OutputFile html(options.html);
@@ -208,7 +209,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_replay(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayOptions>();
   Command command = line.add_command(
       "replay", "Predict what a recorded program's collectives take on another machine");
   command.add_option("recording", options->file, "FILE", "What WEFT_TRACE=FILE wrote");

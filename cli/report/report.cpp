@@ -13,15 +13,15 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct ReportOptions {
   Text file, other, html;
   bool json = false;
 };
 
-constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 
-mpi::Summary load(const std::string& path) {
-  return mpi::parse_summary(path, read_text_file(path, kMostFileBytes, "report"));
+mpi::Summary read_report(const std::string& path) {
+  return mpi::parse_summary(path, read_text_file(path, kMostReportBytes, "report"));
 }
 
 Json to_json_form(const mpi::Done& done) {
@@ -68,15 +68,15 @@ Json to_json_form(const mpi::Comparison& comparison) {
           {"by_size", to_json_form(comparison.by_size)}};
 }
 
-void show_comparison(const Options& options, const mpi::Summary& before) {
-  const mpi::Comparison comparison = mpi::compare(before, load(*options.other));
+void show_comparison(const ReportOptions& options, const mpi::Summary& before) {
+  const mpi::Comparison comparison = mpi::compare(before, read_report(*options.other));
   if (options.json) return print_json(to_json_form(comparison));
   print(fmt::format("before: {}\nafter: {}\n\n", *options.file, *options.other) +
         to_table(comparison));
 }
 
-int run(const Options& options) {
-  const mpi::Summary summary = load(required(options.file, "the report (a .json file)"));
+int run(const ReportOptions& options) {
+  const mpi::Summary summary = read_report(required(options.file, "the report (a .json file)"));
   if (options.other && options.html) {
     throw_usage("--html={}: a page is of one run", *options.html);
   }
@@ -96,7 +96,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_report(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   Command command =
       line.add_command("report", "Show the report of an MPI program's run, or compare two");
   command.add_option("report", options->file, "FILE", "What WEFT_REPORT=FILE.json wrote");

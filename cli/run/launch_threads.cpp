@@ -72,7 +72,7 @@ pid_t tool_process = 0;
   end_rank(status, true);
 }
 
-void load(Rank& rank, const ProgramImage& image, const Launch& launch) {
+void load_program(Rank& rank, const ProgramImage& image, const Launch& launch) {
   // The C library of the new namespace takes its environment from this process's `environ`.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -128,7 +128,7 @@ void run_main(Rank& rank, const ProgramImage& image) {
 
 void run_rank(Rank& rank, const ProgramImage& image, const Launch& launch) {
   try {
-    load(rank, image, launch);
+    load_program(rank, image, launch);
   } catch (const std::exception& error) {
     end_all(error.what(), 1);
   }

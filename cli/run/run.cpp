@@ -19,12 +19,12 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   Text ranks;
   bool one_address_space = false;
 };
 
-int run(const Options& options, std::vector<std::string> words) {
+int run(const RunOptions& options, std::vector<std::string> words) {
   if (words.empty()) throw_usage("run: no program given");
   if (words.front().starts_with("-")) {
     throw_usage("run {}: no such option; there are -n, --one-address-space, --help", words.front());
@@ -59,7 +59,7 @@ std::vector<std::string> environment_of(const Launch& launch, int rank) {
 }
 
 void add_run(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   Command command = line.add_command(
       "run", "Run a program written to weft's API: run -n RANKS PROGRAM [ARGUMENTS]");
   command.add_option("-n", options->ranks, "RANKS", "How many ranks, from 1 to 4096");

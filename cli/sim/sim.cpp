@@ -16,7 +16,7 @@ namespace weft::cli {
 
 namespace {
 
-struct Options {
+struct SimOptions {
   ScenarioOptions scenario;
   Text trace, jitter, seed;
   std::vector<std::string> algorithms;
@@ -35,7 +35,7 @@ struct Outcome {
 };
 
 /// The values of --algorithm: names joined by commas; commas also separate parameters of a name.
-std::vector<std::string> read_names(const Options& options, plan::Collective collective) {
+std::vector<std::string> read_names(const SimOptions& options, plan::Collective collective) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view list) {
     while (!list.empty()) {
@@ -59,11 +59,11 @@ std::vector<std::string> read_names(const Options& options, plan::Collective col
   return names;
 }
 
-bool is_all(const Options& options) {
+bool is_all(const SimOptions& options) {
   return options.algorithms == std::vector<std::string>{"all"};
 }
 
-sim::Options simulation_options(const Options& options) {
+sim::Options simulation_options(const SimOptions& options) {
   sim::Options made;
   made.breakdown = options.breakdown;
   if (options.jitter) {
@@ -79,7 +79,8 @@ sim::Options simulation_options(const Options& options) {
 
 class Simulations {
  public:
-  explicit Simulations(const Options& options) : options_(options), scenario_(options.scenario) {}
+  explicit Simulations(const SimOptions& options)
+      : options_(options), scenario_(options.scenario) {}
 
   void run() {
     const auto names = read_names(options_, scenario_.collective());
@@ -209,7 +210,7 @@ class Simulations {
   static constexpr double kPlanning = 0.3;
   static constexpr int kRanksPerLook = 64;
 
-  const Options& options_;
+  const SimOptions& options_;
   Scenario scenario_;
   std::optional<Progress> bar_;
   std::uint64_t done_ = 0;  // simulations
@@ -217,7 +218,7 @@ class Simulations {
   std::vector<plan::Trace> traces_;
 };
 
-int run(const Options& options) {
+int run(const SimOptions& options) {
   Simulations simulations(options);
   simulations.run();
   if (options.json) {
@@ -228,7 +229,7 @@ int run(const Options& options) {
   return kHolds;
 }
 
-void add_options(Command& command, Options& options) {
+void add_options(Command& command, SimOptions& options) {
   options.scenario.add_to(command);
   command.add_repeated("--algorithm", options.algorithms, "A,..",
                        "Algorithms joined by commas, or all (repeatable)");
@@ -247,7 +248,7 @@ void add_options(Command& command, Options& options) {
 }  // namespace
 
 void add_sim(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SimOptions>();
   Command command = line.add_command(
       "sim", "Run the plans of algorithms in virtual time: how long they would take");
   add_options(command, *options);

@@ -18,15 +18,15 @@ namespace {
 namespace board = engine::board;
 
 // Where launchers put the name of a job.
-constexpr std::string_view kNames[] = {"SLURM_JOB_ID",
-                                       "SLURM_JOBID",
-                                       "PBS_JOBID",
-                                       "LSB_JOBID",
-                                       "JOB_ID",
-                                       "PMIX_NAMESPACE",
-                                       "OMPI_MCA_ess_base_jobid",
-                                       "PMI_KVS",
-                                       "WEFT_ROOT"};
+constexpr std::string_view kJobVariables[] = {"SLURM_JOB_ID",
+                                              "SLURM_JOBID",
+                                              "PBS_JOBID",
+                                              "LSB_JOBID",
+                                              "JOB_ID",
+                                              "PMIX_NAMESPACE",
+                                              "OMPI_MCA_ess_base_jobid",
+                                              "PMI_KVS",
+                                              "WEFT_ROOT"};
 
 std::string text_of(pid_t process, const char* file) {
   std::ifstream in(fmt::format("/proc/{}/{}", process, file), std::ios::binary);
@@ -56,7 +56,8 @@ bool is_of_job(pid_t process, const std::string& job) {
     const auto equals = variable.find('=');
     at = end + 1;
     if (equals == std::string_view::npos || variable.substr(equals + 1) != job) continue;
-    if (std::ranges::find(kNames, variable.substr(0, equals)) != std::end(kNames)) return true;
+    if (std::ranges::find(kJobVariables, variable.substr(0, equals)) != std::end(kJobVariables))
+      return true;
   }
   return false;
 }

@@ -53,7 +53,7 @@ std::string read_all(int pipe) {
   return text;
 }
 
-std::string output_of(const std::vector<std::string>& words) {
+std::string said_by(const std::vector<std::string>& words) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
   const File reads(ends[0]);
@@ -94,9 +94,9 @@ std::string read_stack(const StackReader& reader, pid_t process) {
   const std::string number = fmt::format("{}", process);
   switch (reader.kind) {
     case StackReader::Kind::eu_stack:
-      return output_of({reader.path, "-p", number});
+      return said_by({reader.path, "-p", number});
     case StackReader::Kind::gdb:
-      return output_of(
+      return said_by(
           {reader.path, "-p", number, "-batch", "-nx", "-ex", "thread apply all backtrace 16"});
     case StackReader::Kind::none:
       break;

@@ -18,13 +18,13 @@ namespace {
 
 namespace board = engine::board;
 
-struct Options {
+struct StuckOptions {
   Text job;
   bool json = false;
   bool stacks = true;
 };
 
-int run(const Options& options) {
+int run(const StuckOptions& options) {
   const std::vector<pid_t> processes = processes_of(options.job);
   if (processes.empty() && options.job) {
     throw Error(fmt::format("{}: no process of that runs over weft here", *options.job));
@@ -53,7 +53,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_stuck(CommandLine& line) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<StuckOptions>();
   Command command = line.add_command("stuck", "Say why the ranks of a running job stand still");
   command.add_option("job", options->job, "PID|JOB",
                      "A process of the job or one that started it (mpirun), or the launcher's\n"

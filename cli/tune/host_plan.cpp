@@ -18,7 +18,7 @@ namespace {
 
 using plan::Collective;
 
-constexpr const char* kNames[] = {"openmpi", "mpich"};
+constexpr const char* kHosts[] = {"openmpi", "mpich"};
 constexpr const char* kLaunch[] = {"mpirun", "mpiexec"};
 
 std::string names_of(std::span<const Collective> collectives) {
@@ -39,7 +39,7 @@ std::vector<Collective> collectives_of(const Text& text, HostFormat format) {
   for (std::string word; std::getline(words, word, ',');) {
     const Collective one = plan::parse_collective(word);
     if (std::ranges::find(all, one) == all.end()) {
-      throw_usage("{}: --format {} has rules for {} alone", word, kNames[static_cast<int>(format)],
+      throw_usage("{}: --format {} has rules for {} alone", word, kHosts[static_cast<int>(format)],
                   names_of(all));
     }
     if (std::ranges::find(chosen, one) == chosen.end()) chosen.push_back(one);
@@ -95,7 +95,7 @@ HostPlan::HostPlan(const TuneOptions& options)
     : format(parse_choice("--format", *options.format, {"openmpi", "mpich"}) == 0
                  ? HostFormat::openmpi
                  : HostFormat::mpich),
-      mpi(kNames[static_cast<int>(format)]),
+      mpi(kHosts[static_cast<int>(format)]),
       collectives(collectives_of(options.scenario.collective, format)),
       sizes(
           parse_sizes("--bytes", options.scenario.bytes.value_or(all_sizes()), 1, kMostBlockBytes)),

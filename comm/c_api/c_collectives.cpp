@@ -35,7 +35,7 @@ int run(std::string_view name, weft_comm* comm, std::size_t bytes, const void* i
   });
 }
 
-const weft::Operation& checked(std::string_view name, const weft_operation* operation) {
+const weft::Operation& operation_of(std::string_view name, const weft_operation* operation) {
   if (operation == nullptr) weft::throw_usage("{}: a null operation", name);
   return operation->operation;
 }
@@ -135,34 +135,34 @@ int weft_reduce(const void* input, void* output, size_t count, const weft_operat
   const bool takes = comm != nullptr && comm->communicator.rank() == root;
   return run("weft_reduce", comm, count, input, or_other(takes, output, input),
              [&](weft::Communicator& on) {
-               on.reduce(input, output, count, checked("weft_reduce", operation), root);
+               on.reduce(input, output, count, operation_of("weft_reduce", operation), root);
              });
 }
 
 int weft_allreduce(const void* input, void* output, size_t count, const weft_operation* operation,
                    weft_comm* comm) {
   return run("weft_allreduce", comm, count, input, output, [&](weft::Communicator& on) {
-    on.allreduce(input, output, count, checked("weft_allreduce", operation));
+    on.allreduce(input, output, count, operation_of("weft_allreduce", operation));
   });
 }
 
 int weft_reduce_scatter(const void* input, void* output, size_t count,
                         const weft_operation* operation, weft_comm* comm) {
   return run("weft_reduce_scatter", comm, count, input, output, [&](weft::Communicator& on) {
-    on.reduce_scatter(input, output, count, checked("weft_reduce_scatter", operation));
+    on.reduce_scatter(input, output, count, operation_of("weft_reduce_scatter", operation));
   });
 }
 
 int weft_scan(const void* input, void* output, size_t count, const weft_operation* operation,
               weft_comm* comm) {
   return run("weft_scan", comm, count, input, output, [&](weft::Communicator& on) {
-    on.scan(input, output, count, checked("weft_scan", operation));
+    on.scan(input, output, count, operation_of("weft_scan", operation));
   });
 }
 
 int weft_exscan(const void* input, void* output, size_t count, const weft_operation* operation,
                 weft_comm* comm) {
   return run("weft_exscan", comm, count, input, output, [&](weft::Communicator& on) {
-    on.exscan(input, output, count, checked("weft_exscan", operation));
+    on.exscan(input, output, count, operation_of("weft_exscan", operation));
   });
 }

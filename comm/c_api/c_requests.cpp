@@ -20,7 +20,7 @@ int use(std::string_view name, weft_request* request, Use use) noexcept {
   });
 }
 
-int& checked(std::string_view name, int* is_here) {
+int& checked_flag(std::string_view name, int* is_here) {
   if (is_here == nullptr) weft::throw_usage("{}: a null pointer for the answer", name);
   return *is_here;
 }
@@ -58,12 +58,12 @@ int weft_start_piece(weft_request* request) {
 
 int weft_test(weft_request* request, int* is_here) {
   return use("weft_test", request,
-             [&](weft::Request& one) { checked("weft_test", is_here) = one.test() ? 1 : 0; });
+             [&](weft::Request& one) { checked_flag("weft_test", is_here) = one.test() ? 1 : 0; });
 }
 
 int weft_test_piece(weft_request* request, std::size_t number, int* is_here) {
   return use("weft_test_piece", request, [&](weft::Request& one) {
-    checked("weft_test_piece", is_here) = one.test_piece(number) ? 1 : 0;
+    checked_flag("weft_test_piece", is_here) = one.test_piece(number) ? 1 : 0;
   });
 }
 

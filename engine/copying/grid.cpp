@@ -13,7 +13,7 @@ namespace weft::engine {
 
 namespace {
 
-constexpr std::uint64_t kLine = 64;
+constexpr std::uint64_t kLineBytes = 64;
 
 /// The lengths and distances of a nest from its bytes outwards.
 class Steps {
@@ -120,7 +120,7 @@ void copy(std::byte* to, const std::byte* from, const Grid& grid, bool past_cach
   const std::size_t along_from = nearest(grid, &Axis::from);
   const Axis writes = grid.axis[along_to];
   const Axis reads = grid.axis[along_from];
-  const bool crosses = along_to != along_from && grid.run_bytes < kLine;
+  const bool crosses = along_to != along_from && grid.run_bytes < kLineBytes;
   std::array<Axis, Grid::kMostAxes> rest;
   std::size_t others = 0;
   for (std::size_t i = 0; i < grid.axes; ++i) {

@@ -16,7 +16,7 @@ constexpr std::uint64_t kLine = 64;
 constexpr std::uint64_t kTileWrites = 32;
 constexpr std::uint64_t kTileReads = 16;
 
-std::ptrdiff_t times(std::uint64_t count, std::ptrdiff_t stride) noexcept {
+std::ptrdiff_t past(std::uint64_t count, std::ptrdiff_t stride) noexcept {
   return static_cast<std::ptrdiff_t>(count) * stride;
 }
 
@@ -28,8 +28,8 @@ void copy_all(std::byte* to, const std::byte* from, const Axis& writes, const Ax
     for (std::uint64_t column = 0; column < writes.count; column += kTileWrites) {
       const std::uint64_t last = std::min(column + kTileWrites, writes.count);
       for (std::uint64_t r = row; r < last_row; ++r) {
-        std::byte* there = to + times(r, reads.to) + times(column, writes.to);
-        const std::byte* here = from + times(r, reads.from) + times(column, writes.from);
+        std::byte* there = to + past(r, reads.to) + past(column, writes.to);
+        const std::byte* here = from + past(r, reads.from) + past(column, writes.from);
         for (std::uint64_t w = column; w < last; ++w) {
           copy_run(there, here);
           there += writes.to;
@@ -118,8 +118,8 @@ void transpose_lines(std::byte* to, const std::byte* from, const Axis& writes,
     for (std::uint64_t row = 0; row < reads.count; row += kRuns) {
       for (std::uint64_t r = row; r < row + kRuns; r += kSide) {
         for (std::uint64_t c = column; c < column + kRuns; c += kSide) {
-          transpose_square<kRun, kPast>(to + times(r, reads.to) + times(c, kRun), reads.to,
-                                        from + times(r, kRun) + times(c, writes.from), writes.from);
+          transpose_square<kRun, kPast>(to + past(r, reads.to) + past(c, kRun), reads.to,
+                                        from + past(r, kRun) + past(c, writes.from), writes.from);
         }
       }
     }
@@ -152,8 +152,8 @@ template <bool kPast>
                                                     const Axis& reads) noexcept {
   for (std::uint64_t column = 0; column < writes.count; column += 8) {
     for (std::uint64_t row = 0; row < reads.count; row += 8) {
-      const std::byte* here = from + times(row, 8) + times(column, writes.from);
-      std::byte* there = to + times(row, reads.to) + times(column, 8);
+      const std::byte* here = from + past(row, 8) + past(column, writes.from);
+      std::byte* there = to + past(row, reads.to) + past(column, 8);
       __m512d even[4];
       __m512d odd[4];
       for (int i = 0; i < 4; ++i, here += 2 * writes.from) {
@@ -204,8 +204,8 @@ void transpose(std::byte* to, const std::byte* from, Axis writes, Axis reads,
     return axis;
   };
   copy_runs(to, from, kRun, part(writes, head), reads);
-  to += times(head, writes.to);
-  from += times(head, writes.from);
+  to += past(head, writes.to);
+  from += past(head, writes.from);
   writes.count -= head;
   const Axis columns = part(writes, writes.count / kRuns * kRuns);
   const Axis rows = part(reads, reads.count / kRuns * kRuns);
@@ -214,9 +214,9 @@ void transpose(std::byte* to, const std::byte* from, Axis writes, Axis reads,
   } else {
     transpose_whole<kRun, false>(to, from, columns, rows);
   }
-  copy_runs(to + times(columns.count, writes.to), from + times(columns.count, writes.from), kRun,
+  copy_runs(to + past(columns.count, writes.to), from + past(columns.count, writes.from), kRun,
             part(writes, writes.count - columns.count), reads);
-  copy_runs(to + times(rows.count, reads.to), from + times(rows.count, reads.from), kRun, columns,
+  copy_runs(to + past(rows.count, reads.to), from + past(rows.count, reads.from), kRun, columns,
             part(reads, reads.count - rows.count));
 }
 

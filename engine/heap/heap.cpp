@@ -30,7 +30,7 @@ thread_local constinit bool removes_pages = false;
 namespace {
 
 constexpr std::uint64_t kMostAsked = std::uint64_t{16} << 40;
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kHeapPage = 4096;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else
@@ -39,7 +39,7 @@ constexpr bool kSanitized = false;
 
 constinit Allocator allocator = {};
 constinit std::atomic<std::uint64_t> refusals = 0;
-constinit int file = -1;
+constinit int heap_file = -1;
 
 void* counted(void* block) noexcept {
   if (block == nullptr) refusals.fetch_add(1, std::memory_order_relaxed);
@@ -92,7 +92,7 @@ std::string make(std::uint64_t asked) {
     ::munmap(memory, limit.bytes);
     return why_not;
   }
-  file = memory_file.release();
+  heap_file = memory_file.release();
   range.begin.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
   range.bytes.store(limit.bytes, std::memory_order_relaxed);
   serving.store(true, std::memory_order_release);
@@ -102,8 +102,8 @@ std::string make(std::uint64_t asked) {
 /// Returns the pages that lie wholly inside a block to the system.
 void give_back(void* block, std::size_t bytes) noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(block);
-  const std::uintptr_t begin = round_up(at, std::uintptr_t{kPage});
-  const std::uintptr_t end = (at + bytes) / kPage * kPage;
+  const std::uintptr_t begin = round_up(at, std::uintptr_t{kHeapPage});
+  const std::uintptr_t end = (at + bytes) / kHeapPage * kHeapPage;
   const int error = errno;
   auto* const pages = reinterpret_cast<void*>(begin);
   // A child of fork has private memory.
@@ -180,7 +180,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept {
 
 void deallocate(void* block) noexcept {
   // Large blocks begin with a page: all others are too small to be given back.
-  if (reinterpret_cast<std::uintptr_t>(block) % kPage == 0) {
+  if (reinterpret_cast<std::uintptr_t>(block) % kHeapPage == 0) {
     const std::size_t bytes = allocator.usable_bytes(block);
     if (bytes >= kGivenBackBytes) give_back(block, bytes);
   }
@@ -196,7 +196,7 @@ std::uint64_t refused() noexcept {
 }
 
 int descriptor() noexcept {
-  return is_serving() ? file : -1;
+  return is_serving() ? heap_file : -1;
 }
 
 }  // namespace weft::engine::heap

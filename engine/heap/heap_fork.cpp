@@ -19,14 +19,14 @@ namespace weft::engine::heap {
 namespace {
 
 // Used by the handlers, set once. Handlers must not allocate, as other threads may hold locks.
-std::byte* memory = nullptr;
-std::size_t bytes = 0;
-int file = -1;
-struct stat identity = {};
+std::byte* forked_memory = nullptr;
+std::size_t forked_bytes = 0;
+int forked_file = -1;
+struct stat forked_identity = {};
 
 // The copy that a child will take: of the heap up to its last page in use. Forks of several threads
 // take turns.
-pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t fork_turn = PTHREAD_MUTEX_INITIALIZER;
 std::byte* copy = nullptr;
 std::size_t copy_bytes = 0;
 bool is_whole = false;
@@ -50,7 +50,8 @@ void unmap(void* at, std::size_t size) {
 /// False when the program has closed the descriptor: programs close what they do not know.
 bool has_file() {
   struct stat now = {};
-  return ::fstat(file, &now) == 0 && now.st_dev == identity.st_dev && now.st_ino == identity.st_ino;
+  return ::fstat(forked_file, &now) == 0 && now.st_dev == forked_identity.st_dev &&
+         now.st_ino == forked_identity.st_ino;
 }
 
 /// The same as for_each_extent() without the file, which needs longer. False when a page that is
@@ -59,9 +60,9 @@ template <class Each>
 bool for_each_resident(Each each) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::array<unsigned char, 4096> pages = {};
-  for (std::size_t at = 0; at < bytes; at += pages.size() * page) {
-    const std::size_t count = std::min(pages.size(), (bytes - at) / page);
-    if (::mincore(memory + at, count * page, pages.data()) != 0) return false;
+  for (std::size_t at = 0; at < forked_bytes; at += pages.size() * page) {
+    const std::size_t count = std::min(pages.size(), (forked_bytes - at) / page);
+    if (::mincore(forked_memory + at, count * page, pages.data()) != 0) return false;
     for (std::size_t i = 0; i < count;) {
       const std::size_t first = i;
       while (i < count && (pages[i] & 1) != 0) ++i;
@@ -83,17 +84,17 @@ bool for_each_extent(Each each) {
   if (!has_file()) return for_each_resident(each);
   off_t end = 0;
   while (true) {
-    const off_t begin = ::lseek(file, end, SEEK_DATA);
+    const off_t begin = ::lseek(forked_file, end, SEEK_DATA);
     if (begin < 0) return errno == ENXIO;
-    if (static_cast<std::size_t>(begin) >= bytes) return true;
-    end = ::lseek(file, begin, SEEK_HOLE);
+    if (static_cast<std::size_t>(begin) >= forked_bytes) return true;
+    end = ::lseek(forked_file, begin, SEEK_HOLE);
     if (end < 0) return false;
-    each(static_cast<std::size_t>(begin), std::min(static_cast<std::size_t>(end), bytes));
+    each(static_cast<std::size_t>(begin), std::min(static_cast<std::size_t>(end), forked_bytes));
   }
 }
 
 void prepare() {
-  ::pthread_mutex_lock(&turn);
+  ::pthread_mutex_lock(&fork_turn);
   if (is_child) return;
   const int error = errno;
   copy = nullptr;
@@ -106,7 +107,7 @@ void prepare() {
       copy = static_cast<std::byte*>(mapped);
       is_whole = for_each_extent([](std::size_t begin, std::size_t end) {
         end = std::min(end, copy_bytes);
-        if (begin < end) std::memcpy(copy + begin, memory + begin, end - begin);
+        if (begin < end) std::memcpy(copy + begin, forked_memory + begin, end - begin);
       });
     }
   }
@@ -118,17 +119,18 @@ void in_parent() {
   if (copy != nullptr) unmap(copy, copy_bytes);
   copy = nullptr;
   errno = error;
-  ::pthread_mutex_unlock(&turn);
+  ::pthread_mutex_unlock(&fork_turn);
 }
 
 bool take_copy() {
   serving.store(false, std::memory_order_release);
   if (!is_whole) return false;
-  if (copy != nullptr && move_to(memory, copy, copy_bytes) != memory) return false;
-  std::byte* rest = memory + copy_bytes;
-  if (copy_bytes < bytes && map_private(rest, bytes - copy_bytes, MAP_FIXED) != rest) return false;
+  if (copy != nullptr && move_to(forked_memory, copy, copy_bytes) != forked_memory) return false;
+  std::byte* rest = forked_memory + copy_bytes;
+  if (copy_bytes < forked_bytes && map_private(rest, forked_bytes - copy_bytes, MAP_FIXED) != rest)
+    return false;
   // The parent's memory is not to live as long as this process does.
-  if (has_file()) ::close(file);
+  if (has_file()) ::close(forked_file);
   return true;
 }
 
@@ -144,16 +146,17 @@ void in_child() {
   is_child = true;
   copy = nullptr;
   errno = error;
-  ::pthread_mutex_unlock(&turn);
+  ::pthread_mutex_unlock(&fork_turn);
 }
 
 }  // namespace
 
 bool survive_fork(std::byte* heap, std::size_t size, int descriptor) {
-  memory = heap;
-  bytes = size;
-  file = descriptor;
-  return ::fstat(descriptor, &identity) == 0 && ::pthread_atfork(prepare, in_parent, in_child) == 0;
+  forked_memory = heap;
+  forked_bytes = size;
+  forked_file = descriptor;
+  return ::fstat(descriptor, &forked_identity) == 0 &&
+         ::pthread_atfork(prepare, in_parent, in_child) == 0;
 }
 
 }  // namespace weft::engine::heap

@@ -12,8 +12,8 @@ namespace weft::engine::heap {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
-alignas(kPage) std::byte page[kPage];
+constexpr std::size_t kPageBytes = 4096;
+alignas(kPageBytes) std::byte page[kPageBytes];
 
 // Of UCX's public header ucm/api/ucm.h.
 constexpr int kVmUnmapped = 1 << 17;
@@ -46,8 +46,8 @@ bool ask_ucx() noexcept {
 bool is_noted() noexcept {
   trial.saw.store(false, std::memory_order_relaxed);
   trial.page.store(page, std::memory_order_relaxed);
-  const void* mapped =
-      ::mmap(page, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  const void* mapped = ::mmap(page, kPageBytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   trial.page.store(nullptr, std::memory_order_relaxed);
   return mapped == page && trial.saw.load(std::memory_order_relaxed);
 }

@@ -12,7 +12,7 @@
 namespace weft::engine {
 
 namespace {
-constexpr std::uint32_t kTurnsPerLook = 1024;
+constexpr std::uint32_t kTurnsPerTimedWork = 1024;
 }
 
 template <class Ready>
@@ -29,7 +29,7 @@ bool Executor::serve_until(Ready ready) noexcept {
     } else {
       relax();
     }
-    if (turn % kTurnsPerLook == 0 && !do_timed_work()) return false;
+    if (turn % kTurnsPerTimedWork == 0 && !do_timed_work()) return false;
   }
   return true;
 }

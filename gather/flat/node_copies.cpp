@@ -33,7 +33,7 @@ using plan::Space;
 
 namespace {
 
-void append(auto& list, const auto& more) {
+void add_all(auto& list, const auto& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
@@ -133,7 +133,7 @@ class NodeCopies {
   void pull() {
     for (Pair& pair : gives_) {
       Ops ready;
-      for (const int block : pair.blocks) append(ready, expose(block));
+      for (const int block : pair.blocks) add_all(ready, expose(block));
       builder_.signal(team_.members[pair.member], ready);
     }
     settle();
@@ -142,8 +142,8 @@ class NodeCopies {
       Slices targets;
       Slices sources;
       for (const int block : pair.blocks) {
-        append(targets, team_.target(team_.self, block));
-        append(sources, exposed_[block]);
+        add_all(targets, team_.target(team_.self, block));
+        add_all(sources, exposed_[block]);
       }
       builder_.copy(targets, sources, there, pair.moved);
       for (const int block : pair.blocks) arrived_[block] = pair.moved;
@@ -178,9 +178,9 @@ class NodeCopies {
       Slices targets;
       Slices sources;
       for (const int block : pair.blocks) {
-        append(ready, team_.ready_for(block));
-        append(targets, team_.target(pair.member, block));
-        append(sources, team_.source(team_.self, block));
+        add_all(ready, team_.ready_for(block));
+        add_all(targets, team_.target(pair.member, block));
+        add_all(sources, team_.source(team_.self, block));
       }
       builder_.copy(targets, sources, ready, pair.moved);
       builder_.signal(peer, pair.moved);

@@ -6,17 +6,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mpi/datatypes/combiner.hpp"
+
 namespace weft::mpi {
 
 using engine::Loop;
 using engine::Nest;
 
 namespace {
-
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
 
 struct Range {
   MPI_Aint low = 0;

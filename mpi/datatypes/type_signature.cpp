@@ -5,19 +5,16 @@
 #include <array>
 #include <vector>
 
+#include "mpi/datatypes/combiner.hpp"
+
 namespace weft::mpi {
 
 namespace {
 
-bool is_predefined(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-struct Envelope {
+struct ArgumentCounts {
   int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  static std::optional<Envelope> of(MPI_Datatype type) {
-    Envelope made;
+  static std::optional<ArgumentCounts> of(MPI_Datatype type) {
+    ArgumentCounts made;
     const int error =
         PMPI_Type_get_envelope(type, &made.integers, &made.addresses, &made.types, &made.combiner);
     return error == MPI_SUCCESS ? std::optional(made) : std::nullopt;
@@ -25,9 +22,9 @@ struct Envelope {
 };
 
 /// What a constructor was given. Frees the handles that it has got.
-class Contents {
+class Constructor {
  public:
-  Contents(MPI_Datatype type, const Envelope& made)
+  Constructor(MPI_Datatype type, const ArgumentCounts& made)
       : combiner_(made.combiner),
         integers_(static_cast<std::size_t>(made.integers)),
         addresses_(static_cast<std::size_t>(made.addresses)),
@@ -36,12 +33,12 @@ class Contents {
         PMPI_Type_get_contents(type, made.integers, made.addresses, made.types, integers_.data(),
                                addresses_.data(), types_.data()) == MPI_SUCCESS;
   }
-  Contents(const Contents&) = delete;
-  Contents& operator=(const Contents&) = delete;
-  ~Contents() {
+  Constructor(const Constructor&) = delete;
+  Constructor& operator=(const Constructor&) = delete;
+  ~Constructor() {
     for (MPI_Datatype& type : types_) {
       if (type == MPI_DATATYPE_NULL) continue;
-      const auto made = Envelope::of(type);
+      const auto made = ArgumentCounts::of(type);
       if (made && !is_predefined(made->combiner)) PMPI_Type_free(&type);
     }
   }
@@ -127,10 +124,10 @@ TypeSignature TypeSignature::times(std::uint64_t count) const noexcept {
 }
 
 std::optional<TypeSignature> TypeSignature::of(MPI_Datatype type) {
-  const auto made = Envelope::of(type);
+  const auto made = ArgumentCounts::of(type);
   if (!made) return std::nullopt;
   if (is_predefined(made->combiner)) return of_name(name_of(type));
-  return Contents(type, *made).signature();
+  return Constructor(type, *made).signature();
 }
 
 std::string name_of(MPI_Datatype type) {

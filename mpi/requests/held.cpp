@@ -38,7 +38,7 @@ struct Waiting {
   }
 };
 
-struct Table {
+struct HeldTable {
   std::mutex mutex;
   std::list<Handles> held;
   std::vector<Waiting> waiting;
@@ -48,8 +48,8 @@ struct Table {
   }
 };
 
-Table& table() {
-  static auto* one = new Table;  // requests may be freed late
+HeldTable& held_table() {
+  static auto* one = new HeldTable;  // requests may be freed late
   return *one;
 }
 
@@ -57,9 +57,9 @@ std::atomic<std::size_t> held_count = 0;
 
 bool wait(const Waiting& one) {
   if (held_count.load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard lock(table().mutex);
-  const bool used = table().is_used(one);
-  if (used) table().waiting.push_back(one);
+  const std::lock_guard lock(held_table().mutex);
+  const bool used = held_table().is_used(one);
+  if (used) held_table().waiting.push_back(one);
   return used;
 }
 
@@ -78,9 +78,9 @@ void Held::hold(Handles handles) {
     count_uses(*facts_, counted_, true);
     return;
   }
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(held_table().mutex);
   held_count.fetch_add(1, std::memory_order_acq_rel);
-  place_ = table().held.insert(table().held.end(), std::move(handles));
+  place_ = held_table().held.insert(held_table().held.end(), std::move(handles));
 }
 
 Held::~Held() {
@@ -88,11 +88,11 @@ Held::~Held() {
   if (!place_) return;
   std::vector<Waiting> unused;
   {
-    const std::lock_guard lock(table().mutex);
-    table().held.erase(*place_);
+    const std::lock_guard lock(held_table().mutex);
+    held_table().held.erase(*place_);
     held_count.fetch_sub(1, std::memory_order_acq_rel);
-    std::erase_if(table().waiting, [&](const Waiting& one) {
-      if (table().is_used(one)) return false;
+    std::erase_if(held_table().waiting, [&](const Waiting& one) {
+      if (held_table().is_used(one)) return false;
       unused.push_back(one);
       return true;
     });

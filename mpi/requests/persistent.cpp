@@ -14,7 +14,7 @@ struct Persistent {
   MPI_Request active = MPI_REQUEST_NULL;  // of the collective that was started
 };
 
-struct Table {
+struct PersistentTable {
   std::mutex mutex;
   std::map<MPI_Request, Persistent> requests;
 
@@ -24,14 +24,14 @@ struct Table {
   }
 };
 
-Table& table() {
-  static auto* one = new Table;  // programs may leave requests behind
+PersistentTable& persistent_table() {
+  static auto* one = new PersistentTable;  // programs may leave requests behind
   return *one;
 }
 
 std::shared_ptr<Work> work_of(MPI_Request request) {
-  const std::lock_guard lock(table().mutex);
-  const Persistent* persistent = table().find(request);
+  const std::lock_guard lock(persistent_table().mutex);
+  const Persistent* persistent = persistent_table().find(request);
   return persistent == nullptr ? nullptr : persistent->work;
 }
 
@@ -69,8 +69,8 @@ int make_persistent(std::shared_ptr<Work> work, MPI_Request* request) {
   }
   const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
   if (code != MPI_SUCCESS) return code;
-  const std::lock_guard lock(table().mutex);
-  table().requests[*request] = {std::move(work)};
+  const std::lock_guard lock(persistent_table().mutex);
+  persistent_table().requests[*request] = {std::move(work)};
   persistent_requests.fetch_add(1, std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
@@ -89,8 +89,8 @@ int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Req
     }
     if (code != MPI_SUCCESS) return code;
     if (work == nullptr) continue;
-    const std::lock_guard lock(table().mutex);
-    if (Persistent* persistent = table().find(requests[i])) persistent->active = active;
+    const std::lock_guard lock(persistent_table().mutex);
+    if (Persistent* persistent = persistent_table().find(requests[i])) persistent->active = active;
   }
   return MPI_SUCCESS;
 }
@@ -99,11 +99,11 @@ bool free_persistent(MPI_Request* request, int& code) {
   if (request == nullptr) return false;
   Persistent ended;
   {
-    const std::lock_guard lock(table().mutex);
-    const auto found = table().requests.find(*request);
-    if (found == table().requests.end()) return false;
+    const std::lock_guard lock(persistent_table().mutex);
+    const auto found = persistent_table().requests.find(*request);
+    if (found == persistent_table().requests.end()) return false;
     ended = std::move(found->second);
-    table().requests.erase(found);
+    persistent_table().requests.erase(found);
   }
   persistent_requests.fetch_sub(1, std::memory_order_relaxed);
   // What is under way ends later.
@@ -114,9 +114,9 @@ bool free_persistent(MPI_Request* request, int& code) {
 
 Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests) {
   if (!has_persistent() || count <= 0 || requests == nullptr) return;
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(persistent_table().mutex);
   for (int i = 0; i < count; ++i) {
-    const Persistent* persistent = table().find(requests[i]);
+    const Persistent* persistent = persistent_table().find(requests[i]);
     if (persistent == nullptr) continue;
     if (!is_any_) {
       is_any_ = true;
@@ -130,11 +130,11 @@ Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests) {
 
 Unfolded::~Unfolded() {
   if (!is_any_) return;
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(persistent_table().mutex);
   for (std::size_t i = 0; i < copy_.size(); ++i) {
     if (!is_persistent_[i]) {
       given_[i] = copy_[i];
-    } else if (Persistent* persistent = table().find(given_[i])) {
+    } else if (Persistent* persistent = persistent_table().find(given_[i])) {
       persistent->active = copy_[i];
     }
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kBlocks = 24;
 constexpr double kDoubt = 0.05;  // in so many of all cases the interval misses
 // What two looks at the clock differ by.
-constexpr double kClock_ns = 15;
+constexpr double kClockDifference_ns = 15;
 
 double middle(std::vector<double> values) {
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -55,7 +55,7 @@ std::size_t left_out(std::size_t count) {
 double looseness(const Estimate& estimate) {
   if (estimate.spread.repeats == 0) return 0;
   const double half = (estimate.spread.high_ns - estimate.spread.low_ns) / 2;
-  return half <= kClock_ns ? 0 : half / std::max(estimate.ns, kClock_ns);
+  return half <= kClockDifference_ns ? 0 : half / std::max(estimate.ns, kClockDifference_ns);
 }
 
 bool is_tight(const Estimate& estimate) {

@@ -18,7 +18,7 @@ using plan::Collective;
 // MPICH takes the first key that holds: their order counts.
 using Json = nlohmann::ordered_json;
 
-constexpr std::array kCollectives = {
+constexpr std::array kMpichCollectives = {
     Collective::alltoall, Collective::broadcast, Collective::allgather,     Collective::barrier,
     Collective::reduce,   Collective::allreduce, Collective::reduce_scatter};
 
@@ -80,7 +80,7 @@ Json guarded(Collective collective, Json tree, const Json& own) {
 }  // namespace
 
 std::span<const Collective> collectives() {
-  return kCollectives;
+  return kMpichCollectives;
 }
 
 std::string own_selection(const std::string& library) {

@@ -13,7 +13,7 @@ namespace {
 
 using plan::Collective;
 
-constexpr std::array kCollectives = {
+constexpr std::array kOpenmpiCollectives = {
     Collective::alltoall,       Collective::broadcast, Collective::allgather,
     Collective::barrier,        Collective::reduce,    Collective::allreduce,
     Collective::reduce_scatter, Collective::scan,      Collective::exscan};
@@ -49,7 +49,7 @@ std::string rules_of_size(int ranks, std::span<const HostRule> rules, std::uint6
 }  // namespace
 
 std::span<const Collective> collectives() {
-  return kCollectives;
+  return kOpenmpiCollectives;
 }
 
 bool is_segmented(Collective collective, std::string_view algorithm) {
