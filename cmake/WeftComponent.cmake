@@ -34,12 +34,15 @@ set(WEFT_COMPONENT ON)
 
 # Its name and what it shows are Open MPI's rules.
 set(exports ${CMAKE_SOURCE_DIR}/mpi/ompi_coll/exports.map)
-file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/mpi/ompi_coll/*.c
-  ${CMAKE_SOURCE_DIR}/mpi/ompi_coll/*.cpp)
-add_library(mca_coll_weft MODULE ${sources})
+file(GLOB sources_in_c CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/mpi/ompi_coll/*.c)
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/mpi/ompi_coll/*.cpp)
+# Apart from those in C, as headers are precompiled for all of a library's languages.
+add_library(weft_mpi_ompi_coll OBJECT ${sources})
+target_link_libraries(weft_mpi_ompi_coll PRIVATE weft_flags weft_mpi_requests_openmpi)
+weft_datapath(weft_mpi_ompi_coll)
+add_library(mca_coll_weft MODULE ${sources_in_c} $<TARGET_OBJECTS:weft_mpi_ompi_coll>)
 set_target_properties(mca_coll_weft PROPERTIES PREFIX "" LINKER_LANGUAGE CXX
   LINK_DEPENDS ${exports} C_STANDARD 11 C_EXTENSIONS ON)
-weft_optimize(mca_coll_weft)
 target_link_libraries(mca_coll_weft PRIVATE weft_flags weft_mpi_requests_openmpi weft_comm open-pal
   ${CMAKE_DL_LIBS})
 # Threads and handlers of weft may outlive MPI_Finalize, where Open MPI closes its components: the

@@ -13,6 +13,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(weft_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
 endif()
+# In a unity build no source is the compiler's main file, as whose own it would know the unnamed
+# namespaces.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(weft_flags INTERFACE
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(WEFT_SANITIZE)
   # Under instrumentation GCC 12 takes members of libstdc++'s own classes for uninitialized.
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer

@@ -87,6 +87,12 @@ class Lint(unittest.TestCase):
         self.write("base/a.cpp", CLEAN.replace("twice(", "Twice("))
         self.assert_fails("clang-tidy")
 
+    def test_clang_tidy_takes_no_unity_build(self):
+        self.write("build/compile_commands.json", json.dumps([{
+            "directory": self.root, "file": self.path("build/base.dir/Unity/unity_0_cxx.cxx"),
+            "command": "c++"}]))
+        self.assert_fails("clang-tidy")
+
     def test_changed_files_alone(self):
         self.write("cmake/b.cmake", "a \n")
         self.assert_fails("text", "--changed")

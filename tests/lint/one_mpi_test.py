@@ -79,6 +79,14 @@ def abi_header():
     return None
 
 
+def sources_of(entry):
+    """The source, or those of which CMake has made one."""
+    if "/Unity/unity_" not in entry["file"]:
+        return [entry["file"]]
+    with open(entry["file"], encoding="utf-8") as file:
+        return re.findall(r'^#include "(.*)"$', file.read(), re.MULTILINE)
+
+
 def compile_with(header, tree):
     """The sources that do not compile."""
     with open(os.path.join(tree, "compile_commands.json"), encoding="utf-8") as file:
@@ -86,8 +94,8 @@ def compile_with(header, tree):
     wrong, seen = [], set()
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.abspath(header), os.path.join(folder, "mpi.h"))
-        for entry in entries:
-            path = os.path.relpath(entry["file"], ROOT)
+        for source, entry in ((one, entry) for entry in entries for one in sources_of(entry)):
+            path = os.path.relpath(source, ROOT)
             words = shlex.split(entry["command"])
             if not path.startswith("mpi/") or path.startswith(ELSEWHERE) or path in seen or \
                     not any("mpi.h" in os.listdir(word) for word in words if os.path.isdir(word)):
@@ -98,7 +106,7 @@ def compile_with(header, tree):
             if pch is not None:
                 del words[pch:pch + 2]
             cut = words.index("-o")
-            words = [words[0], f"-I{folder}", "-fsyntax-only", *words[1:cut], entry["file"]]
+            words = [words[0], f"-I{folder}", "-fsyntax-only", *words[1:cut], source]
             done = subprocess.run(words, cwd=entry["directory"], capture_output=True, text=True,
                                   timeout=300, check=False)
             if done.returncode != 0:

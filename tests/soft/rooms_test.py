@@ -5,6 +5,7 @@ no room may use a function that a room defines which it may not include.
 usage: rooms_test.py object ...
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -14,7 +15,11 @@ import include_direction  # noqa: E402
 
 
 def room_of(path):
-    """The room of an object: .../weft_verbs_soft.dir/queues/send.cpp.o is of verbs/soft/queues."""
+    """The room of an object: .../weft_verbs_soft.dir/queues/send.cpp.o is of verbs/soft/queues, and
+    in a unity build .../weft_verbs_soft.dir/Unity/unity_queues_cxx.cxx.o is all of it."""
+    unit = re.search(r"/unity_(\w+)_cxx\.cxx", path)
+    if unit:
+        return "verbs/soft/" + unit[1]
     return "verbs/soft/" + os.path.basename(os.path.dirname(path))
 
 
