@@ -13,6 +13,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(weft_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
 endif()
+# GCC collects garbage first at 512 MiB, not at 128: it takes up to a sixth less time, and a quarter
+# more memory, 700 MB for the largest rooms.
+target_compile_options(weft_flags INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
 # In a unity build no source is the compiler's main file, as whose own it would know the unnamed
 # namespaces.
 if(CMAKE_UNITY_BUILD)
