@@ -29,13 +29,20 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+template <class Number>
+void take_number(std::string_view& text, Number& number) {
+  const std::string_view line = take_line(text);
+  std::from_chars(line.data(), line.data() + line.size(), number);
+}
+
 }  // namespace
 
 std::string RankFacts::to_text() const {
   const char asked = !crowded ? kNotAsked : *crowded ? kSleep : kSpin;
   // The mask is of any bytes, so it comes last; most of it is zero.
   const auto last = mask.find_last_not_of('\0');
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", host, socket, quota, process, asked,
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", host, socket, quota, process.number,
+                     process.start, process.clock, asked,
                      std::string_view(mask).substr(0, last == mask.npos ? 0 : last + 1));
 }
 
@@ -43,10 +50,10 @@ RankFacts RankFacts::from_text(std::string_view text) {
   RankFacts facts;
   facts.host = take_line(text);
   facts.socket = take_line(text);
-  for (int* const number : {&facts.quota, &facts.process}) {
-    const std::string_view line = take_line(text);
-    std::from_chars(line.data(), line.data() + line.size(), *number);
-  }
+  take_number(text, facts.quota);
+  take_number(text, facts.process.number);
+  take_number(text, facts.process.start);
+  take_number(text, facts.process.clock);
   const std::string_view asked = take_line(text);
   if (asked != std::string_view(&kNotAsked, 1)) facts.crowded = asked.starts_with(kSleep);
   facts.mask = text;
@@ -88,9 +95,9 @@ Waiting Hosts::waiting_of(int rank) const {
                       describe(hierarchy::Cores{host.bound, host.usable}))};
 }
 
-int Hosts::process_near(int rank, int other) const {
+ProcessId Hosts::process_near(int rank, int other) const {
   const auto here = static_cast<std::size_t>(rank), there = static_cast<std::size_t>(other);
-  return host_of_rank_[here] == host_of_rank_[there] ? processes_[there] : 0;
+  return host_of_rank_[here] == host_of_rank_[there] ? processes_[there] : ProcessId{};
 }
 
 int Hosts::most_ranks_on_a_core() const {

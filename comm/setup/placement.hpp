@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process_id.hpp"
 #include "comm/setup/settings.hpp"
 #include "hierarchy/machine.hpp"
 #include "sim/hardware.hpp"
@@ -20,7 +21,7 @@ struct RankFacts {
   std::string socket;           // hierarchy::socket_identity(); empty: nobody asks
   std::string mask;             // hierarchy::affinity_mask()
   int quota = 0;                // hierarchy::cpu_quota(); 0: none
-  int process = 0;              // its number on its host; 0: not said
+  ProcessId process = {};       // number 0: not said
   std::optional<bool> crowded;  // as Options and WEFT_WAIT ask
 
   std::string to_text() const;
@@ -41,8 +42,8 @@ class Hosts {
 
   Waiting waiting_of(int rank) const;
   bool is_crowded(int rank) const { return crowded_[static_cast<std::size_t>(rank)] != 0; }
-  /// The number of another rank's process, where that is on the host of `rank`; else 0.
-  int process_near(int rank, int other) const;
+  /// Another rank's process, where that is on the host of `rank`; else number 0.
+  ProcessId process_near(int rank, int other) const;
   /// How many ranks share a core where they share most; at least 1.
   int most_ranks_on_a_core() const;
   /// Whether all ranks are on one host, and so read the same clock.
@@ -58,9 +59,9 @@ class Hosts {
     int usable = 1;  // of these, by the quota
   };
   std::vector<int> host_of_rank_;
-  std::vector<char> crowded_;   // by rank
-  std::vector<char> asked_;     // by rank: so because it was asked for
-  std::vector<int> processes_;  // by rank
+  std::vector<char> crowded_;         // by rank
+  std::vector<char> asked_;           // by rank: so because it was asked for
+  std::vector<ProcessId> processes_;  // by rank
   std::vector<Host> hosts_;
 };
 

@@ -187,7 +187,9 @@ void Poster::show(std::uint64_t communicator, int rank, int size, int node,
   Member* member = posting_->member_list();
   for (const Neighbour& one : neighbours) {
     member->rank.store(one.rank, std::memory_order_relaxed);
-    member->process.store(one.process, std::memory_order_relaxed);
+    member->process.store(one.process.number, std::memory_order_relaxed);
+    member->start.store(one.process.start, std::memory_order_relaxed);
+    member->clock.store(one.process.clock, std::memory_order_relaxed);
     ++member;
   }
   posting_->members.store(static_cast<std::int32_t>(neighbours.size()), std::memory_order_relaxed);

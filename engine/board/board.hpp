@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/process_id.hpp"
 #include "base/ticks.hpp"
 #include "engine/board/layout.hpp"
 
@@ -24,7 +25,7 @@ class Poster {
   /// `neighbours`: ranks of its node, with their processes; its own may be among them.
   struct Neighbour {
     int rank = 0;
-    pid_t process = 0;
+    ProcessId process = {};
   };
   Poster() = default;
   Poster(const Poster&) = delete;

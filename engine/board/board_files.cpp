@@ -99,16 +99,16 @@ Ages::Ages(const Header& header) {
   }
 }
 
-SeenProcess process_state(pid_t process) {
-  SeenProcess seen{process, 'X', 0};
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
+SeenProcess process_state(const ProcessId& process) {
+  SeenProcess seen{process.number, 'X', 0};
+  std::ifstream file(fmt::format("/proc/{}/stat", process.number));
   std::string line;
   std::getline(file, line);
   // The name of the program, in parentheses, may have any characters.
   const auto end = line.rfind(") ");
-  if (end == std::string::npos || end + 2 >= line.size()) return seen;
+  if (end == std::string::npos || end + 2 >= line.size() || is_another(process)) return seen;
   seen.state = line[end + 2];
-  seen.cpu_s = static_cast<double>(cpu_ns_of(process)) * 1e-9;
+  seen.cpu_s = static_cast<double>(cpu_ns_of(process.number)) * 1e-9;
   return seen;
 }
 

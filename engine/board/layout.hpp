@@ -20,7 +20,7 @@ namespace weft::engine::board {
 
 /// How the file's name begins in /proc/PID/fd.
 inline constexpr const char* kLabel = "weft-board";
-inline constexpr std::uint64_t kMagic = 0x31647261'6f627477;  // "wtboard1"
+inline constexpr std::uint64_t kMagic = 0x32647261'6f627477;  // "wtboard2"
 inline constexpr std::uint64_t kPostingMagic = 0x3174736f'70627477;
 
 inline constexpr std::size_t kCalls = 8;
@@ -87,6 +87,7 @@ struct alignas(kAlignment) Answers {
 struct Member {
   std::atomic<std::int32_t> rank{-1};
   std::atomic<std::int32_t> process{0};
+  Word start{0}, clock{0};  // see ProcessId
   Word cpu_ns{0};  // that its process had used when this rank had waited a while; 0: not looked
 };
 

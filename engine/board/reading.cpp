@@ -76,7 +76,7 @@ struct ReadPosting {
   SeenRank rank;
   struct Neighbour {
     int rank;
-    pid_t process;
+    ProcessId process;
     double cpu_s;
   };
   std::vector<Neighbour> neighbours;
@@ -85,8 +85,9 @@ struct ReadPosting {
   bool has_looked_at_cpu = false;
 };
 
+/// `process`: whose board it is.
 ReadPosting read_posting(const Posting& posting, std::span<const std::byte> whole,
-                         std::span<const std::byte> board, const Ages& ages) {
+                         std::span<const std::byte> board, const Ages& ages, pid_t process) {
   ReadPosting read;
   read.communicator = value(posting.communicator);
   read.size = posting.size.load();
@@ -94,6 +95,7 @@ ReadPosting read_posting(const Posting& posting, std::span<const std::byte> whol
   rank.rank = posting.rank.load();
   rank.node = posting.node.load();
   rank.has_posting = true;
+  rank.process.number = process;
   rank.phase = static_cast<Phase>(std::min<std::uint32_t>(posting.phase.load(), 2));
   rank.phase_s = ages.of(value(posting.phase_since));
   if (rank.phase == Phase::setting_up) {
@@ -120,9 +122,14 @@ ReadPosting read_posting(const Posting& posting, std::span<const std::byte> whol
   const auto members = static_cast<std::size_t>(std::max(posting.members.load(), 0));
   const auto room = (whole.size() - sizeof(Posting)) / sizeof(Member);
   const auto* member = reinterpret_cast<const Member*>(whole.data() + sizeof(Posting));
+  // Seen from another PID namespace a neighbour's number is not its own in any case.
+  const bool has_same_numbers = reinterpret_cast<const Header*>(board.data())->process == process;
   for (std::size_t i = 0; i < std::min(members, room); ++i) {
-    read.neighbours.push_back({member[i].rank.load(), member[i].process.load(),
-                               static_cast<double>(value(member[i].cpu_ns)) * 1e-9});
+    const ProcessId neighbour{member[i].process.load(),
+                              has_same_numbers ? value(member[i].start) : 0,
+                              value(member[i].clock)};
+    read.neighbours.push_back(
+        {member[i].rank.load(), neighbour, static_cast<double>(value(member[i].cpu_ns)) * 1e-9});
   }
   return read;
 }
@@ -145,17 +152,17 @@ std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
   for (const pid_t process : processes) {
     for (const std::string& path : boards_of(process)) {
       const Content content = stable_content(path);
-      for_each_posting(content.bytes(), process,
-                       [&](const Posting& posting, auto whole, std::size_t, const Ages& ages) {
-                         all.push_back(read_posting(posting, whole, content.bytes(), ages));
-                         all.back().rank.process.number = process;
-                       });
+      for_each_posting(
+          content.bytes(), process,
+          [&](const Posting& posting, auto whole, std::size_t, const Ages& ages) {
+            all.push_back(read_posting(posting, whole, content.bytes(), ages, process));
+          });
     }
   }
   std::map<std::uint64_t, std::map<int, SeenRank>> ranks;
   std::map<std::uint64_t, int> sizes;
-  std::map<pid_t, SeenProcess> states;
-  const auto state_of = [&](pid_t process) {
+  std::map<ProcessId, SeenProcess> states;
+  const auto state_of = [&](const ProcessId& process) {
     const auto found = states.find(process);
     return found != states.end() ? found->second : states[process] = process_state(process);
   };
@@ -163,7 +170,7 @@ std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
     sizes[read.communicator] = read.size;
     SeenRank& rank = ranks[read.communicator][read.rank.rank];
     rank = read.rank;
-    rank.process = state_of(read.rank.process.number);
+    rank.process = state_of({.number = read.rank.process.number});
     for (const ReadPosting& other : all) {
       // Ranks that are threads have the process in common: which of them is meant is not known.
       if (&other == &read || other.rank.process.number != read.rank.process.number) continue;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/process_id.hpp"
 #include "engine/board/layout.hpp"
 #include "plan/problem.hpp"
 
@@ -88,7 +89,7 @@ void ask_for_other_nodes(std::span<const pid_t> processes);
 /// All processes of this user that have a board.
 std::vector<pid_t> processes_with_board();
 
-/// State and CPU time.
-SeenProcess process_state(pid_t process);
+/// State and CPU time. It is gone where its number is another's by now.
+SeenProcess process_state(const ProcessId& process);
 
 }  // namespace weft::engine::board

@@ -99,14 +99,16 @@ const char* NodeControl::abort_of(int place) const noexcept {
 int NodeControl::find_dead(std::uint64_t execution) noexcept {
   const pid_t self = ::getpid();
   for (int other = 0; other < places_; ++other) {
-    const pid_t process = process_of(other);
-    if (other == place_ || process == self) continue;
-    auto& handle = process_handles_[other];
-    if (handle == nullptr) handle = ProcessHandle::of(process);
-    const bool ended = handle != nullptr && handle->has_ended();
-    if (ended && completed_by(other) < execution) return other;
+    if (other == place_ || process_of(other).number == self) continue;
+    if (has_ended(other) && completed_by(other) < execution) return other;
   }
   return -1;
+}
+
+bool NodeControl::has_ended(int place) noexcept {
+  auto& handle = process_handles_[place];
+  if (handle == nullptr) handle = ProcessHandle::of(process_of(place));
+  return handle != nullptr && handle->has_ended();
 }
 
 }  // namespace weft::engine

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/cast.hpp"
+#include "base/process_handle.hpp"
 #include "engine/node/call_tag.hpp"
 #include "engine/node/doorbell.hpp"
 #include "engine/node/helper_copy.hpp"
-#include "engine/node/process_handle.hpp"
 #include "engine/node/shared_memory.hpp"
 #include "engine/program/inline_messages.hpp"
 #include "engine/views/peer_memory.hpp"
@@ -45,7 +45,14 @@ class NodeControl {
   int places() const noexcept { return places_; }
   int rank_at(int place) const noexcept { return ranks_[place]; }
   bool crowded() const noexcept { return crowded_; }
-  pid_t process_of(int place) const noexcept { return page(place).views.process; }
+  const ProcessId& process_of(int place) const noexcept { return page(place).views.process; }
+  /// Whether the process of the rank at `place` has ended, as far as the system tells.
+  bool has_ended(int place) noexcept;
+  /// Its number, for cma. 0 where it has ended, which the kernel refuses: its number may be another
+  /// process's by now.
+  pid_t living_process(int place) noexcept {
+    return has_ended(place) ? 0 : process_of(place).number;
+  }
 
   /// The other ranks' buffers, as far as this process reaches them.
   PeerMemory& peers() noexcept { return peers_; }

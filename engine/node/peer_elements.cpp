@@ -52,7 +52,7 @@ bool PeerElements::copy_to(const Elements& ours, bool past_caches) noexcept {
 
 /// Straight from their runs into ours. False: the kernel refuses.
 bool PeerElements::copy_by_calls(const Elements& ours) noexcept {
-  const pid_t process = node_.process_of(place_);
+  const pid_t process = node_.living_process(place_);
   std::array<iovec, kRuns> there;
   std::array<iovec, kRuns> here;
   const std::uint64_t bytes = theirs_.bytes();
@@ -92,7 +92,7 @@ bool PeerElements::read(std::uint64_t from, std::uint64_t to) noexcept {
     const std::size_t runs = list_runs(theirs_, at, to, there, covered);
     const std::array<iovec, 1> here = {iovec{scratch_.data() + (at - from), covered}};
     const std::int64_t done =
-        read_runs(node_.process_of(place_), here, std::span(there).first(runs));
+        read_runs(node_.living_process(place_), here, std::span(there).first(runs));
     if (done <= 0) return errno != ESRCH && read_by_owner(from, to);
     at += static_cast<std::uint64_t>(done);
   }

@@ -47,7 +47,7 @@ Status ShmWire::put(std::uint64_t remote, const verbs::RemoteKeys& /*keys*/, con
   const Layout ours{const_cast<std::byte*>(local), bytes, 1, bytes, 0};
   const Layout theirs{reinterpret_cast<std::byte*>(remote), bytes, 1, bytes, 0};
   if (!put_in_place(theirs, local)) {
-    const bool by_kernel = write_to(node_.process_of(place_), ours, theirs);
+    const bool by_kernel = write_to(node_.living_process(place_), ours, theirs);
     if (by_kernel) {
       node_.peers().count_moved(View::cma, bytes);
     } else if (errno == ESRCH || !node_.copy_by_owner(place_, ours, theirs, true)) {

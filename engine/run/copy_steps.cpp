@@ -77,7 +77,7 @@ bool Execution::copy_any(const Step& step) noexcept {
 /// kernel refuses, even if it did not refuse the probe.
 bool Execution::move_by_kernel(int place, const Layout& ours, const Layout& theirs,
                                bool writes) noexcept {
-  const pid_t process = executor_.node_->process_of(place);
+  const pid_t process = executor_.node_->living_process(place);
   if (writes ? write_to(process, ours, theirs) : read_from(process, ours, theirs)) {
     executor_.node_->peers().count_moved(View::cma, theirs.bytes());
     return true;

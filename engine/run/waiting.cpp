@@ -186,7 +186,7 @@ bool Executor::check_peers(std::int64_t now) noexcept {
     if (const int dead = node_->find_dead(started_); dead >= 0) {
       poison(
           fmt::format("rank {} (process {} of this node) has ended in the middle of a collective",
-                      node_->rank_at(dead), node_->process_of(dead)));
+                      node_->rank_at(dead), node_->process_of(dead).number));
       return false;
     }
   }
@@ -251,7 +251,7 @@ std::string Executor::call_seen_on(int rank, CallTag own) const {
   if (!links_.is_local(rank)) return unknown;
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
     if (node_->rank_at(place) != rank) continue;
-    const pid_t process = node_->process_of(place);
+    const pid_t process = node_->process_of(place).number;
     for (const board::SeenCommunicator& seen : board::look(std::span(&process, 1))) {
       const auto at = std::ranges::find(seen.ranks, rank, &board::SeenRank::rank);
       if (seen.number != poster_.communicator() || at == seen.ranks.end()) continue;

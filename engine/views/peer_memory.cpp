@@ -26,7 +26,7 @@ PeerMemory::PeerMemory(int place, int places)
 
 void PeerMemory::publish(Published& mine) {
   published_[place_] = &mine;
-  mine.process = ::getpid();
+  mine.process = this_process();
   mine.probe = kProbe;
   mine.probe_address = reinterpret_cast<std::uint64_t>(&mine.probe);
   if (best_allowed_view() <= View::xpmem) {
@@ -37,7 +37,7 @@ void PeerMemory::publish(Published& mine) {
 void PeerMemory::attach(int place, int rank, Published& theirs, std::string_view heap_handle) {
   published_[place] = &theirs;
   const bool may = best_allowed_view() <= View::shared_heap;
-  if (!may || !heap::is_serving() || theirs.process == ::getpid()) return;
+  if (!may || !heap::is_serving() || theirs.process.number == ::getpid()) return;
   try {
     heaps_[place] = PeerHeap::attach(heap_handle);
     if (!heaps_[place]) why_no_heaps_ = fmt::format("rank {} has none", rank);
@@ -70,9 +70,11 @@ View PeerMemory::probe() {
 View PeerMemory::probe(int place) {
   const Published& theirs = *published_[place];
   const View allowed = best_allowed_view();
-  if (allowed <= View::shared_heap && theirs.process == ::getpid()) return View::same_process;
+  if (allowed <= View::shared_heap && theirs.process.number == ::getpid())
+    return View::same_process;
   if (allowed <= View::xpmem && probe_xpmem(place)) return View::xpmem;
-  const bool cma = allowed <= View::cma && has_cma(theirs.process, theirs.probe_address, kProbe);
+  const bool cma =
+      allowed <= View::cma && has_cma(theirs.process.number, theirs.probe_address, kProbe);
   return cma ? View::cma : View::staged;
 }
 

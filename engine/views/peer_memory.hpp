@@ -2,8 +2,6 @@
 // then the addresses at which this process reads and writes that rank's buffers.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process_id.hpp"
 #include "engine/heap/heap.hpp"
 #include "engine/heap/peer_heap.hpp"
 #include "engine/views/attachments.hpp"
@@ -30,7 +29,7 @@ class PeerMemory {
   /// What a rank shows to the others, in shared memory. Zero at the beginning.
   struct Published {
     std::atomic<std::uint32_t> heap_hidden{0};
-    pid_t process = 0;
+    ProcessId process = {};
     std::uint64_t probe = 0;  // a word that probe() reads, and its address
     std::uint64_t probe_address = 0;
     std::int64_t xpmem_segment = 0;  // 0: none
@@ -69,7 +68,7 @@ class PeerMemory {
   void tell_hidden() noexcept {
     if (heap::is_hidden()) published_[place_]->heap_hidden.store(1, std::memory_order_relaxed);
   }
-  pid_t process_of(int place) const noexcept { return published_[place]->process; }
+  pid_t process_of(int place) const noexcept { return published_[place]->process.number; }
 
   /// Bytes of other ranks' buffers that this rank has copied or reduced by shared_heap, xpmem or
   /// cma, and those that helper copies have moved (staged).

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -57,7 +56,7 @@ std::string facts_of_this_rank(int rank, std::optional<comm::Settings>& settings
   comm::RankFacts here;
   try {
     here.host = hierarchy::host_identity();
-    here.process = ::getpid();
+    here.process = this_process();
   } catch (const Error& error) {
     facts["trouble"] = error.what();
   }

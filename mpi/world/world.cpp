@@ -10,9 +10,9 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
+#include "base/process_handle.hpp"
 #include "engine/heap/heap.hpp"
 #include "engine/heap/mappings.hpp"
-#include "engine/node/process_handle.hpp"
 #include "mpi/datatypes/device_memory.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/host.hpp"
@@ -177,12 +177,12 @@ std::map<std::string, std::string> World::recorded_facts() const {
 }
 
 std::string World::lost(int rank, std::int64_t waited_ns) const {
-  const int process = hosts_->process_near(post_->rank(), rank);
-  if (process != 0) {
-    const auto handle = engine::ProcessHandle::of(process);
+  const ProcessId process = hosts_->process_near(post_->rank(), rank);
+  if (process.number != 0) {
+    const auto handle = ProcessHandle::of(process);
     if (handle != nullptr && handle->has_ended()) {
       return fmt::format("rank {} (process {} of this host) has ended in the middle of a set-up",
-                         rank, process);
+                         rank, process.number);
     }
   }
   if (settings_.timeout_ns == 0 || waited_ns < settings_.timeout_ns) return {};

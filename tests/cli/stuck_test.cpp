@@ -25,7 +25,7 @@ class Job {
  public:
   Job() {
     for (int rank = 0; rank < 3; ++rank) {
-      const std::array neighbours{board::Poster::Neighbour{rank, ::getpid()}};
+      const std::array neighbours{board::Poster::Neighbour{rank, this_process()}};
       posters_[rank].show(kCommunicator, rank, 3, 0, neighbours);
       begin(rank, 1, 64);
       posters_[rank].end_call(tag(1), ticks());

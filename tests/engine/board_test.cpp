@@ -81,7 +81,8 @@ RC_GTEST_PROP(Board, ShowsTheLastCalls, ()) {
 
 TEST(Board, ShowsWhatARankWaitsForInItsLastCallOnly) {
   Poster poster;
-  const std::array neighbours{Poster::Neighbour{4, ::getpid()}, Poster::Neighbour{5, ::getpid()}};
+  const std::array neighbours{Poster::Neighbour{4, this_process()},
+                              Poster::Neighbour{5, this_process()}};
   poster.show(kCommunicator, 4, 6, 0, neighbours);
   begin(poster, 1, plan::Collective::allreduce, 0, 64);
   poster.begin_waits(tag_of(1), "sum of int32");
@@ -124,6 +125,20 @@ TEST(Board, ShowsASetUpUntilItsEnd) {
   EXPECT_EQ(seen_in(::getpid()).ranks.front().phase, Phase::failed);
 }
 
+TEST(Board, TakesNoStrangerForANeighbourThatHasEnded) {
+  Poster poster;
+  ProcessId ended = this_process();
+  ended.start += 1;  // the number is this process's by now
+  const std::array neighbours{Poster::Neighbour{0, this_process()}, Poster::Neighbour{1, ended},
+                              Poster::Neighbour{2, this_process()}};
+  poster.show(kCommunicator, 0, 3, 0, neighbours);
+  const SeenCommunicator seen = seen_in(::getpid());
+  ASSERT_EQ(seen.ranks.size(), 3u);
+  EXPECT_FALSE(seen.ranks[0].process.is_dead());
+  EXPECT_TRUE(seen.ranks[1].process.is_dead());
+  EXPECT_FALSE(seen.ranks[2].process.is_dead());
+}
+
 // Many at once, of different sizes, given back in any order: each is seen as long as it lives.
 RC_GTEST_PROP(Board, HoldsAsManyPostingsAsThereAre, ()) {
   std::map<int, std::unique_ptr<Poster>> posters;
@@ -132,7 +147,7 @@ RC_GTEST_PROP(Board, HoldsAsManyPostingsAsThereAre, ()) {
     if (posters.erase(rank) != 0) continue;
     auto poster = std::make_unique<Poster>();
     const std::vector<Poster::Neighbour> neighbours(static_cast<std::size_t>(rank * 17),
-                                                    {rank, ::getpid()});
+                                                    {rank, this_process()});
     poster->show(kCommunicator, rank, 60, 0, neighbours);
     posters[rank] = std::move(poster);
   }
@@ -289,7 +304,7 @@ TEST(Board, IsReadWhileItsProcessIsStoppedAndGoesWithIt) {
   ::kill(child, SIGKILL);
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(look(std::span(&child, 1)).empty());
-  EXPECT_EQ(process_state(child).state, 'X');
+  EXPECT_EQ(process_state({.number = child}).state, 'X');
   EXPECT_EQ(seen_in(::getpid()).ranks.front().rank, 0);
   ::close(ends[0]);
   ::close(ends[1]);

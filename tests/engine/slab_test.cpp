@@ -22,7 +22,6 @@
 
 #include "base/error_types.hpp"
 #include "base/file.hpp"
-#include "engine/node/process_handle.hpp"
 #include "engine/node/shared_memory.hpp"
 #include "tests/engine/fresh_process.hpp"
 
@@ -488,19 +487,6 @@ TEST(Slab, IsAsLargeAsFilesMayBe) {
               EXPECT_THROW(SharedMemory::create("weft-test", 2 << 20), SystemError);
             }),
             0);
-}
-
-TEST(ProcessHandle, IsSharedAndTellsWhenItsProcessHasEnded) {
-  const pid_t child = begin_child([] { ::pause(); });
-  const auto handle = ProcessHandle::of(child);
-  ASSERT_NE(handle, nullptr);
-  EXPECT_EQ(handle, ProcessHandle::of(child));
-  EXPECT_FALSE(handle->has_ended());
-  ::kill(child, SIGKILL);
-  wait_until([&] { return handle->has_ended(); });
-  EXPECT_EQ(code_of(child), -SIGKILL);
-  EXPECT_TRUE(handle->has_ended());
-  EXPECT_TRUE(ProcessHandle::of(child)->has_ended());
 }
 
 }  // namespace

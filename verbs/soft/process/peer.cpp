@@ -83,6 +83,8 @@ Peer::Range::~Range() {
 std::shared_ptr<Peer> Peer::attach(std::uint32_t slot) {
   pid_t pid = 0;
   File connection = connect_to_slot(slot, pid);
+  // The answer shows that the process was there after this, so this is of it and of no later one.
+  auto process = ProcessHandle::of({.number = pid});
   const Request request = {.kind = RequestKind::segment};
   Reply reply{};
   File file;
@@ -102,6 +104,7 @@ std::shared_ptr<Peer> Peer::attach(std::uint32_t slot) {
     throw SystemError(fmt::format("weft-soft slot {} is of another version", slot), EPROTO);
   }
   peer->pid_ = pid;
+  peer->process_ = std::move(process);
   peer->connection_ = std::move(connection);
   return peer;
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/process_handle.hpp"
 #include "verbs/soft/process/agent_protocol.hpp"
 #include "verbs/soft/segment/control_segment.hpp"
 
@@ -35,6 +36,8 @@ class Peer {
   const ControlSegment& segment() const noexcept { return segment_; }
   std::uint32_t slot() const noexcept { return slot_; }
   pid_t pid() const noexcept { return pid_; }
+  /// Whether its process has ended, as far as the system tells. Its number may be another's then.
+  bool has_ended() const noexcept { return process_ != nullptr && process_->has_ended(); }
   int connection() const noexcept { return connection_.get(); }
 
   bool dead() const noexcept { return died_at_ns_.load(std::memory_order_acquire) != 0; }
@@ -90,6 +93,7 @@ class Peer {
   ControlSegment segment_;
   std::uint32_t slot_;
   pid_t pid_ = 0;
+  std::shared_ptr<const ProcessHandle> process_;  // null: its own, or the system refuses it
   bool is_self_ = false;
   std::atomic<std::int64_t> died_at_ns_{0};
 

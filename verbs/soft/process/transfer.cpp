@@ -115,6 +115,7 @@ void get_direct(Cursor& to, const std::byte* from, std::size_t length) noexcept 
 int copy_by_kernel(Peer& peer, bool write, std::span<iovec> local, std::uint64_t address,
                    std::size_t length) noexcept {
   while (length > 0) {
+    if (peer.has_ended()) return ESRCH;
     iovec remote = {reinterpret_cast<void*>(address), length};
     const ssize_t moved =
         write ? ::process_vm_writev(peer.pid(), local.data(), local.size(), &remote, 1, 0)

@@ -1,4 +1,4 @@
-#include "engine/node/process_handle.hpp"
+#include "base/process_handle.hpp"
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -9,19 +9,20 @@
 #include <mutex>
 #include <new>
 
-namespace weft::engine {
+namespace weft {
 
-std::shared_ptr<const ProcessHandle> ProcessHandle::of(pid_t process) noexcept {
+std::shared_ptr<const ProcessHandle> ProcessHandle::of(const ProcessId& process) noexcept {
   static std::mutex mutex;
-  static auto& known = *new std::map<pid_t, std::weak_ptr<const ProcessHandle>>;
+  static auto& known = *new std::map<ProcessId, std::weak_ptr<const ProcessHandle>>;
   try {
     const std::lock_guard lock(mutex);
     auto& entry = known[process];
     auto handle = entry.lock();
-    // The number of a process that has ended may be another's by now.
     if (handle != nullptr && !handle->has_ended()) return handle;
-    File file(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+    File file(static_cast<int>(::syscall(SYS_pidfd_open, process.number, 0)));
     if (!file && errno != ESRCH) return nullptr;
+    // Whichever process this is of, the number is its until it has ended. So /proc is asked now.
+    if (file && is_another(process)) file.reset();
     std::erase_if(known,
                   [&](const auto& one) { return one.first != process && one.second.expired(); });
     handle = std::make_shared<const ProcessHandle>(std::move(file));
@@ -38,4 +39,4 @@ bool ProcessHandle::has_ended() const noexcept {
   return ::poll(&entry, 1, 0) > 0;
 }
 
-}  // namespace weft::engine
+}  // namespace weft
