@@ -144,8 +144,12 @@ Findings check_devices(const SystemFacts& system, const Info& info, Interface in
       findings.push_back(check_port(device, port, interface));
     }
   }
-  findings.push_back(check_rails(info));
-  if (!info.rails.empty()) findings.push_back(check_profile(info));
+  // A setting that is wrong is told with the settings, and so is a profile that it asks for.
+  const bool is_setting =
+      std::ranges::find(info.problems, info.device_error) != info.problems.end();
+  if (!is_setting) findings.push_back(check_rails(info));
+  const bool is_unreadable = info.profile_is_set && info.profile.empty();
+  if (!info.rails.empty() && !is_unreadable) findings.push_back(check_profile(info));
   return findings;
 }
 

@@ -50,7 +50,8 @@ bool has_intervals(const verbs::Rail& rail) {
   }
 }
 
-void add_rails(Info& info) {
+/// Gives the nearest one's device.
+nic_profiles::DeviceName add_rails(Info& info) {
   const auto settings = verbs::PortSettings::from_environment();
   const verbs::Endpoint endpoint(settings);
   for (const std::size_t number : endpoint.nearest_first()) {
@@ -62,12 +63,20 @@ void add_rails(Info& info) {
     info.rails.back().profile_has_intervals = has_intervals(rail);
   }
   const verbs::Rail& nearest = *endpoint.rails()[endpoint.nearest_first().front()];
-  info.profile_is_set = env::text("WEFT_PROFILE").has_value();
-  const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""), [&] {
-    return std::optional(
-        nic_profiles::DeviceName{nearest.device(), nearest.vendor(), nearest.part()});
-  });
-  info.profile = found ? tune::describe(*found) : "";
+  return {nearest.device(), nearest.vendor(), nearest.part()};
+}
+
+/// The profile by which algorithms are chosen for a device. What is wrong with one that is asked
+/// for is among the problems of settings already.
+std::string profile_of(const nic_profiles::DeviceName& device, bool is_set) {
+  try {
+    const auto found = tune::find_profile(env::text("WEFT_PROFILE").value_or(""),
+                                          [&] { return std::optional(device); });
+    return found ? tune::describe(*found) : "";
+  } catch (const Error&) {
+    if (!is_set) throw;
+    return "";
+  }
 }
 
 std::string why_no_memory_watch() {
@@ -109,7 +118,9 @@ Info gather_info() {
     if (setting.name == "WEFT_SOFT_PATH") soft_path = setting.value.value_or("");
   }
   try {
-    add_rails(info);
+    const nic_profiles::DeviceName nearest = add_rails(info);
+    info.profile_is_set = env::text("WEFT_PROFILE").has_value();
+    info.profile = profile_of(nearest, info.profile_is_set);
   } catch (const UsageError& error) {
     info.device_error = error.what();
     info.problems.push_back(info.device_error);

@@ -399,6 +399,21 @@ TEST(Doctor, SeesSettingsOfItsEnvironment) {
   EXPECT_EQ(verdict_of(told, "settings"), "problem");
 }
 
+TEST(Doctor, TellsOfAWrongSettingOnce) {
+  const std::pair<const char*, const char*> settings[] = {{"WEFT_PROFILE", "nonsense"},
+                                                          {"WEFT_PROFILE", "./absent.json"},
+                                                          {"WEFT_TABLE", "./absent.json"},
+                                                          {"WEFT_DEVICE", "nonsense"},
+                                                          {"WEFT_EAGER", "much"}};
+  for (const auto& [name, value] : settings) {
+    int code = -1;
+    const json told = examine({}, code, {.environment = {{name, value}}});
+    EXPECT_EQ(code, 1);
+    EXPECT_EQ(told.at("problems"), 1) << told;
+    EXPECT_EQ(told.at("warnings"), 0) << told;
+  }
+}
+
 #ifdef WEFT_TEST_CONFINED
 TEST(Doctor, SeesWhatTheSystemRefuses) {
   constexpr int kRefusedHere = 77;
