@@ -42,11 +42,15 @@ CollectiveSet wanted_at_once(const comm::Settings& settings) {
   return wanted;
 }
 
-/// UsageError where the job's recording could not be written at its end. Leaves an empty file.
-void require_writable(const std::string& file) {
-  if (file.empty()) return;
+/// The file of the job's recording, as rank 0 knows it: empty, with a line, where it could not be
+/// written at the end. Leaves an empty file.
+std::string writable_recording() {
+  const std::string file = env::text("WEFT_TRACE").value_or("");
+  if (file.empty()) return file;
   const File opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!opened) throw_usage("WEFT_TRACE={}: {}", file, std::strerror(errno));
+  if (opened) return file;
+  print_line(fmt::format("WEFT_TRACE={}: {}; nothing is recorded", file, std::strerror(errno)));
+  return {};
 }
 
 /// What a rank tells the others: its settings as JSON, most often the same text as others', and
@@ -63,11 +67,11 @@ std::string facts_of_this_rank(int rank, std::optional<comm::Settings>& settings
   for (const std::string& name : comm::Settings::shared_variables()) {
     facts[name] = env::text(name.c_str()).value_or("");
   }
-  for (const char* name : {"WEFT_REPORT", "WEFT_TRACE", "WEFT_DISABLE"})
+  for (const char* name : {"WEFT_REPORT", "WEFT_DISABLE"})
     facts[name] = env::text(name).value_or("");
+  facts["WEFT_TRACE"] = rank == 0 ? writable_recording() : env::text("WEFT_TRACE").value_or("");
   try {
     ReportTarget::parse(env::text("WEFT_REPORT").value_or(""));
-    if (rank == 0) require_writable(env::text("WEFT_TRACE").value_or(""));
     log::level();
     // What is disabled may be set to anything.
     if (disabled_here() != CollectiveSet::all()) settings = comm::Settings::from_environment();

@@ -138,10 +138,13 @@ class Recording(unittest.TestCase):
         self.assertEqual(self.calls(replay, "alltoall"), {16: CALLS, 3000: CALLS})
         self.assertIn("0 of 2 ranks came to their ends", replay["notes"][0])
 
-    def test_a_place_that_cannot_be_written_is_an_error_at_once(self):
+    def test_a_place_that_cannot_be_written_is_a_line_and_the_job_goes_on(self):
+        """As where WEFT_REPORT names one."""
         self.trace = os.path.join(self.folder.name, "missing/run.trace")
-        errors = self.run_program(2, "some", code=None)
-        self.assertIn(f"WEFT_TRACE={self.trace}: No such file or directory", errors)
+        errors = self.run_program(2, "some")
+        line = f"weft: WEFT_TRACE={self.trace}: No such file or directory; nothing is recorded\n"
+        self.assertEqual(errors.count("weft:"), 1, errors)
+        self.assertIn(line, errors)
 
     def test_other_files_are_refused(self):
         with open(self.trace, "w", encoding="utf-8") as file:
