@@ -228,3 +228,8 @@ WEFT_VERB int weft_soft_inject(const char* faults) {
     }
   });
 }
+WEFT_VERB int weft_soft_queue_pairs() {
+  int count = -1;
+  static_cast<void>(soft::run_verb([&] { count = soft::Runtime::instance().queue_pairs(); }));
+  return count;
+}

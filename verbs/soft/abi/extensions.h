@@ -12,6 +12,10 @@ extern "C" {
    Any thread may call it at any time. */
 int weft_soft_inject(const char* faults);
 
+/* Queue pairs that this process has made and not destroyed; -1 where the device cannot be opened.
+   Any thread may call it at any time. */
+int weft_soft_queue_pairs(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -79,6 +79,10 @@ void Runtime::remove(Qp& qp) {
   std::lock_guard lock(objects_mutex_);
   std::erase(qps_, &qp);
 }
+int Runtime::queue_pairs() noexcept {
+  std::shared_lock lock(objects_mutex_);
+  return static_cast<int>(qps_.size());
+}
 void Runtime::add(Cq& cq) {
   std::lock_guard lock(objects_mutex_);
   cqs_.push_back(&cq);

@@ -41,6 +41,7 @@ class Runtime {
   void remove(Cq& cq);
   void add(Srq& srq);
   void remove(Srq& srq);
+  int queue_pairs() noexcept;
 
   /// Retires all QPs, CQs and SRQs of a context that is closed with objects left.
   void abandon(Context& context) noexcept;
