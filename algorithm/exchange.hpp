@@ -20,12 +20,14 @@ struct Exchange {
   /// is this member, unless the algorithm passes on blocks of others (FlatForm::forwards).
   std::function<std::uint64_t(int from, int to)> bytes;
   /// Appends where the block for member `to` lies here: slices of this rank's own spaces, in order,
-  /// bytes(self, to) in all; or fewer at the beginning of a slot of so many bytes, whose rest has
-  /// no meaning (FlatForm::in_slots).
+  /// bytes(self, to) in all.
   std::function<void(int to, std::vector<plan::Slice>& slices)> source;
-  /// Appends where the block of member `from` must end here, in the same form: where it has fewer
-  /// bytes, the beginning of the slot.
+  /// Appends where the block of member `from` must end here, in the same form.
   std::function<void(int from, std::vector<plan::Slice>& slices)> target;
+  /// Not 0: blocks for other members are of whole slots of so many bytes (FlatForm::in_slots).
+  /// Each slice of a source or target then begins at a slot of its own, and what is left of its
+  /// last slot has no meaning; an empty one stands for a slot without meaning.
+  std::uint64_t slot = 0;
   /// Appends the ops after which the source for member `to` holds its data. No function, or no op:
   /// from the beginning.
   std::function<void(int to, std::vector<plan::OpId>& ops)> ready = {};

@@ -14,24 +14,21 @@ namespace {
 /// cache.
 constexpr std::uint64_t kSkew = 64;
 
-std::uint64_t slot_bytes_of(const LocalBlocks& blocks, const Machine& machine, bool direct,
-                            std::uint64_t limit) {
-  if (machine.nodes() > 1 || direct || blocks.constant_bytes() || limit == InsideNode::kNoLimit) {
-    return 0;
-  }
+std::uint64_t slot_bytes_of(const LocalBlocks& blocks, bool direct, std::uint64_t limit) {
+  if (direct || blocks.constant_bytes() || limit == InsideNode::kNoLimit) return 0;
   return round_up(limit, plan::kSliceAlignment) + kSkew;
 }
 
 }  // namespace
 
 InsideNode::InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine,
-                       bool direct, std::uint64_t limit)
+                       bool direct, std::uint64_t limit, bool slots)
     : builder_(builder),
       blocks_(blocks),
       machine_(machine),
       direct_(direct && !blocks.in_place()),
       limit_(limit),
-      slot_bytes_(slot_bytes_of(blocks, machine, direct_, limit)),
+      slot_bytes_(slots ? slot_bytes_of(blocks, direct_, limit) : 0),
       self_(builder.rank()),
       peers_(peers_of(machine, builder.rank())) {}
 

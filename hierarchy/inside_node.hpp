@@ -17,18 +17,18 @@ namespace weft::hierarchy {
 ///   direct: stage 0, copied P m, signals 2 (P - 1), shared with collect()
 /// Blocks of different sizes: the same with their sizes, and no signal where there is no byte.
 ///
-/// On a machine of one node, where blocks of different sizes have a limit, each staged block has a
-/// slot of fixed size: stage (P - 1) (limit + 64), the limit rounded up to 64. Then a rank needs to
-/// know only its own blocks.
+/// In slots, where blocks of different sizes have a limit, each staged block has one of fixed size:
+/// stage (P - 1) (limit + 64), the limit rounded up to 64. Then a rank needs to know only its own
+/// blocks.
 class InsideNode {
  public:
   static constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
   /// The arguments must live longer. `direct`: read peers' inputs in their own buffers; not for
   /// calls in place, whose buffers peers write. Blocks above `limit` bytes are not staged: the
-  /// caller sends them.
+  /// caller sends them. `slots`: stages blocks in slots, if it can.
   InsideNode(plan::Builder& builder, const LocalBlocks& blocks, const Machine& machine, bool direct,
-             std::uint64_t limit);
+             std::uint64_t limit, bool slots);
 
   /// True if the caller has to send a block of so many bytes between two ranks of this node.
   bool leaves(std::uint64_t bytes) const { return !direct_ && bytes > limit_; }

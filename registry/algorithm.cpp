@@ -63,9 +63,15 @@ Steps Algorithm::steps() const {
   return steps;
 }
 
+std::optional<Collective> Algorithm::step_collective() const {
+  const auto between = scheme_form().between;
+  // What serves alltoall serves alltoallv, if it has no other form for that.
+  return between && collective_ == Collective::alltoallv ? collective_ : between;
+}
+
 const FlatForm* Algorithm::flat_step() const {
   if (is_flat()) return &flat_form();
-  const auto between = scheme_form().between;
+  const auto between = step_collective();
   return between ? parameters_.between->find(*between) : nullptr;
 }
 
@@ -96,7 +102,7 @@ std::string Algorithm::parameter_names() const {
       if (reads(row.parameter)) continue;
       std::string readers;
       for (const FlatAlgorithm* step : steps().between) {
-        if (!step->find(*scheme_form().between)->reads.has(row.parameter)) continue;
+        if (!step->find(*step_collective())->reads.has(row.parameter)) continue;
         readers += fmt::format("{}{}", readers.empty() ? "" : " or ", step->name);
       }
       if (!readers.empty()) {

@@ -83,6 +83,8 @@ class Algorithm {
  private:
   const algorithm::FlatForm& flat_form() const { return *flat_->find(collective_); }
   const algorithm::SchemeForm& scheme_form() const { return *scheme_->find(collective_); }
+  /// What the scheme's step between nodes does; nullopt where it has none.
+  std::optional<plan::Collective> step_collective() const;
   /// The flat algorithm itself, or the scheme's step between nodes; nullptr where it has none.
   const algorithm::FlatForm* flat_step() const;
   Steps steps() const;

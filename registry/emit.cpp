@@ -179,7 +179,7 @@ plan::Plan Algorithm::plan(const LocalBlocks& blocks, const Machine& machine, in
 
 bool Algorithm::needs_own_rows_only(const Machine& machine) const {
   if (is_flat()) return true;
-  return machine.nodes() == 1 && !parameters_.direct &&
+  return (machine.nodes() == 1 || flat_step()->in_slots) && !parameters_.direct &&
          parameters_.aggregate != Parameters::kEverything;
 }
 
@@ -188,7 +188,7 @@ std::optional<Memory> Algorithm::memory_bound(const Machine& machine, int rank) 
     return Memory{0, alltoall::slots_scratch_bytes(machine.ranks(), parameters_) +
                          alltoall::kSwapScratchBytes};
   }
-  if (flat_step()->forwards) return std::nullopt;
+  if (flat_step()->forwards && !flat_step()->in_slots) return std::nullopt;
   if (is_flat()) return Memory{0, alltoall::kSwapScratchBytes};
   if (parameters_.aggregate == Parameters::kEverything) return std::nullopt;
   // The largest blocks, in an order in which no two neighbours are contiguous: all need packing.

@@ -57,11 +57,13 @@ class Variants {
 
   /// Each step between nodes with the default inside, and each step inside with the default
   /// between.
-  Texts steps_of(const SchemeForm& form) const {
+  Texts steps_of(const SchemeForm& form, Collective collective) const {
     Texts list;
     if (form.between) {
+      const bool is_vector = collective == Collective::alltoallv;
+      const Collective step_collective = is_vector ? collective : *form.between;
       for (const FlatAlgorithm* step : flat_algorithms(*form.between)) {
-        for (const std::string& settings : settings_of(step->find(*form.between)->reads)) {
+        for (const std::string& settings : settings_of(step->find(step_collective)->reads)) {
           list.push_back(fmt::format(",between={}{}", step->name, settings));
         }
       }
@@ -80,7 +82,8 @@ class Variants {
     for (const std::string& width : widths_of(form.reads)) {
       for (const char* direct : {"", ",direct=1"}) {
         if (*direct != 0 && !form.reads.has(Parameter::direct)) continue;
-        for (const std::string& steps : steps_of(form)) list.push_back(width + direct + steps);
+        for (const std::string& steps : steps_of(form, collective))
+          list.push_back(width + direct + steps);
       }
     }
     return list;

@@ -27,8 +27,8 @@
 //   what is packed and one for what comes, new for each message so that messages of a round are
 //   independent
 // Blocks of different sizes: the same with the sizes of the blocks that pass by, which every member
-// on their way must know. Of an alltoallv nobody does: its blocks travel in slots (slots.hpp), of
-// which each is packed and delivered as far as it is filled.
+// on their way must know. Of an alltoallv nobody does: its blocks travel in slots (slots.hpp,
+// Exchange::slot), of which each is packed and delivered as far as it is filled.
 // In place: all blocks are copied to scratch first, p m more copied and of scratch; the own block
 // is not.
 //
@@ -39,6 +39,7 @@
 
 #include "alltoall/flat/algorithms.hpp"
 #include "alltoall/flat/transfer.hpp"
+#include "base/cast.hpp"
 
 namespace weft::alltoall {
 
@@ -120,10 +121,9 @@ class Bruck {
     int message;  // in which they came; kSource: they lie in the sources
     std::vector<Slice> slices = {};
     std::vector<OpId> ready = {};
-    std::uint64_t bytes = 0;  // in the message
-    bool fills = true;        // the slices have as many
-    std::vector<plan::Block> blocks =
-        {};  // of the sources: where their bytes belong, from its begin
+    std::uint64_t bytes = 0;               // in the message
+    bool fills = true;                     // the slices have as many
+    std::vector<plan::Block> blocks = {};  // of sources in slots: where the slices belong in it
   };
 
   void add_block(int position, Piece& piece) {
@@ -139,11 +139,31 @@ class Bruck {
     if (bytes == 0) return;
     const std::size_t before = piece.slices.size();
     exchange_.source(to, piece.slices);
-    const std::uint64_t filled = bytes_of(std::span(piece.slices).subspan(before));
-    piece.blocks.push_back({piece.bytes, filled});
-    piece.fills = piece.fills && filled == bytes;
+    if (exchange_.slot > 0) {
+      piece.fills = place(piece.slices, before, piece.bytes, bytes, piece.blocks) && piece.fills;
+    }
     piece.bytes += bytes;
     if (exchange_.ready) exchange_.ready(to, piece.ready);
+  }
+
+  /// Appends where the slices from `first` on lie in a block that begins at `offset`, and drops
+  /// those without bytes. Whether they fill it.
+  bool place(std::vector<Slice>& slices, std::size_t first, std::uint64_t offset,
+             std::uint64_t bytes, std::vector<plan::Block>& blocks) const {
+    std::uint64_t at = offset;
+    std::uint64_t filled = 0;
+    std::size_t kept = first;
+    for (std::size_t i = first; i < slices.size(); ++i) {
+      const std::uint64_t length = slices[i].bytes();
+      if (length > 0) {
+        blocks.push_back({at, length});
+        slices[kept++] = slices[i];
+      }
+      at += std::max(round_up(length, exchange_.slot), exchange_.slot);
+      filled += length;
+    }
+    slices.resize(kept);
+    return filled == bytes;
   }
 
   /// Each piece is packed as soon as it is there, while the others may still be on their way.
@@ -210,11 +230,21 @@ class Bruck {
         std::vector<OpId> vacated;
         exchange_.target(origin, targets);
         if (exchange_.vacated) exchange_.vacated(origin, vacated);
-        const Slice begin =
-            Slice::contiguous(block.space, block.owner, block.offset, bytes_of(targets));
-        builder_.scatter(targets, begin, After(received, vacated), arrived_);
+        deliver(block, targets, After(received, vacated));
       }
     }
+  }
+
+  void deliver(const Slice& block, std::vector<Slice>& targets, After after) {
+    std::vector<plan::Block> filled;
+    if (exchange_.slot == 0 || place(targets, 0, block.offset, block.bytes(), filled)) {
+      return builder_.scatter(targets, block, after, arrived_);
+    }
+    std::vector<Slice> sources;
+    for (const plan::Block& one : filled) {
+      sources.push_back(Slice::contiguous(block.space, block.owner, one.offset, one.bytes));
+    }
+    builder_.copy(targets, sources, after, arrived_);
   }
 
   /// True when all blocks of the message end here and their targets are one slice: then it needs

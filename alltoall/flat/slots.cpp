@@ -42,13 +42,14 @@ class Slots {
       if (from != to) return slot_;
       return blocks_.in_place() ? 0 : blocks_.sent_bytes(self_, self_);
     };
+    exchange.slot = slot_;
     exchange.source = [this](int to, std::vector<Slice>& slices) {
       const Slice block = blocks_.source(self_, to);
-      if (goes(to, block)) slices.push_back(block);
+      slices.push_back(goes(to, block) ? block : Slice());
     };
     exchange.target = [this](int from, std::vector<Slice>& slices) {
       const Slice block = blocks_.target(self_, from);
-      if (goes(from, block)) slices.push_back(block);
+      slices.push_back(goes(from, block) ? block : Slice());
     };
     if (blocks_.in_place()) set_aside(exchange);
     return exchange;
@@ -75,7 +76,6 @@ class Slots {
     builder_.gather(copy_, all, {}, copied_);
     exchange.source = [this](int to, std::vector<Slice>& slices) {
       const plan::Block part = copies_[static_cast<std::size_t>(to)];
-      if (part.bytes == 0) return;
       slices.push_back(
           Slice::contiguous(copy_.space, copy_.owner, copy_.offset + part.offset, part.bytes));
     };

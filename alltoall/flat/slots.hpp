@@ -18,6 +18,9 @@
 //             that follows from p, r and S
 // In place: small blocks are copied to scratch first, at most p S more; larger ones are swapped.
 //
+// Between nodes the schemes do the same with what they have put together inside a node
+// (send_aggregation.cpp).
+//
 // Source: "padded Bruck" in Fan, Gilray, Pascucci, Huang, Micinski, Kumar, "Optimizing the Bruck
 // Algorithm for Non-uniform All-to-all Communication", HPDC 2022, section 3.1, where S is the
 // largest block of all, asked for by an allreduce before each call; large blocks beside it as in

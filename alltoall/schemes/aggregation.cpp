@@ -1,5 +1,8 @@
 #include "alltoall/schemes/aggregation.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "alltoall/flat/straight.hpp"
 #include "alltoall/schemes/gathering.hpp"
 
@@ -32,9 +35,14 @@ class Aggregation {
         blocks_(blocks),
         machine_(machine),
         parameters_(parameters),
+        step_(step_between(blocks, parameters)),
+        slot_(step_.in_slots ? std::optional(std::min(parameters.slot, parameters.aggregate))
+                             : std::nullopt),
+        limit_(slot_.value_or(parameters.aggregate)),
         self_(builder.rank()),
-        inside_(builder, blocks, machine, parameters.direct, parameters.aggregate),
-        layout_(blocks, machine, inside_, lanes, gather, self_, parameters.aggregate),
+        inside_(builder, blocks, machine, parameters.direct, parameters.aggregate,
+                machine.nodes() == 1 || slot_),
+        layout_(blocks, machine, inside_, lanes, gather, self_, limit_, slot_),
         gathering_(builder, blocks, layout_) {}
 
   void emit() {
@@ -52,19 +60,17 @@ class Aggregation {
   }
 
  private:
-  const FlatForm& step_between() const {
-    return *parameters_.between->find(plan::Collective::alltoall);
+  static const FlatForm& step_between(const LocalBlocks& blocks, const Parameters& parameters) {
+    return *parameters.between->find(blocks.constant_bytes() ? plan::Collective::alltoall
+                                                             : plan::Collective::alltoallv);
   }
 
   void exchange_straight() {
-    if (parameters_.aggregate == Parameters::kEverything) return;
-    if (blocks_.largest(self_) <= parameters_.aggregate) return;
-    const FlatForm& step = step_between();
-    straight(builder_, blocks_, step.forwards ? kAllAtOnce : step, parameters_,
+    if (limit_ == Parameters::kEverything || blocks_.largest(self_) <= limit_) return;
+    straight(builder_, blocks_, step_.forwards ? kAllAtOnce : step_, parameters_,
              [this](int peer, std::uint64_t bytes) {
                if (peer == self_) return false;
-               return machine_.same_node(peer, self_) ? inside_.leaves(bytes)
-                                                      : bytes > parameters_.aggregate;
+               return machine_.same_node(peer, self_) ? inside_.leaves(bytes) : bytes > limit_;
              });
   }
 
@@ -81,6 +87,7 @@ class Aggregation {
     Exchange exchange;
     for (const Member& member : lane) exchange.members.push_back(member.rank);
     exchange.self = post.index;
+    exchange.slot = slot_.value_or(0);
     exchange.bytes = [&, this](int from, int to) -> std::uint64_t {
       if (from == post.index) return post.out[static_cast<std::size_t>(to)].bytes;
       if (to == post.index) return post.in[static_cast<std::size_t>(from)].bytes;
@@ -96,7 +103,9 @@ class Aggregation {
     exchange.target = [&, this](int from, std::vector<Slice>& slices) {
       if (post.distributes) return add_message(post.in[static_cast<std::size_t>(from)], slices);
       for (const int source : lane[from].senders) {
-        if (layout_.in_bytes(self_, source) > 0) slices.push_back(blocks_.target(self_, source));
+        // A block that is not there has a slot, too.
+        const bool is_there = layout_.in_bytes(self_, source) > 0;
+        if (is_there || slot_) slices.push_back(is_there ? blocks_.target(self_, source) : Slice());
       }
     };
     if (post.gathers) {
@@ -109,13 +118,14 @@ class Aggregation {
         gathering_.add_vacated(lane[from].senders, ops);
       };
     }
-    const Arrived come = algorithm::emit_of<algorithm::EmitExchange>(
-        *parameters_.between, plan::Collective::alltoall)(builder_, exchange, parameters_);
+    const Arrived come =
+        std::get<algorithm::EmitExchange>(step_.emit)(builder_, exchange, parameters_);
     if (post.distributes) arrived.insert(arrived.end(), come.begin(), come.end());
   }
 
-  /// The size of a block between two other ranks, for steps that pass it on.
+  /// The room of a block between two other ranks, for steps that pass it on.
   std::uint64_t passed_on_bytes() const {
+    if (slot_) return *slot_;
     const std::uint64_t bytes = blocks_.constant_bytes().value();
     return bytes <= parameters_.aggregate ? bytes : 0;
   }
@@ -145,6 +155,7 @@ class Aggregation {
       if (own.rank != from || !post.distributes || !is_one_of(own.receivers, to)) continue;
       for (std::size_t i = 0; i < post.in.size(); ++i) {
         if (post.in[i].bytes == 0) continue;
+        if (slot_) return true;
         for (const int source : (*post.lane)[i].senders) {
           if (layout_.in_bytes(to, source) > 0) return true;
         }
@@ -162,12 +173,12 @@ class Aggregation {
       std::uint64_t offset = post.in[i].offset;
       for (const int source : senders) {
         for (const int target : own.receivers) {
-          const std::uint64_t bytes = layout_.in_bytes(target, source);
-          if (target == to && bytes > 0) {
+          const std::uint64_t bytes = target == to ? layout_.in_bytes(to, source) : 0;
+          if (bytes > 0) {
             sources_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
             targets_.push_back(blocks_.target(to, source));
           }
-          offset += bytes;
+          offset += layout_.in_room(target, source);
         }
       }
       if (!blocks_.in_place()) continue;
@@ -181,6 +192,9 @@ class Aggregation {
   const LocalBlocks& blocks_;
   const Machine& machine_;
   const Parameters& parameters_;
+  const FlatForm& step_;                     // between nodes
+  const std::optional<std::uint64_t> slot_;  // in messages between nodes, where blocks have one
+  const std::uint64_t limit_;                // larger blocks go straight to other nodes
   const int self_;
   InsideNode inside_;
   const StageLayout layout_;

@@ -37,6 +37,7 @@ bool Gathering::any(int from, int to) const {
     if ((relay != nullptr ? relay->via : own.rank) != to) continue;
     for (std::size_t i = 0; i < post.out.size(); ++i) {
       if (post.out[i].bytes == 0) continue;
+      if (layout_.slot()) return true;
       for (const int target : (*post.lane)[i].receivers) {
         if (layout_.out_bytes(from, target) > 0) return true;
       }
@@ -81,18 +82,26 @@ void Gathering::add_lines(const Post& post, int from, const Relay* relay) {
     std::uint64_t offset = relay != nullptr ? relay->out[i].offset : post.out[i].offset;
     for (const int source : senders) {
       if (source == from) break;
-      for (const int target : receivers) offset += layout_.out_bytes(source, target);
+      for (const int target : receivers) offset += layout_.out_room(source, target);
     }
     const std::size_t first = sources_.size();
+    const std::size_t first_target = targets_.size();
     std::uint64_t bytes = 0;
     for (const int target : receivers) {
-      if (layout_.out_bytes(from, target) == 0) continue;
-      sources_.push_back(blocks_.source(from, target));
-      bytes += sources_.back().bytes();
+      const std::uint64_t length = layout_.out_bytes(from, target);
+      if (length > 0) {
+        sources_.push_back(blocks_.source(from, target));
+        if (layout_.slot()) {
+          targets_.push_back(Slice::contiguous(Space::stage, owner, offset + bytes, length));
+        }
+      }
+      bytes += layout_.out_room(from, target);
     }
-    if (bytes == 0) continue;
-    targets_.push_back(Slice::contiguous(Space::stage, owner, offset, bytes));
-    lines_.push_back({&post, i, sources_.size() - first});
+    if (sources_.size() == first) continue;
+    if (!layout_.slot()) {
+      targets_.push_back(Slice::contiguous(Space::stage, owner, offset, bytes));
+    }
+    lines_.push_back({&post, i, targets_.size() - first_target, sources_.size() - first});
   }
 }
 
@@ -104,12 +113,13 @@ void Gathering::copy_joined(bool own, bool to_relays, After after, std::vector<O
 }
 
 void Gathering::copy_lines(bool own, bool to_relays, After after, std::vector<OpId>& done) {
+  std::span<const Slice> targets = targets_;
   std::span<const Slice> sources = sources_;
   std::vector<OpId> copies;
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const Line& line = lines_[i];
+  for (const Line& line : lines_) {
     copies.clear();
-    builder_.copy({&targets_[i], 1}, sources.first(line.sources), after, copies);
+    builder_.copy(targets.first(line.targets), sources.first(line.sources), after, copies);
+    targets = targets.subspan(line.targets);
     sources = sources.subspan(line.sources);
     done.insert(done.end(), copies.begin(), copies.end());
     if (own && to_relays) relayed_.insert(relayed_.end(), copies.begin(), copies.end());
@@ -161,7 +171,7 @@ void Gathering::add_passed(const Post& post, const Relay& relay) {
     std::uint64_t offset = post.out[i].offset;
     for (const int source : own.senders) {
       std::uint64_t bytes = 0;
-      for (const int target : (*post.lane)[i].receivers) bytes += layout_.out_bytes(source, target);
+      for (const int target : (*post.lane)[i].receivers) bytes += layout_.out_room(source, target);
       if (bytes > 0 && is_one_of(relay.sources, source)) {
         targets_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
       }

@@ -25,10 +25,11 @@ class Gathering {
   void add_vacated(std::span<const int> sources, std::vector<plan::OpId>& ops) const;
 
  private:
-  /// What one rank has for one message: one of the targets, and so many of the sources.
+  /// What one rank has for one message: so many of the targets and of the sources.
   struct Line {
     const Post* post;
     std::size_t message;
+    std::size_t targets;
     std::size_t sources;
   };
 

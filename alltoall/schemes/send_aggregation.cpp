@@ -43,6 +43,13 @@
 // node stages are as large as that, so that a plan needs to know its own rank's blocks only
 // (hierarchy::InsideNode).
 //
+// With a step between nodes that takes an alltoallv in slots of S bytes (between=bruck; slots.hpp)
+// each block of up to S bytes has a slot in the messages between nodes, and larger ones go straight
+// to their ranks. There, a rank has the messages and bytes of an alltoall of blocks of S bytes, and
+// a message for each larger block. Messages follow from the machine alone; with `aggregate`, by
+// which slots inside the node are measured, a plan needs to know its own rank's blocks only. Each
+// sender stages, one that is alone on its node too. So it is in all schemes.
+//
 // In place: a rank alone on its node aggregates too; nothing is direct; the own block is not
 // copied; scratch for what is swapped at most kSwapScratchBytes more.
 //

@@ -16,10 +16,12 @@ bool is_alone(std::span<const int> ranks, int rank) {
 
 StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
                          const hierarchy::InsideNode& inside, std::span<const Lane> lanes,
-                         Gather gather, int self, std::uint64_t limit)
+                         Gather gather, int self, std::uint64_t limit,
+                         std::optional<std::uint64_t> slot)
     : blocks_(blocks),
       machine_(machine),
       limit_(limit),
+      slot_(slot),
       domains_(machine.domains_on(blocks.node())) {
   for (const int rank : machine.ranks_on(blocks.node())) ends_.push_back(inside.stage_bytes(rank));
   for (const Lane& lane : lanes) {
@@ -29,7 +31,7 @@ StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::
       Post post;
       post.lane = &lane;
       post.index = static_cast<int>(i);
-      post.gathers = blocks.in_place() || !is_alone(member.senders, member.rank);
+      post.gathers = blocks.in_place() || slot || !is_alone(member.senders, member.rank);
       post.distributes = !is_alone(member.receivers, member.rank);
       posts_.push_back(std::move(post));
     }
@@ -39,10 +41,15 @@ StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::
   if (gather == Gather::by_domains && domains_ > 1) place_relays();
 }
 
+/// Where all blocks take as much room.
+std::optional<std::uint64_t> StageLayout::room() const {
+  if (slot_) return slot_;
+  const auto constant = blocks_.constant_bytes();
+  return constant ? std::optional(kept(*constant)) : std::nullopt;
+}
+
 std::uint64_t StageLayout::bytes_out(const Member& from, const Member& to) const {
-  if (const auto constant = blocks_.constant_bytes()) {
-    return kept(*constant) * from.senders.size() * to.receivers.size();
-  }
+  if (const auto each = room()) return *each * from.senders.size() * to.receivers.size();
   std::uint64_t bytes = 0;
   for (const int source : from.senders) {
     for (const int target : to.receivers) bytes += out_bytes(source, target);
@@ -51,9 +58,7 @@ std::uint64_t StageLayout::bytes_out(const Member& from, const Member& to) const
 }
 
 std::uint64_t StageLayout::bytes_in(const Member& to, const Member& from) const {
-  if (const auto constant = blocks_.constant_bytes()) {
-    return kept(*constant) * from.senders.size() * to.receivers.size();
-  }
+  if (const auto each = room()) return *each * from.senders.size() * to.receivers.size();
   std::uint64_t bytes = 0;
   for (const int target : to.receivers) {
     for (const int source : from.senders) bytes += in_bytes(target, source);

@@ -1,6 +1,7 @@
 // Stage layout: places of the messages of a scheme in the stages of a node.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "alltoall/schemes/lanes.hpp"
@@ -47,15 +48,19 @@ enum class Gather {
 ///
 /// the second and third lane after lane, message after message by the other's index, and so the
 /// last for each post that the rank is a relay for; each part rounded up to the alignment. Blocks
-/// above `limit` are left out of messages. A rank's messages
-/// need no stage where they have its own blocks alone; in place they always do on the way out, as
-/// what comes goes where they lay.
+/// above `limit` are left out of messages. A rank's messages need no stage where they have its own
+/// blocks alone; in place and in slots they always do on the way out, in place as what comes goes
+/// where they lay.
+///
+/// With a `slot` each block has so many bytes in messages, whatever it has itself (`limit` at
+/// most). Then messages follow from the machine alone, and a rank needs to know only its own
+/// blocks.
 class StageLayout {
  public:
   /// The arguments must live longer.
   StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::Machine& machine,
               const hierarchy::InsideNode& inside, std::span<const Lane> lanes, Gather gather,
-              int self, std::uint64_t limit);
+              int self, std::uint64_t limit, std::optional<std::uint64_t> slot);
 
   std::span<const Post> posts() const { return posts_; }
   bool has_relays() const { return !relays_.empty(); }
@@ -74,12 +79,18 @@ class StageLayout {
   }
   std::uint64_t stage_bytes(int rank) const { return ends_[machine_.place_of(rank)]; }
 
+  /// The bytes that each block of a message takes there; nullopt: those that it has.
+  const std::optional<std::uint64_t>& slot() const { return slot_; }
+  /// The bytes that a block takes in a message.
+  std::uint64_t out_room(int from, int to) const { return slot_ ? *slot_ : out_bytes(from, to); }
+  std::uint64_t in_room(int to, int from) const { return slot_ ? *slot_ : in_bytes(to, from); }
   /// The bytes of a block that go in a message.
   std::uint64_t out_bytes(int from, int to) const { return kept(blocks_.sent_bytes(from, to)); }
   std::uint64_t in_bytes(int to, int from) const { return kept(blocks_.received_bytes(to, from)); }
 
  private:
   std::uint64_t kept(std::uint64_t bytes) const { return bytes <= limit_ ? bytes : 0; }
+  std::optional<std::uint64_t> room() const;
   std::uint64_t bytes_out(const Member& from, const Member& to) const;
   std::uint64_t bytes_in(const Member& to, const Member& from) const;
   void place(bool out, int self);
@@ -89,6 +100,7 @@ class StageLayout {
   const hierarchy::LocalBlocks& blocks_;
   const hierarchy::Machine& machine_;
   const std::uint64_t limit_;
+  const std::optional<std::uint64_t> slot_;
   const int domains_;  // of the node
   std::vector<Post> posts_;
   std::vector<Relay> relays_;        // by post, then by domain; none where all go straight

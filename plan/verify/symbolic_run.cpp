@@ -44,7 +44,8 @@ void SymbolicRun::run(const EventGraph& graph) {
 SymbolicRun::Range SymbolicRun::read(OpId op, const Slice& slice) {
   const std::size_t begin = pieces_.size();
   memory(slice.space, slice.owner).read(slice, pieces_);
-  const bool may_be_undefined = pads_ && slice.space == Space::scratch;
+  const bool may_be_undefined =
+      pads_ && (slice.space == Space::scratch || slice.space == Space::stage);
   for (std::size_t i = begin; i < pieces_.size() && !may_be_undefined; ++i) {
     if (pieces_[i].expression != kUndefined) continue;
     findings_.add(Flaw::undefined, ops_, op,

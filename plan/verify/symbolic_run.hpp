@@ -15,7 +15,7 @@ class SymbolicRun {
   SymbolicRun(const Problem& problem, const OpTable& ops, const Matching& matching,
               Findings& findings, std::vector<ExpressionId>* steps = nullptr);
 
-  /// Finds reads of undefined bytes (of an alltoallv's scratch they may be read, but not
+  /// Finds reads of undefined bytes (of an alltoallv's scratch and stages they may be read, but not
   /// delivered), and reductions of bytes that do not belong together.
   void run(const EventGraph& graph);
 

@@ -298,5 +298,43 @@ RC_GTEST_PROP(VectorCost, OfSlotsIsThatOfAnAlltoallOfSlotsAndTheLargerBlocks, ()
   }
 }
 
+// Between nodes a scheme in slots sends what it sends in an alltoall of slots, and a message for
+// each larger block.
+RC_GTEST_PROP(VectorCost, OfSchemesInSlotsIsThatOfAnAlltoallOfSlotsAndTheLargerBlocks, ()) {
+  const auto machine = hierarchy::any_machine(16);
+  const bool in_place = *rc::gen::arbitrary<bool>().as("in place");
+  const Problem problem = any_alltoallv(machine.ranks(), in_place);
+  const auto scheme = *rc::gen::element<std::string>("sa", "sa:cores=2", "rd", "leader",
+                                                     "leader:leaders=2", "two-step")
+                           .as("scheme");
+  const int radix = *rc::gen::element(2, 3, 8).as("radix");
+  const auto slot = *rc::gen::element<std::uint64_t>(0, 1, 8, 100).as("slot");
+  const auto plain = fmt::format("{}{}between=bruck,radix={}", scheme,
+                                 scheme.find(':') == scheme.npos ? ':' : ',', radix);
+  const auto algorithm = Algorithm::parse(Collective::alltoallv,
+                                          fmt::format("{},slot={},aggregate=8192", plain, slot));
+  const auto sheet =
+      plan::cost_sheet(machine.node_of_rank(), plans_of(algorithm, problem, machine));
+  Problem blocks = Problem::alltoall(machine.ranks(), slot);
+  blocks.in_place = in_place;
+  const auto slots =
+      plan::cost_sheet(machine.node_of_rank(), plans_of(parse(plain), blocks, machine));
+  RC_ASSERT(algorithm.needs_own_rows_only(machine));
+  for (int rank = 0; rank < machine.ranks(); ++rank) {
+    const plan::Cost& cost = sheet.by_rank[rank];
+    std::uint64_t large = 0, large_bytes = 0;
+    for (int other = 0; other < machine.ranks(); ++other) {
+      const std::uint64_t sent = problem.sent(rank, other).bytes;
+      if (sent <= slot || machine.same_node(rank, other)) continue;
+      ++large, large_bytes += sent;
+    }
+    if (!in_place) RC_ASSERT(cost.messages == slots.by_rank[rank].messages + large);
+    RC_ASSERT(cost.wire_bytes == slots.by_rank[rank].wire_bytes + large_bytes);
+    const auto bound = algorithm.memory_bound(machine, rank);
+    RC_ASSERT(cost.stage_bytes <= bound->stage_bytes);
+    RC_ASSERT(cost.scratch_bytes <= bound->scratch_bytes);
+  }
+}
+
 }  // namespace
 }  // namespace weft::alltoall

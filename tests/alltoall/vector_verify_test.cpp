@@ -27,7 +27,8 @@ Algorithm with_aggregate(const Algorithm& algorithm, const std::string& setting)
   if (algorithm.is_flat() || setting.empty()) return algorithm;
   const std::string name = algorithm.name();
   const bool bare = name.find(':') == name.npos;
-  return parse(name + (bare ? ":" + setting.substr(1) : setting));
+  return Algorithm::parse(algorithm.collective(),
+                          name + (bare ? ":" + setting.substr(1) : setting));
 }
 
 /// Proves every variant; the number of problems.
@@ -212,7 +213,8 @@ RC_GTEST_PROP(EveryVariantOfAlltoallv, IsTheAlltoallWhereCountsAreEqual, ()) {
   for (const Algorithm& plain : variants(Collective::alltoallv, machine.ranks())) {
     Algorithm algorithm = with_aggregate(plain, setting);
     if (algorithm.reads(algorithm::Parameter::slot)) {
-      if (in_place) continue;  // copies no block aside that does not travel
+      // In place, no block is copied aside that does not travel; schemes stage what they send.
+      if (in_place || !plain.is_flat()) continue;
       algorithm =
           vector_parse(fmt::format("bruck:radix={},slot={}", plain.parameters().radix, bytes));
     }
