@@ -36,6 +36,13 @@ std::optional<Algorithm> ChoiceCache::choose(const plan::Problem& problem) {
   return std::nullopt;
 }
 
+SlotChoice ChoiceCache::slots(const Algorithm& base) {
+  const std::lock_guard lock(mutex_);
+  auto [found, is_new] = slots_.try_emplace(base.name());
+  if (is_new) found->second = SlotChoice::simulate(base, basis_.facts(), basis_.hardware);
+  return found->second;
+}
+
 std::shared_ptr<ChoiceCache> shared_choices(const std::string& text,
                                             const std::function<Basis()>& make) {
   static std::mutex mutex;

@@ -15,6 +15,7 @@
 #include "plan/problem.hpp"
 #include "sim/hardware.hpp"
 #include "tune/facts.hpp"
+#include "tune/slot_choice.hpp"
 
 namespace weft::tune {
 
@@ -45,6 +46,8 @@ class ChoiceCache {
   /// blocks, of those that may run for the problem itself; nullopt where none of the candidates
   /// may, and for alltoallv. The same basis gives the same in every process.
   std::optional<Algorithm> choose(const plan::Problem& problem);
+  /// Of alltoallvs that are done by `base` without slots.
+  SlotChoice slots(const Algorithm& base);
 
  private:
   /// Collective, bytes, of an element, what the operation allows.
@@ -53,6 +56,7 @@ class ChoiceCache {
   Basis basis_;
   std::mutex mutex_;
   std::map<Key, std::vector<Algorithm>> known_;  // the fastest first
+  std::map<std::string, SlotChoice> slots_;      // by the base's name
 };
 
 /// The cache of this process for a basis, which `text` identifies and `make` makes where it is new.

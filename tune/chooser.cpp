@@ -134,6 +134,12 @@ std::optional<Algorithm> Chooser::choose_without_simulation(const Problem& probl
   return std::nullopt;
 }
 
+bool Chooser::considers_slots() const {
+  Problem problem = Problem::alltoall(situation_.machine.ranks(), 0);
+  problem.collective = plan::Collective::alltoallv;
+  return simulated_ != nullptr && situation_.machine.nodes() > 1 && !asked_for(problem);
+}
+
 Algorithm Chooser::choose(const Problem& problem) const {
   if (auto algorithm = choose_without_simulation(problem)) return *algorithm;
   if (auto algorithm = simulated_->choose(problem)) return *algorithm;

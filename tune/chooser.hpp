@@ -69,6 +69,12 @@ class Chooser {
   /// which rank 0 does for all.
   std::optional<Algorithm> choose_without_simulation(const plan::Problem& problem) const;
 
+  /// Whether slots may serve the alltoallvs whose algorithm is chosen: where there is a profile,
+  /// and nobody has asked for another algorithm. All ranks know alike; then slots() finds out.
+  bool considers_slots() const;
+  /// Simulates, if it is new; for alltoallvs that choose() gives `base`.
+  SlotChoice slots(const Algorithm& base) const { return simulated_->slots(base); }
+
   /// An algorithm that was asked for by name and may not run for a problem.
   struct PassedOver {
     std::string algorithm;

@@ -47,6 +47,12 @@ tune::Algorithm AgreedChoice::agree(const Problem& problem) {
   return tune::Algorithm::parse(problem.collective, name);
 }
 
+std::optional<std::function<std::string()>> AgreedChoice::slots_for(
+    const tune::Algorithm& base) const {
+  if (!chooser_.considers_slots()) return std::nullopt;
+  return [this, base] { return chooser_.slots(base).to_text(); };
+}
+
 void AgreedChoice::note_passed_over(const Problem& problem) {
   if (const auto over = chooser_.passed_over(problem)) {
     note_not_taken(problem.collective, over->algorithm, describe(problem), over->reason);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,10 @@ class AgreedChoice {
   std::optional<tune::Algorithm> choose_alone(const plan::Problem& problem);
   /// Rank 0 chooses for all. Collective.
   tune::Algorithm agree(const plan::Problem& problem);
+
+  /// Of alltoallvs that algorithm_for() gives `base`: what rank 0 is to tell all, as
+  /// tune::SlotChoice; nothing where none of them goes in slots, which all ranks know alike.
+  std::optional<std::function<std::string()>> slots_for(const tune::Algorithm& base) const;
 
   /// Leaves a note where an algorithm that was asked for by name may not run for the problem.
   void note_passed_over(const plan::Problem& problem);

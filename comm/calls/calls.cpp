@@ -116,8 +116,7 @@ const SharedCall& Calls::vector_call_for(const Task& task) {
     preparation_.meet(task.problem);
     choice_.note_passed_over(task.problem);
     const auto asked = choice_.algorithm_for(task.problem);
-    vector_ = std::make_unique<VectorExchange>(resources_, asked);
-    vector_algorithm_ = vector_->algorithm();
+    vector_ = std::make_unique<VectorExchange>(resources_, asked, choice_.slots_for(asked));
   }
   const SharedCall& call = vector_->call_for(task);
   shown.reset();
@@ -125,7 +124,7 @@ const SharedCall& Calls::vector_call_for(const Task& task) {
   if (call->entry == kNoEntry) {
     const auto ranks = static_cast<std::uint64_t>(resources_.size());
     call->entry =
-        usage_.entry_for(Collective::alltoallv, vector_algorithm_, call->input_bytes / ranks);
+        usage_.entry_for(Collective::alltoallv, vector_->algorithm(), call->input_bytes / ranks);
   }
   return call;
 }

@@ -31,8 +31,8 @@ class Calls {
   const SharedCall& call_for(const Task& task);
   /// The same of a neighbourhood exchange, of which each rank gives its own edges.
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
-  /// The algorithm of each alltoallv; empty before the first.
-  const std::string& vector_algorithm() const noexcept { return vector_algorithm_; }
+  /// The algorithm of the last alltoallv; there has been one.
+  std::string vector_algorithm() const { return vector_->algorithm(); }
   /// The last call that call_for() has returned for blocks of one size, and that may be made again
   /// as it is; null: none.
   Communicator::Made keep_last() noexcept;
@@ -76,8 +76,7 @@ class Calls {
   const SharedCall* last_ = nullptr;                                   // of any of these
   std::uint64_t changes_ = 0;                                          // of the caches
   std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
-  std::unique_ptr<VectorExchange> vector_;  // from the first alltoallv on
-  std::string vector_algorithm_;
+  std::unique_ptr<VectorExchange> vector_;         // from the first alltoallv on
   std::unique_ptr<NeighbourExchange> neighbours_;  // from the first neighbourhood exchange on
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <span>
 
@@ -38,6 +39,11 @@ Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {
       fmt::format("{}{}aggregate={}", name, name.find(':') == name.npos ? ':' : ',', bytes));
 }
 
+std::uint64_t ns_since(std::chrono::steady_clock::time_point begin) {
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
+  return static_cast<std::uint64_t>(took.count());
+}
+
 /// The same bytes in the same places.
 bool is_alike(std::span<const Block> known, std::span<const Part> given) {
   static_assert(sizeof(Block) == sizeof(Part) && offsetof(Block, bytes) == offsetof(Part, bytes));
@@ -46,32 +52,67 @@ bool is_alike(std::span<const Block> known, std::span<const Part> given) {
 
 }  // namespace
 
-VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked)
-    : resources_(resources), algorithm_(asked) {
-  const hierarchy::Machine& machine = resources.machine();
-  const std::uint64_t limit = resources.settings().stage_bytes / 2;
+VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked,
+                               const std::optional<Slots>& slots)
+    : resources_(resources) {
+  use(fitted(asked, slots));
+  if (told_.empty()) return;
+  auto choice = tune::SlotChoice::from_text(told_);
+  if (!choice.may_take_slots()) return;
+  survey_ = std::make_unique<SlotSurvey>(resources, std::move(choice));
+  fitted_.emplace(survey_->way(), algorithm_);
+}
+
+/// The algorithm with such a limit that stages hold what passes through them, which are there
+/// then. Rank 0 tells what `slots` says. Collective.
+Algorithm VectorExchange::fitted(const Algorithm& asked, const std::optional<Slots>& slots) {
+  const hierarchy::Machine& machine = resources_.machine();
+  const std::uint64_t limit = resources_.settings().stage_bytes / 2;
   std::uint64_t most = 0;
+  Algorithm algorithm;
   for (std::uint64_t bytes = machine.nodes() == 1 ? kMostInSlots : kMostAggregated;
        bytes >= kLeastAggregated; bytes /= 2) {
-    algorithm_ = with_aggregate(asked, bytes);
-    const auto all = resources.members().agree([&] {
-      const auto bound = algorithm_.memory_bound(machine, resources.rank());
-      return fmt::format("{}", bound ? bound->stage_bytes : 0);
+    algorithm = with_aggregate(asked, bytes);
+    const auto all = resources_.members().agree([&] {
+      const auto bound = algorithm.memory_bound(machine, resources_.rank());
+      const bool tells = slots && told_.empty() && resources_.rank() == 0;
+      return fmt::format("{} {}", bound ? bound->stage_bytes : 0, tells ? (*slots)() : "");
     });
+    if (told_.empty()) told_ = all.front().substr(all.front().find(' ') + 1);
     most = 0;
     for (const std::string& one : all) most = std::max<std::uint64_t>(most, std::stoull(one));
-    if (most <= limit || algorithm_ == asked) break;
+    if (most <= limit || algorithm == asked) break;
   }
-  const auto places = static_cast<std::size_t>(resources.places());
-  const auto ranks = static_cast<std::size_t>(resources.size());
-  const std::size_t row_bytes = 2 * ranks * sizeof(Block);
-  resources.make_stages(std::max<std::size_t>(most, row_bytes));
-  shares_ = !algorithm_.needs_own_rows_only(machine);
-  if (places == 1 || !shares_) return;
+  resources_.make_stages(std::max<std::size_t>(most, row_bytes()));
+  return algorithm;
+}
+
+/// From the next call on.
+void VectorExchange::use(const Algorithm& algorithm) {
+  algorithm_ = algorithm;
+  shares_ = !algorithm_.needs_own_rows_only(resources_.machine());
+  last_.reset();
+  if (shares_ && resources_.places() > 1 && !share_rows_) prepare_shares();
+}
+
+/// To the way that the survey has chosen. All ranks come here at the same call. Collective.
+void VectorExchange::change_way() {
+  const std::size_t way = survey_->way();
+  auto known = fitted_.find(way);
+  if (known == fitted_.end()) {
+    const std::string& name = survey_->choice().ways()[way].algorithm;
+    known = fitted_.emplace(way, fitted(Algorithm::parse(Collective::alltoallv, name), {})).first;
+  }
+  use(known->second);
+}
+
+void VectorExchange::prepare_shares() {
+  const auto places = static_cast<std::size_t>(resources_.places());
+  const auto ranks = static_cast<std::size_t>(resources_.size());
   changed_.resize(places);
   of_node_.resize(places * 2 * ranks);
   share_changed_ = prepare_node_allgather(sizeof changed_[0]);
-  share_rows_ = prepare_node_allgather(row_bytes);
+  share_rows_ = prepare_node_allgather(row_bytes());
   share_changed_->call = share_rows_->call = {Collective::alltoallv, 0, 0};
 }
 
@@ -146,7 +187,7 @@ hierarchy::LocalBlocks VectorExchange::known_blocks() const {
   const int rank = resources_.rank();
   const auto ranks = static_cast<std::size_t>(resources_.size());
   const std::span<const Block> own = own_;
-  if (!share_rows_) {
+  if (!shares_ || !share_rows_) {
     return hierarchy::LocalBlocks::of_rank(machine, rank, own.first(ranks), own.subspan(ranks),
                                            in_place_);
   }
@@ -165,7 +206,7 @@ plan::Plan VectorExchange::make_plan() const {
 }
 
 engine::Prepared VectorExchange::prepare(const plan::Plan& plan) {
-  const bool in_slots = !share_rows_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
+  const bool in_slots = !shares_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
   return resources_.prepare(
       plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
                      : std::vector<engine::InlineOp>());
@@ -182,7 +223,9 @@ engine::Prepared VectorExchange::prepare_first_call() {
 /// Only ranks whose blocks have changed come here.
 engine::Prepared VectorExchange::prepare_later_call() {
   try {
+    const auto begin = std::chrono::steady_clock::now();
     const plan::Plan plan = make_plan();
+    if (survey_) survey_->add_planning(ns_since(begin));
     resources_.connect_pairs(plan);
     return prepare(plan);
   } catch (const PeerError&) {
@@ -192,11 +235,23 @@ engine::Prepared VectorExchange::prepare_later_call() {
   }
 }
 
+void VectorExchange::count(bool changed) {
+  if (changed) {
+    const std::span<const Block> own = own_;
+    const auto ranks = static_cast<std::size_t>(resources_.size());
+    survey_->look_at(in_place_ ? std::span<const Block>() : own.first(ranks), own.subspan(ranks));
+  }
+  survey_->count_call();
+}
+
 const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
+  if (survey_ && survey_->begin_call()) change_way();
   bool changed = update_own_row(task);
   ++uses_;
+  if (survey_) count(changed);
+  changed = changed || last_ == nullptr;
   if (shares_) resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
-  if (share_rows_) changed = share_rows(changed);
+  if (shares_ && share_rows_) changed = share_rows(changed);
   if (!changed) return last_;
   auto call = std::make_shared<Call>();
   call->problem = task.problem;

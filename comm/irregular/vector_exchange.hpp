@@ -14,16 +14,22 @@
 //   all ranks share their rows and plan anew; if none has, `of_node_` holds the rows of this call,
 //   as it held those of the last. So all ranks of a node take the same branch at each call, and
 //   after each they hold the same rows: those of that call.
+//
+// Where slots may be faster the algorithm changes at calls at which all ranks agree (SlotSurvey);
+// then all plan anew.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "comm/irregular/slot_survey.hpp"
 #include "comm/setup/call.hpp"
 #include "comm/setup/resources.hpp"
 #include "hierarchy/local_blocks.hpp"
@@ -34,9 +40,13 @@ namespace weft::comm {
 /// Made at the first alltoallv of a communicator.
 class VectorExchange {
  public:
-  /// By `asked`, limited so that stages hold what passes through them whatever the sizes are.
-  /// Collective.
-  VectorExchange(Resources& resources, const registry::Algorithm& asked);
+  /// What rank 0 tells of slots, as tune::SlotChoice.
+  using Slots = std::function<std::string()>;
+
+  /// By `asked`, limited so that stages hold what passes through them whatever the sizes are; or in
+  /// slots now and then, if there are `slots`. Collective.
+  VectorExchange(Resources& resources, const registry::Algorithm& asked,
+                 const std::optional<Slots>& slots);
 
   std::string algorithm() const { return algorithm_.name(); }
   /// The programs for the sizes of `task`. Collective on the node.
@@ -45,6 +55,14 @@ class VectorExchange {
   void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
+  registry::Algorithm fitted(const registry::Algorithm& asked, const std::optional<Slots>& slots);
+  void use(const registry::Algorithm& algorithm);
+  void change_way();
+  std::size_t row_bytes() const {
+    return 2 * static_cast<std::size_t>(resources_.size()) * sizeof(plan::Block);
+  }
+  void count(bool changed);
+  void prepare_shares();
   engine::Prepared prepare_node_allgather(std::uint64_t bytes);
   void add_sent_by_row(std::span<std::uint64_t> bytes) const;
   bool update_own_row(const Task& task);
@@ -58,12 +76,15 @@ class VectorExchange {
 
   Resources& resources_;
   registry::Algorithm algorithm_;
-  std::vector<plan::Block> own_;     // this rank's row in its last call
-  std::uint64_t uses_ = 0;           // calls with that row so far
-  std::vector<std::uint64_t> sent_;  // by rank: bytes of the calls before these
-  bool in_place_ = false;            // in the last call: the same on all ranks
+  std::string told_;                                   // by rank 0 of slots
+  std::unique_ptr<SlotSurvey> survey_;                 // null: never in slots
+  std::map<std::size_t, registry::Algorithm> fitted_;  // by the survey's ways, those used so far
+  std::vector<plan::Block> own_;                       // this rank's row in its last call
+  std::uint64_t uses_ = 0;                             // calls with that row so far
+  std::vector<std::uint64_t> sent_;                    // by rank: bytes of the calls before these
+  bool in_place_ = false;                              // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
-  bool shares_ = false;  // rows, inside nodes
+  bool shares_ = false;  // rows, inside nodes, by the algorithm in use
 
   // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.
   std::optional<engine::Prepared> share_changed_;
