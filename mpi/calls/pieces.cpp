@@ -8,7 +8,9 @@ namespace {
 // less time than the question.
 constexpr std::size_t kLeastInParts = 128 << 10;
 
-enum Wish : int { kNone, kLittle, kPieces, kWhole };  // the largest of all ranks counts
+// The largest of all ranks counts. kMuch: nothing to pack, but so many bytes that a rank which
+// packs them whole in one of the next calls needs a lot of memory. kLittle: little to pack.
+enum Wish : int { kNone, kMuch, kLittle, kPieces, kWhole };
 
 int wish_of(std::initializer_list<const Blocks*> used) {
   int wish = kNone;
@@ -37,12 +39,12 @@ int wish_of_sides(const TypedBlocks& send, const TypedBlocks& receive) {
   return send.is_packed() || receive.is_packed() ? kPieces : kNone;
 }
 
-/// Whether some rank wishes for pieces and none against them. Where some pack little, the next call
-/// may be one of much.
+/// Whether some rank wishes for pieces and none against them. Where some pack little, or have much,
+/// the next call may be one in which much is packed.
 bool ask_seldom(const Context& context, SeldomAsked& asked, int mine) {
   if (!asked.is_due()) return false;
   const int wish = ask(context, mine);
-  asked.answered(wish == kPieces || wish == kLittle);
+  asked.answered(wish != kNone && wish != kWhole);
   return wish == kPieces;
 }
 
@@ -65,6 +67,8 @@ bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& 
                  const Blocks& receive) {
   const std::size_t bytes = block_bytes * static_cast<std::size_t>(context.size());
   if (bytes < kLeastInParts) return false;
+  // Packed whole, these would be too much for a single call: and they take far longer than to ask.
+  if (bytes > kPiece) return ask(context, wish_of_sides(send, receive)) == kPieces;
   return ask_seldom(context, context.attached.packs, wish_of_sides(send, receive));
 }
 
@@ -74,10 +78,13 @@ template <class Side>
 bool go_in_parts_irregularly(const Context& context, const Side& send, const Side& receive) {
   const bool packs_in_parts = context.weft().packs_in_parts();
   const std::size_t least = packs_in_parts ? kLeastInParts : kPiece;
+  const std::size_t bytes = std::max(send.total_bytes(), receive.total_bytes());
   int mine = wish_of_sides(send, receive);
-  if (std::max(send.total_bytes(), receive.total_bytes()) < least) {
+  if (bytes < least) {
     // Inside a node the question would take as long as a short call.
     mine = mine == kPieces && !packs_in_parts ? kLittle : kNone;
+  } else if (mine == kNone && packs_in_parts && bytes > kPiece) {
+    mine = kMuch;  // between nodes it takes longer to ask
   }
   return ask_seldom(context, context.attached.packs_irregular, mine);
 }

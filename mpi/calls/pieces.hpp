@@ -65,13 +65,14 @@ inline Piece piece_of_block(std::size_t length, std::size_t pieces, std::size_t 
 
 /// Whether the blocks of an alltoall go as alltoallw() moves them, whatever their layouts: some
 /// rank has to pack, and there are enough bytes for the question, which is the same. None does
-/// where one receives into what it sends. Programs whose ranks do not pack are seldom asked: a rank
-/// that does then packs its blocks whole for a while.
+/// where one receives into what it sends. Of calls of a few MiB, programs whose ranks do not pack
+/// are seldom asked: a rank that does then packs its blocks whole for a while.
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
 /// The same for an alltoallv or alltoallw, of which each rank knows its own bytes only: that there
-/// are enough of them is a part of the answer. In place `send` is `receive`. Between nodes as few
-/// bytes as go at once there are packed whole.
+/// are enough of them is a part of the answer. Inside a node they are asked at each call while some
+/// rank has more than a few MiB. In place `send` is `receive`. Between nodes as few bytes as go at
+/// once there are packed whole.
 bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive);
 bool go_in_parts(const Context& context, const TypedBlocks& send, const TypedBlocks& receive);
 
