@@ -184,10 +184,10 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   if (cut.need.connects || gate_connects) resources_.connect(plans);
   if (cut.need.lacks_memory) resources_.provide_memory(plans);
   if (is_first) gate_.make();
-  auto made = std::make_shared<SizeClass>(
-      SizeClass{algorithm, largest.block_bytes, cut.slice_bytes, cut.need.reads_peers,
-                usage_.entry_for(problem.collective, algorithm.name(), mean_block(problem)),
-                resources_.executor().poster().algorithm(algorithm.name())});
+  auto made = std::make_shared<SizeClass>(SizeClass{
+      algorithm, algorithm.name(), largest.block_bytes, cut.slice_bytes, cut.need.reads_peers});
+  made->entry = usage_.entry_for(problem.collective, made->name, mean_block(problem));
+  made->posted = resources_.executor().poster().algorithm(made->name);
   if (has_shape) {
     made->shape = std::move(cut.shape);
     made->times = cut.need.units;
@@ -344,7 +344,7 @@ SharedCall Preparation::prepare_alone(const Problem& problem, const SizeClass& o
   const int rank = resources_.rank();
   auto call = std::make_shared<Call>();
   describe(problem, *call, of);
-  call->entry = usage_.entry_for(problem.collective, of.algorithm.name(), mean_block(problem));
+  call->entry = usage_.entry_for(problem.collective, of.name, mean_block(problem));
   const Problem slice = slice_of(problem, call->slice_bytes);
   const plan::Plan plan = of.algorithm.plan(slice, resources_.machine(), rank);
   call->slice = resources_.prepare(

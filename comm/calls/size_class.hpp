@@ -24,6 +24,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "comm/calls/call_cache.hpp"
 #include "comm/setup/shapes.hpp"
@@ -72,6 +73,7 @@ struct SizedCall {
 /// What all ranks have agreed for a class, and this rank's programs.
 struct SizeClass {
   registry::Algorithm algorithm;
+  std::string name;                   // the algorithm's
   std::uint64_t most_bytes = 0;       // of a block
   std::uint64_t slice_bytes = 0;      // of a block, in all runs but the last
   bool reads_peers = false;           // some rank may: others' buffers where they lie

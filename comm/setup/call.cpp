@@ -29,34 +29,38 @@ std::string describe_irregular(const plan::Problem& problem) {
   return text + fmt::format(" of blocks of different sizes with root {}", problem.root);
 }
 
-std::uint32_t call_key(const plan::Problem& problem, bool is_irregular) {
-  plan::Problem shared = problem;
-  if (is_irregular || problem.collective == plan::Collective::alltoallv) {
-    shared.layout.clear();
-    shared.sends.clear();
-    shared.receives.clear();
-    shared.block_bytes = shared.stride = 0;
-  }
-  const std::size_t hash = ProblemHash()(shared);
-  return static_cast<std::uint32_t>(hash ^ hash >> 32);
-}
+namespace {
 
-std::size_t ProblemHash::operator()(const plan::Problem& problem) const noexcept {
+/// `has_sizes`: of its sizes and places, too.
+std::uint64_t hash_of(const plan::Problem& problem, bool has_sizes) noexcept {
   std::uint64_t hash = static_cast<std::uint64_t>(problem.collective);
   const auto mix = [&hash](std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
   };
-  mix(problem.block_bytes);
-  mix(problem.stride);
+  mix(has_sizes ? problem.block_bytes : 0);
+  mix(has_sizes ? problem.stride : 0);
   mix(static_cast<std::uint64_t>(problem.root));
   mix(problem.element_bytes * 8 + problem.commutative * 4 + problem.associative * 2 +
       problem.in_place);
+  if (!has_sizes) return hash;
   for (const plan::Block& block : problem.layout) {
     mix(block.offset);
     mix(block.bytes);
   }
   return hash;
+}
+
+}  // namespace
+
+std::uint32_t call_key(const plan::Problem& problem, bool is_irregular) {
+  const bool has_sizes = !is_irregular && problem.collective != plan::Collective::alltoallv;
+  const std::uint64_t hash = hash_of(problem, has_sizes);
+  return static_cast<std::uint32_t>(hash ^ hash >> 32);
+}
+
+std::size_t ProblemHash::operator()(const plan::Problem& problem) const noexcept {
+  return hash_of(problem, true);
 }
 
 }  // namespace weft::comm

@@ -1,14 +1,18 @@
 #include "engine/copying/copy.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <string>
+#include <optional>
+#include <string_view>
 
 #include "base/copy_bytes.hpp"
-#include "base/env.hpp"
+#include "base/file.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -67,22 +71,35 @@ std::uint64_t ask_library() {
   return static_cast<std::uint64_t>(most);
 }
 
-std::uint64_t read_cache_bytes() {
+/// From a file with a text such as "512K". Nothing where there is no such file, 0 where its text is
+/// another.
+std::optional<std::uint64_t> read_size(const char* path) noexcept {
+  const File file(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::array<char, 32> text{};
+  const ssize_t got = ::read(file.get(), text.data(), text.size() - 1);
+  if (got <= 0) return 0;
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + got, number);
+  constexpr std::string_view kUnits = "KMG";
+  const auto unit = kUnits.find(*parsed.ptr);
+  if (parsed.ec != std::errc() || unit == kUnits.npos || number >> 32 != 0) return 0;
+  return number << (unit + 1) * 10;
+}
+
+std::uint64_t read_cache_bytes() noexcept {
   std::uint64_t most = 0;
   for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
-                       "/size");
-    std::string text;
-    if (!(file >> text)) break;
-    try {
-      most = std::max(most, env::parse_bytes("cache size", text, 0, std::uint64_t{1} << 40));
-    } catch (const std::exception&) {
-      continue;
-    }
+    std::array<char, 64> path{};
+    std::snprintf(path.data(), path.size(), "/sys/devices/system/cpu/cpu0/cache/index%d/size",
+                  index);
+    const auto size = read_size(path.data());
+    if (!size) break;
+    most = std::max(most, *size);
   }
   if (most == 0) most = ask_library();
   constexpr std::uint64_t kGuess = 32 << 20;
-  return most != 0 ? most : kGuess;
+  return most != 0 ? std::max(most, kLeastLastLevelCache) : kGuess;
 }
 
 }  // namespace

@@ -18,13 +18,16 @@ void copy(const verbs::Layout& dst, const verbs::Layout& src, bool past_caches =
 void stream(std::byte* dst, const std::byte* src, std::size_t bytes) noexcept;
 
 /// Size of the largest cache of a core, which the core may share with others: from sysfs, else from
-/// the C library, else a guess.
+/// the C library, else a guess. Reads files when it is first asked, which takes as long as many
+/// short calls.
 std::uint64_t last_level_cache_bytes() noexcept;
+/// It is no smaller than this.
+inline constexpr std::uint64_t kLeastLastLevelCache = 256 << 10;
 
 /// True when what so many ranks read and write in one call, `bytes` each, does not fit into that
 /// cache. Then results go past the caches: they would only drive out what is still to be read.
 inline bool exceeds_caches(std::uint64_t bytes, std::uint64_t ranks) noexcept {
-  return bytes > last_level_cache_bytes() / ranks;
+  return bytes > kLeastLastLevelCache / ranks && bytes > last_level_cache_bytes() / ranks;
 }
 
 }  // namespace weft::engine

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "engine/copying/copy.hpp"
 
 namespace weft::engine {
 
@@ -21,8 +20,6 @@ Executor::Executor(int rank, NodeControl* node, bool crowded, Links& links, Whil
   // The first call that has to wait allocates no more than the others.
   under_way_.reserve(2);
   done_.reserve(2);
-  // Reads files when first asked: here, not in the first call that is not a short run.
-  static_cast<void>(last_level_cache_bytes());
   if (node_ == nullptr) return;
   node_->set_copy_by_owner(
       [this](int place, const verbs::Layout& ours, const verbs::Layout& theirs, bool writes) {
