@@ -11,8 +11,15 @@ namespace weft::comm {
 
 using plan::Problem;
 
-AgreedChoice::AgreedChoice(Resources& resources)
-    : resources_(resources), chooser_(resources.situation()) {
+AgreedChoice AgreedChoice::by_stages(Resources& resources) {
+  tune::Situation situation = resources.situation();
+  situation.direct = situation.direct_alltoallv = tune::Direct::none;
+  AgreedChoice choice(resources, std::move(situation));
+  choice.is_by_stages_ = true;
+  return choice;
+}
+
+AgreedChoice::AgreedChoice(Resources& resources) : AgreedChoice(resources, resources.situation()) {
   if (resources.machine().nodes() == 1) return;
   const auto all = resources.members().agree([&] {
     if (resources.rank() != 0) return std::string();

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "comm/setup/resources.hpp"
 #include "plan/problem.hpp"
@@ -19,9 +20,12 @@ class AgreedChoice {
  public:
   /// Where there are several nodes rank 0 finds the profile. Collective.
   explicit AgreedChoice(Resources& resources);
+  /// Of a communicator on one node, as if no rank read its neighbours' buffers. Not collective.
+  static AgreedChoice by_stages(Resources& resources);
 
   /// Of the profile, for the report; empty: there is none.
   const std::string& profile_name() const noexcept { return profile_name_; }
+  bool is_by_stages() const noexcept { return is_by_stages_; }
   /// As rank 0 would choose; asks nobody.
   tune::Algorithm algorithm_for(const plan::Problem& problem) const {
     return chooser_.choose(problem);
@@ -43,12 +47,15 @@ class AgreedChoice {
                        const std::string& reason);
 
  private:
+  AgreedChoice(Resources& resources, tune::Situation situation)
+      : resources_(resources), chooser_(std::move(situation)) {}
   void note_not_taken(plan::Collective collective, std::string_view algorithm,
                       std::string_view call, const std::string& reason);
 
   Resources& resources_;
   tune::Chooser chooser_;
   std::string profile_name_;
+  bool is_by_stages_ = false;
   std::set<std::string> noted_;  // algorithms not taken, with reasons: each is noted once
 };
 

@@ -21,11 +21,12 @@ namespace weft::comm {
 
 class Calls {
  public:
-  Calls(Resources& resources, AgreedChoice& choice, Usage& usage)
+  /// `gate`: of the communicator.
+  Calls(Resources& resources, AgreedChoice& choice, Usage& usage, Gate& gate)
       : resources_(resources),
         choice_(choice),
         usage_(usage),
-        preparation_(resources, choice, usage) {}
+        preparation_(resources, choice, usage, gate) {}
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
@@ -36,6 +37,8 @@ class Calls {
   /// The last call that call_for() has returned for blocks of one size, and that may be made again
   /// as it is; null: none.
   Communicator::Made keep_last() noexcept;
+  /// The last call was none of these.
+  void forget_last() noexcept { last_ = nullptr; }
   /// The call; null where it is forgotten.
   const Call* known(const Communicator::Made& made) const noexcept {
     const bool is_known = made.at == kept_since() || made.at == (changes() | kOnlyLast);

@@ -45,6 +45,7 @@ bool HeapCopies::copy_in(const Task& task, std::uint64_t input_bytes, std::uint6
     std::byte* input = input_.reserve(input_bytes);
     if (input == nullptr) return false;
     copy_blocks(input, task.input, input_bytes, task.problem);
+    copied_bytes_ += input_bytes;
     seen_.input = input;
     seen_.in_place = false;
   }
@@ -52,6 +53,7 @@ bool HeapCopies::copy_in(const Task& task, std::uint64_t input_bytes, std::uint6
     std::byte* output = output_.reserve(output_bytes);
     if (output == nullptr) return false;
     copy_blocks(output, task.output, output_bytes, task.problem);
+    copied_bytes_ += output_bytes;
     seen_.output = output;
     wanted_at_ = task.output;
     bytes_ = output_bytes;

@@ -18,6 +18,8 @@ class HeapCopies {
   const Task& task() const noexcept { return seen_; }
   /// After the call: copies the output to where the caller wants it.
   void copy_out() noexcept;
+  /// Of all inputs and outputs so far.
+  std::uint64_t copied_bytes() const noexcept { return copied_bytes_; }
 
  private:
   class Block {
@@ -37,6 +39,7 @@ class HeapCopies {
   Block input_, output_;
   std::byte* wanted_at_ = nullptr;
   std::uint64_t bytes_ = 0;
+  std::uint64_t copied_bytes_ = 0;
 };
 
 }  // namespace weft::comm

@@ -13,6 +13,7 @@
 #include "base/give_way.hpp"
 #include "comm/calls/agreed_choice.hpp"
 #include "comm/calls/calls.hpp"
+#include "comm/calls/gate.hpp"
 #include "comm/calls/heap_copies.hpp"
 #include "comm/calls/usage.hpp"
 #include "comm/irregular/packed_exchange.hpp"
@@ -79,6 +80,10 @@ class Communicator::Impl {
   void describe_next_call(comm::CallSignature added) { next_call_ = std::move(added); }
   bool close() noexcept;
 
+  // by_stages.cpp
+  void set_by_stages(bool by_stages) noexcept { is_by_stages_ = by_stages; }
+  std::uint64_t bytes_out_of_sight() const noexcept;
+
   // requests.cpp
   /// What is ready to be started, piece by piece. It keeps its programs.
   std::unique_ptr<Request::Impl> request(std::span<const comm::Task> pieces);
@@ -103,6 +108,7 @@ class Communicator::Impl {
     return resources_.requests().needs_turn() || (wants_thread_ && gives_way());
   }
   void run_now(const comm::Task& task);
+  comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
   void check(const comm::Task& task);
   /// The same of calls of which ranks share nothing but the collective.
@@ -129,7 +135,18 @@ class Communicator::Impl {
   comm::Resources resources_;
   comm::AgreedChoice choice_;
   comm::Usage usage_;
-  comm::Calls calls_{resources_, choice_, usage_};
+  comm::Gate gate_{resources_};
+  comm::Calls calls_{resources_, choice_, usage_, gate_};
+  /// The choice and the calls beside those that read buffers where they lie.
+  struct ByStages {
+    comm::AgreedChoice choice;
+    comm::Calls calls;
+    explicit ByStages(Impl& home)
+        : choice(comm::AgreedChoice::by_stages(home.resources_)),
+          calls(home.resources_, choice, home.usage_, home.gate_) {}
+  };
+  std::unique_ptr<ByStages> by_stages_;  // null: no call has gone so
+  bool is_by_stages_ = false;
   std::vector<std::byte> aside_;
   comm::HeapCopies copies_;
   std::unique_ptr<comm::PackedExchange> packed_;  // null: no alltoallw has come

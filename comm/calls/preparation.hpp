@@ -19,8 +19,8 @@ namespace weft::comm {
 /// All ranks prepare the same problems in the same order. The first of a class is collective.
 class Preparation {
  public:
-  Preparation(Resources& resources, AgreedChoice& choice, Usage& usage)
-      : resources_(resources), choice_(choice), usage_(usage), gate_(resources) {}
+  Preparation(Resources& resources, AgreedChoice& choice, Usage& usage, Gate& gate)
+      : resources_(resources), choice_(choice), usage_(usage), gate_(gate) {}
 
   /// The programs for a problem that all ranks describe alike; not for alltoallv. Null where its
   /// class has none that take its size. Mostly, numbers are written into a program that nobody else
@@ -70,12 +70,12 @@ class Preparation {
                   const plan::Problem& problem, Cut& cut);
   Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest,
           const plan::Problem& problem);
-  std::uint64_t stage_limit() const noexcept { return resources_.settings().stage_bytes / 2; }
+  std::uint64_t stage_limit() const noexcept;
 
   Resources& resources_;
   AgreedChoice& choice_;
   Usage& usage_;
-  Gate gate_;
+  Gate& gate_;
   std::unordered_map<Bucket, BucketClasses, BucketHash> buckets_;
   std::uint64_t generation_ = 0;
   std::uint64_t changes_ = 0;

@@ -96,7 +96,7 @@ bool Communicator::Impl::close() noexcept {
 void Communicator::Impl::run_now(const comm::Task& asked) {
   if (asked.irregular && comm::is_cut(asked.problem)) return run_rooted(asked);
   resources_.executor().arrive(usage_.begin());
-  const Call& call = *calls_.call_for(asked);
+  const Call& call = *calls_of(asked).call_for(asked);
   comm::Counts& counts = usage_.at(call.entry);
   carry_out(asked, call, counts);
   ++counts.calls;

@@ -240,6 +240,12 @@ tune::Direct Resources::direct(bool counts_heaps) const {
   return only_heaps_ && counts_heaps ? by_heap : tune::Direct::none;
 }
 
+std::uint64_t Resources::bytes_by_kernel() const noexcept {
+  if (!node_) return 0;
+  const engine::PeerMemory& peers = node_->peers();
+  return peers.moved_bytes(engine::View::cma) + peers.moved_bytes(engine::View::staged);
+}
+
 tune::Situation Resources::situation() const {
   // The buffers of an alltoallv are never copied to the shared heap.
   return {

@@ -99,6 +99,9 @@ class Resources {
   void require_no_failure();
 
   void report(Statistics& statistics) const;
+  /// Of neighbours' buffers, that this rank has moved by system calls, or had moved by their
+  /// owners.
+  std::uint64_t bytes_by_kernel() const noexcept;
 
  private:
   engine::Prepared prepare_program(engine::Program program);

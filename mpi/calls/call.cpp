@@ -23,16 +23,37 @@ std::string name_of_race(const Call& call, const Context& context) {
                      context.size(), *bytes == 0 ? 0 : std::bit_ceil(*bytes + 1) - 1);
 }
 
-/// Whether the host serves a call that may be part of a race; `trial` begins where it is a trial.
-bool is_hosts(const Call& call, const Context& context, Trial& trial) {
+/// Of a call that may be part of a race; `trial` begins where it is a trial.
+Race::Server server_of(const Call& call, const Context& context, Trial& trial) {
   Race* const race = race_of(call, context);
-  if (race == nullptr) return false;
+  if (race == nullptr) return Race::Server::weft;
   if (race->count()) {
     context.world.communicators().decide(context.attached, *race, name_of_race(call, context));
   }
   const Race::Server server = race->server();
   if (race->is_on()) trial = Trial(*race, context.attached.races->has_one_clock());
-  return server == Race::Server::host;
+  return server;
+}
+
+/// Scope of a call that goes by stages.
+class ByStages {
+ public:
+  ByStages(Communicator& weft, bool by_stages) : weft_(by_stages ? &weft : nullptr) {
+    if (weft_ != nullptr) weft_->set_by_stages(true);
+  }
+  ByStages(const ByStages&) = delete;
+  ByStages& operator=(const ByStages&) = delete;
+  ~ByStages() {
+    if (weft_ != nullptr) weft_->set_by_stages(false);
+  }
+
+ private:
+  Communicator* weft_;
+};
+
+void run_in_weft(Call& call, const Context& context, bool by_stages) {
+  const ByStages way(context.weft(), by_stages);
+  call.run(context);
 }
 
 /// Runs a call that weft may serve; false: the host is to.
@@ -41,13 +62,16 @@ bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
     Trial trial;
-    if (may_race && is_hosts(call, context, trial)) {
+    const Race::Server server = may_race ? server_of(call, context, trial) : Race::Server::weft;
+    if (server == Race::Server::host) {
       call.set_trial(std::move(trial));
       is_served = false;
       return;
     }
     if (context.world.checks_calls()) describe_for_check(call, context);
-    call.run(context);
+    const std::uint64_t before = context.weft().bytes_out_of_sight();
+    run_in_weft(call, context, server == Race::Server::stages);
+    if (trial.is_on() && context.weft().bytes_out_of_sight() != before) trial.add_system_calls();
   });
   return is_served;
 }

@@ -323,8 +323,12 @@ void Communicators::decide(Attached& attached, Race& race, const std::string& wh
   const std::string largest = bootstrap.combine(to_text(race.figures()), larger_each);
   const Race::Server before = race.winner();
   race.learn(numbers_of(largest));
-  if (race.winner() == before || before == Race::Server::host) return;
-  world_.tally().add_note(fmt::format("{}: left to the host MPI, which takes less time", what));
+  if (race.winner() == before || race.winner() == Race::Server::weft) return;
+  world_.tally().add_note(fmt::format(
+      "{}: {}", what,
+      race.winner() == Race::Server::host
+          ? "left to the host MPI, which takes less time"
+          : "copied through stages, as to read neighbours' buffers by system calls takes longer"));
 }
 
 void Communicators::give_up(Attached& attached, std::string why) {

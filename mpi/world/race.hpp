@@ -1,11 +1,15 @@
-// Race: whether weft or the host MPI serves the calls of one kind in less time, measured in the
-// program itself.
+// Race: who serves the calls of one kind in least time, measured in the program itself: weft, weft
+// by stages (it reads no neighbour's buffer where it lies), or the host MPI.
 //
 // No rule and no simulation knows everything: two cores may share no cache, a host may be tuned to
 // its machine, other programs may run. So when weft has served a few calls of a kind on a
 // communicator, some calls are served by the one and some by the other, and timed; the one that
 // took less time serves the calls after that. All ranks count the same calls, so each call has one
 // server; and what they have measured they exchange before they decide.
+//
+// A round is a race with the host, and one with the stages: that one only where some rank has read
+// a neighbour's buffer by system calls, as it lies outside of the shared heap. By loads nothing is
+// gained by stages, and which buffers lie where no rank knows of the others.
 //
 // Not where ranks share cores: there what a rank does before the last one comes keeps that one from
 // coming, and the time of single calls says little about many.
@@ -15,8 +19,10 @@
 // in the call, which is about the same where no rank leaves before all have come.
 //
 // The price: after a call that is not timed, four calls, two of each server. Where they say that
-// one takes more than 1.5 times as long as the other, that is all, else eight more. The same again
-// whenever there have been eight times as many calls, as machines change.
+// one takes more than 1.5 times as long as the other, that is all, else eight more. Stages are
+// given up where they take 1.1 times as long, and tried after 96 calls: a few times their calls'
+// time is 2 % of that of twice as many. The same again whenever there have been eight times as many
+// calls, as machines change.
 #pragma once
 
 #include <array>
@@ -24,6 +30,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -35,8 +42,10 @@ namespace weft::mpi {
 /// The race of one kind of calls.
 class Race {
  public:
-  enum class Server : std::uint8_t { weft, host };
+  enum class Server : std::uint8_t { weft, stages, host };
+  enum class Contenders : std::uint8_t { all, without_stages };
 
+  explicit Race(Contenders contenders = Contenders::all) noexcept : contenders_(contenders) {}
   /// Of calls that are never raced.
   static Race of_nothing() noexcept {
     Race race;
@@ -48,22 +57,25 @@ class Race {
     ++calls_;
     return trials_ != nullptr && trials_->made == trials_->wanted;
   }
-  /// Whether the next call is weft's, and none of a race: it has only to be counted.
+  /// Whether the next call is weft's, not by stages, and none of a race: it has only to be counted.
   bool is_quiet() const noexcept { return calls_ + 1 < quiet_until_; }
   /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
   Server server() {
     if (trials_ == nullptr) {
       if (calls_ < next_at_) return winner_;
       trials_ = std::make_unique<Trials>();
+      if (challenger_ == Server::stages) trials_->cold = kHalves;
       quiet_until_ = 0;
     }
-    return trials_->server(winner_);
+    return trials_->is_of_winner() ? winner_ : challenger_;
   }
 
   bool is_on() const noexcept { return trials_ != nullptr; }
   /// When this rank came to a call of the race that is on, and when it left, in ticks of the
   /// processor's counter. `one_clock`: all ranks read the same one.
   void add(std::uint64_t arrived, std::uint64_t left, bool one_clock) noexcept;
+  /// In that call weft has read neighbours' buffers in a way to which stages are to be compared.
+  void add_system_calls() noexcept { trials_->figures.front() = 1; }
 
   /// What this rank has measured: of all ranks' figures in a place the largest counts.
   std::span<const std::uint64_t> figures() const noexcept;
@@ -78,19 +90,30 @@ class Race {
   static constexpr std::uint64_t kAfterCalls = 8;
   static constexpr std::uint64_t kAgainAfterTimes = 8;
 
+  static constexpr std::uint64_t kStagesAfterCalls = 96;
+  static constexpr std::size_t kHalves = 2;  // of a stage, in turns: the first touch takes long
+
   struct Trials {
-    bool is_warm = false;  // the other server has served a call, which was not timed
+    std::size_t cold = 1;  // calls that the challenger serves first, and are not timed
     std::size_t made = 0;
     std::size_t wanted = kFirst;
-    std::array<std::uint64_t, 2 * kMost> figures{};  // two for each
+    // Whether there were system calls, and two for each trial.
+    std::array<std::uint64_t, 1 + 2 * kMost> figures{};
 
-    Server server(Server winner) const noexcept;
+    bool is_of_winner() const noexcept;
   };
+
+  void begin_second(Server challenger) noexcept;
+  void end_round() noexcept;
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_at_ = kAfterCalls;
   std::uint64_t quiet_until_ = kAfterCalls;  // next_at_ where weft serves all calls until then
   Server winner_ = Server::weft;
+  Server challenger_ = Server::host;  // of the race that is on, or of the next one
+  Contenders contenders_;
+  bool is_second_ = false;          // race of its round
+  bool has_system_calls_ = false;   // when weft took part in a race the last time
   std::unique_ptr<Trials> trials_;  // of a race that is on
 };
 
@@ -109,6 +132,8 @@ class Trial {
     std::swap(arrived_, other.arrived_);
     return *this;
   }
+  bool is_on() const noexcept { return race_ != nullptr; }
+  void add_system_calls() noexcept { race_->add_system_calls(); }
   ~Trial() {
     if (race_ != nullptr) race_->add(arrived_, comm::Stopwatch::ticks(), one_clock_);
   }
@@ -133,20 +158,26 @@ class Races {
   }
   /// Lives as long as this.
   Race& of(plan::Collective collective, std::uint64_t block_bytes) {
-    return of_function(collective, static_cast<std::size_t>(std::bit_width(block_bytes)));
+    return class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
+                    Race::Contenders::all);
   }
   /// `function`: a number below kClasses. Lives as long as this.
   Race& of_function(plan::Collective collective, std::size_t function) {
-    std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
-    if (races == nullptr) races = std::make_unique<ByClass>();
-    return (*races)[function];
+    return class_of(collective, function, Race::Contenders::without_stages);
   }
 
   static constexpr std::size_t kClasses = 65;
 
  private:
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
-  using ByClass = std::array<Race, kClasses>;
+  using ByClass = std::array<std::optional<Race>, kClasses>;
+
+  Race& class_of(plan::Collective collective, std::size_t number, Race::Contenders contenders) {
+    std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
+    if (races == nullptr) races = std::make_unique<ByClass>();
+    std::optional<Race>& race = (*races)[number];
+    return race ? *race : race.emplace(contenders);
+  }
 
   plan::CollectiveSet not_raced_;
   bool one_clock_;

@@ -57,7 +57,8 @@ def parse_arguments():
     parser.add_argument("--all-passed", action="store_true", help="weft must have taken no call")
     parser.add_argument("--all-taken", action="store_true",
                         help="weft must have taken calls of every collective")
-    parser.add_argument("--ran", metavar="ALGORITHM", help="weft must have taken calls by this one")
+    parser.add_argument("--ran", action="append", default=[], metavar="ALGORITHM",
+                        help="weft must have taken calls by this one")
     parser.add_argument("--not-taken", metavar="NAMES",
                         help="weft must have taken no calls of these collectives, and some others")
     parser.add_argument("--none-passed", action="store_true",
@@ -190,8 +191,9 @@ def judge_collectives(arguments, report):
     if arguments.all_taken and taken != COLLECTIVES:
         yield f"weft took no call of: {sorted(COLLECTIVES - taken)}"
     ran = {entry["algorithm"] for entry in report["collectives"] if entry["calls"] != 0}
-    if arguments.ran and arguments.ran not in ran:
-        yield f"weft took no call by {arguments.ran}, but by {sorted(ran)}"
+    for name in arguments.ran:
+        if name not in ran:
+            yield f"weft took no call by {name}, but by {sorted(ran)}"
     for name in arguments.not_taken.split(",") if arguments.not_taken else []:
         if name in taken:
             yield f"weft took calls of {name}"

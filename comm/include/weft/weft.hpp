@@ -234,6 +234,16 @@ class WEFT_API Communicator {
   bool repeat(const Made& made, const void* input, void* output,
               const Operation* operation = nullptr);
 
+  /// Inside a node ranks read neighbours' buffers where they lie, which is slow for buffers outside
+  /// of the shared heap, and mostly no faster than two copies by way of stages. Which it is on this
+  /// machine can be measured: the calls after set_by_stages(true) that take blocks of one size, or
+  /// of sizes that all ranks know, read no buffers, until set_by_stages(false). All ranks make the
+  /// same calls so. On several nodes it changes nothing.
+  void set_by_stages(bool by_stages) noexcept;
+  /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of
+  /// its own that it copied there. On several nodes 0.
+  std::uint64_t bytes_out_of_sight() const noexcept;
+
   /// Instead of a call that this rank cannot make: those that wait for it, and this rank, end in a
   /// PeerError that says why. The communicator serves no more calls.
   [[noreturn]] void fail(std::string_view why);

@@ -14,19 +14,40 @@ namespace {
 
 using Server = Race::Server;
 
+/// Ticks of a call by each server.
+struct Times {
+  double weft, stages, host;
+  bool has_system_calls = false;  // weft's, on some rank
+
+  double of(Server server) const {
+    if (server == Server::weft) return weft;
+    return server == Server::stages ? stages : host;
+  }
+  double least() const {
+    return has_system_calls ? std::min({weft, stages, host}) : std::min(weft, host);
+  }
+};
+
+Times any_times(int most) {
+  return {static_cast<double>(*rc::gen::inRange(100, most)),
+          static_cast<double>(*rc::gen::inRange(100, most)),
+          static_cast<double>(*rc::gen::inRange(100, most)), *rc::gen::arbitrary<bool>()};
+}
+
 /// The ranks of a communicator that call one collective again and again.
 class Ranks {
  public:
   Ranks(std::size_t ranks, unsigned seed, bool one_clock, double noise)
-      : races_(ranks), random_(seed), one_clock_(one_clock), noise_(noise) {
+      : random_(seed), one_clock_(one_clock), noise_(noise) {
     // Clocks that have nothing in common.
     for (std::size_t rank = 0; rank < ranks; ++rank) {
+      races_.emplace_back();
       clocks_.push_back(one_clock ? 0 : random_() * std::uint64_t{1'000'000});
     }
   }
 
   /// Returns the server, the same for all ranks, and adds the call's time to `spent`.
-  Server call(double weft_ticks, double host_ticks) {
+  Server call(const Times& times) {
     std::vector<char> ask;
     for (Race& race : races_) ask.push_back(race.count() ? 1 : 0);
     RC_ASSERT(std::ranges::count(ask, ask.front()) == std::ssize(ask));
@@ -34,11 +55,12 @@ class Ranks {
     std::vector<Server> servers;
     for (Race& race : races_) servers.push_back(race.server());
     RC_ASSERT(std::ranges::count(servers, servers.front()) == std::ssize(servers));
-    const double right = servers.front() == Server::weft ? weft_ticks : host_ticks;
-    const double time = right * (1 + noise_ * std::uniform_real_distribution<>(0, 1)(random_));
+    const Server server = servers.front();
+    const double time =
+        times.of(server) * (1 + noise_ * std::uniform_real_distribution<>(0, 1)(random_));
     spent += time;
-    run(time);
-    return servers.front();
+    run(time, server == Server::weft && times.has_system_calls);
+    return server;
   }
   const Race& race() const { return races_.front(); }
 
@@ -46,7 +68,7 @@ class Ranks {
 
  private:
   /// Ranks come within many times the call, and all leave when it is over.
-  void run(double time) {
+  void run(double time, bool has_system_calls) {
     std::vector<std::uint64_t> arrivals;
     for (std::size_t rank = 0; rank < races_.size(); ++rank)
       arrivals.push_back(random_() % 100'000);
@@ -55,6 +77,7 @@ class Ranks {
         *std::ranges::max_element(arrivals) + static_cast<std::uint64_t>(std::llround(time));
     for (std::size_t rank = 0; rank < races_.size(); ++rank) {
       if (!races_[rank].is_on()) continue;
+      if (has_system_calls && rank + 1 == races_.size()) races_[rank].add_system_calls();
       const std::uint64_t clock = now_ + clocks_[rank];
       races_[rank].add(clock + arrivals[rank], clock + end, one_clock_);
     }
@@ -79,37 +102,52 @@ class Ranks {
   std::uint64_t now_ = 1'000'000'000;
 };
 
-RC_GTEST_PROP(Races, EndWithTheFasterServer, ()) {
+RC_GTEST_PROP(Races, EndWithTheFastestServer, ()) {
   const auto ranks = *rc::gen::inRange<std::size_t>(2, 9);
-  const double weft = *rc::gen::inRange(100, 1000);
-  const double host = *rc::gen::inRange(100, 1000);
+  const Times times = any_times(1000);
   Ranks all(ranks, *rc::gen::arbitrary<unsigned>(), *rc::gen::arbitrary<bool>(), 0.02);
   Server last = Server::weft;
-  for (int call = 0; call < 40; ++call) last = all.call(weft, host);
-  const double took = last == Server::weft ? weft : host;
-  RC_ASSERT(took <= 1.15 * std::min(weft, host));
+  for (int call = 0; call < 150; ++call) last = all.call(times);
+  RC_ASSERT(times.of(last) <= 1.15 * times.least());
   RC_ASSERT(last == all.race().winner());
 }
 
 RC_GTEST_PROP(Races, CostLittleWhereThereAreManyCalls, ()) {
-  const double weft = *rc::gen::inRange(100, 2000);
-  const double host = *rc::gen::inRange(100, 2000);
+  const Times times = any_times(2000);
   constexpr int kCalls = 4000;
   Ranks all(4, *rc::gen::arbitrary<unsigned>(), true, 0);
-  for (int call = 0; call < kCalls; ++call) all.call(weft, host);
-  RC_ASSERT(all.spent <= 1.13 * kCalls * std::min(weft, host));
+  for (int call = 0; call < kCalls; ++call) all.call(times);
+  RC_ASSERT(all.spent <= 1.13 * kCalls * times.least());
+}
+
+/// Expected are as many calls as there have been. Beside a host that is no match.
+RC_GTEST_PROP(Races, WithStagesCostTwoPercentOfTheTimeThatIsExpected, ()) {
+  const double weft = *rc::gen::inRange(100, 1000);
+  const double stages = weft * *rc::gen::inRange(30, 185) / 100;
+  const unsigned seed = *rc::gen::arbitrary<unsigned>();
+  const double noise = 0.01 * *rc::gen::inRange(0, 3);
+  Ranks with(3, seed, true, noise), without(3, seed, true, noise);
+  for (int call = 1; call < 1000; ++call) {
+    with.call({weft, stages, 2 * weft, true});
+    without.call({weft, stages, 2 * weft, false});
+    RC_ASSERT(with.spent - without.spent <= 0.02 * 2 * (1 + noise) * call * weft);
+  }
+}
+
+RC_GTEST_PROP(Races, TryStagesInPlaceOfSystemCallsOnly, ()) {
+  Times times = any_times(1000);
+  times.has_system_calls = false;
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), *rc::gen::arbitrary<bool>(), 0.02);
+  for (int call = 0; call < 2000; ++call) RC_ASSERT(all.call(times) != Server::stages);
 }
 
 RC_GTEST_PROP(Races, AreRunAgainWhenMachinesChange, ()) {
-  const double weft = *rc::gen::inRange(100, 1000);
-  const double host = *rc::gen::inRange(100, 1000);
-  RC_PRE(std::max(weft, host) > 1.2 * std::min(weft, host));
-  const int before = *rc::gen::inRange(40, 400);
+  const Times first = any_times(1000), then = any_times(1000);
+  const int before = *rc::gen::inRange(120, 400);
   Ranks all(3, *rc::gen::arbitrary<unsigned>(), true, 0.02);
-  for (int call = 0; call < before; ++call) all.call(weft, host);
-  RC_ASSERT((all.race().winner() == Server::host) == (host < weft));
-  for (int call = 0; call < 10 * before + 200; ++call) all.call(host, weft);
-  RC_ASSERT((all.race().winner() == Server::host) == (weft < host));
+  for (int call = 0; call < before; ++call) all.call(first);
+  for (int call = 0; call < 10 * before + 200; ++call) all.call(then);
+  RC_ASSERT(then.of(all.race().winner()) <= 1.15 * then.least());
 }
 
 RC_GTEST_PROP(Races, AreAskedOfCallsOfOneSizeClass, ()) {

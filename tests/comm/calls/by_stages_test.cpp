@@ -1,0 +1,198 @@
+// Calls by stages beside calls that read neighbours' buffers, of every kind of memory.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "tests/comm/support/algorithms_that_ran.hpp"
+#include "tests/comm/support/processes.hpp"
+
+namespace weft {
+namespace {
+
+using Words = std::uint32_t;
+
+/// Memory of the shared heap, or not.
+class Buffer {
+ public:
+  Buffer(std::size_t words, bool in_heap) : in_heap_(in_heap) {
+    words_ = static_cast<Words*>(in_heap ? weft::allocate(words * sizeof(Words))
+                                         : ::operator new(words * sizeof(Words)));
+    std::memset(words_, 0x5a, words * sizeof(Words));
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (in_heap_) {
+      weft::deallocate(words_);
+    } else {
+      ::operator delete(words_);
+    }
+  }
+  Words* get() const { return words_; }
+  Words& operator[](std::size_t i) const { return words_[i]; }
+
+ private:
+  bool in_heap_;
+  Words* words_;
+};
+
+/// Word i of what rank `from` has for rank `to` in a round.
+Words word(std::size_t from, std::size_t to, std::size_t i, unsigned round) {
+  return static_cast<Words>(from * 7919 + to * 104729 + i * 31 + round);
+}
+
+/// One call of some collective with `words` of a block; "" where its result is right.
+std::string one_call(Communicator& comm, unsigned kind, std::size_t words, unsigned round,
+                     bool sends_heap, bool receives_heap) {
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto own = static_cast<std::size_t>(comm.rank());
+  const std::size_t bytes = words * sizeof(Words);
+  const Buffer in(ranks * words, sends_heap), out(ranks * words, receives_heap);
+  for (std::size_t i = 0; i < ranks * words; ++i) in[i] = word(own, i / words, i % words, round);
+  const int root = static_cast<int>(round % ranks);
+  const auto from_root = static_cast<std::size_t>(root);
+  const Operation sum = operation(Operator::sum, Type::uint32);
+  std::size_t wrong = 0;
+  switch (kind) {
+    case 0:
+      comm.alltoall(in.get(), out.get(), bytes);
+      for (std::size_t i = 0; i < ranks * words; ++i)
+        wrong += out[i] != word(i / words, own, i % words, round);
+      return wrong == 0 ? "" : fmt::format("alltoall of {} words: {} wrong", words, wrong);
+    case 1:
+      comm.allgather(in.get(), out.get(), bytes);
+      for (std::size_t i = 0; i < ranks * words; ++i)
+        wrong += out[i] != word(i / words, 0, i % words, round);
+      return wrong == 0 ? "" : fmt::format("allgather of {} words: {} wrong", words, wrong);
+    case 2:
+      if (own == from_root) std::memcpy(out.get(), in.get(), bytes);
+      comm.broadcast(out.get(), bytes, root);
+      for (std::size_t i = 0; i < words; ++i) wrong += out[i] != word(from_root, 0, i, round);
+      return wrong == 0 ? "" : fmt::format("broadcast of {} words: {} wrong", words, wrong);
+    default:
+      comm.allreduce(in.get(), out.get(), words, sum);
+      for (std::size_t i = 0; i < words; ++i) {
+        Words right = 0;
+        for (std::size_t from = 0; from < ranks; ++from) right += word(from, 0, i, round);
+        wrong += out[i] != right;
+      }
+      return wrong == 0 ? "" : fmt::format("allreduce of {} words: {} wrong", words, wrong);
+  }
+}
+
+struct Case {
+  const char* name;
+  int ranks;
+  const char* heap;
+  const char* view;
+};
+
+class ByStages : public testing::TestWithParam<Case> {};
+
+TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
+  const Case& one = GetParam();
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    std::mt19937 same(7), own(static_cast<unsigned>(rank));
+    for (unsigned round = 0; round < 120; ++round) {
+      const unsigned kind = same() % 4;
+      const std::size_t words = 1 + same() % (same() % 2 == 0 ? 3'000 : 60'000);
+      comm.set_by_stages(same() % 2 == 0);
+      const bool sends_heap = own() % 2 == 0, receives_heap = own() % 2 == 0;
+      const auto wrong = one_call(comm, kind, words, round, sends_heap, receives_heap);
+      if (!wrong.empty()) return wrong;
+    }
+    const bool reads = comm.statistics().view == "shared heap";
+    for (const char* algorithm : {"sa", "sa:direct=1"}) {
+      if (reads && test::calls_by(comm, "alltoall", algorithm) == 0) {
+        return fmt::format("no alltoall by {}", algorithm);
+      }
+    }
+    return (comm.bytes_out_of_sight() != 0) == reads ? "right" : "bytes out of sight are wrong";
+  };
+  for (const auto& end : test::run_processes(
+           one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body)) {
+    EXPECT_EQ(end.said, "right");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ByStages,
+                         testing::Values(Case{"two", 2, "1", "auto"}, Case{"three", 3, "1", "auto"},
+                                         Case{"four", 4, "1", "auto"},
+                                         Case{"without_heap", 3, "0", "cma"}),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(ByStages, ReadNoBuffers) {
+  const auto body = [](int) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    comm.set_by_stages(true);
+    for (unsigned kind = 0; kind < 4; ++kind) {
+      const auto wrong = one_call(comm, kind, 50'000, kind, false, false);
+      if (!wrong.empty()) return wrong;
+    }
+    if (comm.bytes_out_of_sight() != 0) return "buffers were read";
+    comm.set_by_stages(false);
+    const auto wrong = one_call(comm, 0, 50'000, 1, false, false);
+    if (!wrong.empty()) return wrong;
+    return comm.bytes_out_of_sight() >= 200'000 ? "right" : "no buffer was read";
+  };
+  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+/// A call that was made by stages is not what another one repeats.
+TEST(ByStages, AreNotMadeAgain) {
+  const auto body = [](int) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    const Buffer in(20'000, true), out(20'000, true);
+    comm.alltoall(in.get(), out.get(), 400);
+    comm.set_by_stages(true);
+    comm.alltoall(in.get(), out.get(), 40'000);
+    comm.set_by_stages(false);
+    return comm.last_made().call == nullptr ? "right" : "another call than the last";
+  };
+  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+class OnSomeRanks : public testing::TestWithParam<bool> {};
+
+TEST_P(OnSomeRanks, EndInAnErrorOnAll) {
+  const auto body = [is_known = GetParam()](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    const Buffer in(60'000, true), out(60'000, true);
+    for (const bool by_stages : {false, true}) {
+      comm.set_by_stages(by_stages);
+      if (is_known || !by_stages) comm.alltoall(in.get(), out.get(), 80'000);
+    }
+    comm.set_by_stages(rank == 0);
+    try {
+      comm.alltoall(in.get(), out.get(), 80'000);
+    } catch (const CallError&) {
+      return "right";
+    }
+    return "no error";
+  };
+  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ByStages, OnSomeRanks, testing::Bool(),
+                         [](const auto& known) { return known.param ? "Known" : "New"; });
+
+}  // namespace
+}  // namespace weft
