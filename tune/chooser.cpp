@@ -23,8 +23,10 @@ std::string take_part(std::string_view& text) {
   return part;
 }
 
-/// The adapter of the profile, with the settings of this job: the channel, not the profile's MPI,
-/// decides the path of large messages, and this job knows its ranks that share cores.
+}  // namespace
+
+// The channel, not the profile's MPI, decides the path of large messages, and this job knows its
+// ranks that share cores.
 Basis basis_of(const Situation& situation, const std::string& profile) {
   Basis basis{situation.machine, nic_profiles::parse("rank 0's profile", profile).hardware,
               situation.direct, situation.deterministic, situation.crowded};
@@ -36,8 +38,6 @@ Basis basis_of(const Situation& situation, const std::string& profile) {
   host.switch_ns = switch_ns;
   return basis;
 }
-
-}  // namespace
 
 std::string AdapterKnowledge::to_text() const {
   std::string text;
@@ -74,6 +74,12 @@ AdapterKnowledge look_up_adapter(
         fmt::format("WEFT_TABLE={}: made for the adapter {}, and this is {}: followed all the same",
                     table_file, table.adapter, fmt::join(names, " alias "));
   }
+  return known;
+}
+
+AdapterKnowledge look_up_table(const std::string& table_file) {
+  AdapterKnowledge known;
+  if (!table_file.empty()) known.table = to_json(load_set_table(table_file));
   return known;
 }
 

@@ -56,6 +56,12 @@ AdapterKnowledge look_up_adapter(
     const hierarchy::Machine& machine,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device);
 
+/// The table alone, where no adapter is used; `table_file` may be empty. Errors as above.
+AdapterKnowledge look_up_table(const std::string& table_file);
+
+/// From which choices follow: the adapter of the profile, as JSON, with the settings of this job.
+Basis basis_of(const Situation& situation, const std::string& profile);
+
 class Chooser {
  public:
   explicit Chooser(Situation situation) : situation_(std::move(situation)) {}

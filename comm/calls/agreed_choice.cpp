@@ -20,21 +20,25 @@ AgreedChoice AgreedChoice::by_stages(Resources& resources) {
 }
 
 AgreedChoice::AgreedChoice(Resources& resources) : AgreedChoice(resources, resources.situation()) {
-  if (resources.machine().nodes() == 1) return;
-  const auto all = resources.members().agree([&] {
-    if (resources.rank() != 0) return std::string();
-    const Settings& settings = resources.settings();
-    const auto known = tune::look_up_adapter(settings.profile, settings.table, resources.machine(),
-                                             [&] { return resources.device(); });
-    if (!known.doubt.empty()) {
-      resources.members().note(known.doubt);
-      log::warn("{}", known.doubt);
-    }
-    return known.to_text();
-  });
+  if (resources.machine().nodes() == 1 && !resources.has_table()) return;
+  const auto all = resources.members().agree(
+      [&] { return resources.rank() == 0 ? look_up().to_text() : std::string(); });
   const auto known = tune::AdapterKnowledge::from_text(all.front());
   profile_name_ = known.profile_name;
   chooser_.learn(known);
+}
+
+/// On rank 0.
+tune::AdapterKnowledge AgreedChoice::look_up() {
+  const Settings& settings = resources_.settings();
+  if (resources_.machine().nodes() == 1) return tune::look_up_table(settings.table);
+  auto known = tune::look_up_adapter(settings.profile, settings.table, resources_.machine(),
+                                     [&] { return resources_.device(); });
+  if (!known.doubt.empty()) {
+    resources_.members().note(known.doubt);
+    log::warn("{}", known.doubt);
+  }
+  return known;
 }
 
 std::optional<tune::Algorithm> AgreedChoice::choose_alone(const Problem& problem) {

@@ -18,7 +18,8 @@ namespace weft::comm {
 
 class AgreedChoice {
  public:
-  /// Where there are several nodes rank 0 finds the profile. Collective.
+  /// Where there are several nodes rank 0 finds the profile, and on any machine the table that is
+  /// set. Collective.
   explicit AgreedChoice(Resources& resources);
   /// Of a communicator on one node, as if no rank read its neighbours' buffers. Not collective.
   static AgreedChoice by_stages(Resources& resources);
@@ -49,6 +50,7 @@ class AgreedChoice {
  private:
   AgreedChoice(Resources& resources, tune::Situation situation)
       : resources_(resources), chooser_(std::move(situation)) {}
+  tune::AdapterKnowledge look_up();
   void note_not_taken(plan::Collective collective, std::string_view algorithm,
                       std::string_view call, const std::string& reason);
 

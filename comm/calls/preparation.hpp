@@ -70,6 +70,9 @@ class Preparation {
                   const plan::Problem& problem, Cut& cut);
   Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest,
           const plan::Problem& problem);
+  std::size_t part_of(const plan::Problem& problem) const {
+    return comm::part_of(problem, resources_.has_table());
+  }
   std::uint64_t stage_limit() const noexcept;
 
   Resources& resources_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "tune/candidates.hpp"
 #include "tune/decision_table.hpp"
@@ -43,11 +44,15 @@ std::size_t BucketHash::operator()(const Bucket& bucket) const noexcept {
   return ProblemHash()(problem);
 }
 
-std::size_t part_of(const Problem& problem) {
+std::size_t part_of(const Problem& problem, bool has_table) {
   if (!problem.layout.empty()) return 0;
   const std::uint64_t most = std::bit_ceil(problem.block_bytes);
-  if (problem.block_bytes == most) return 2;
-  return problem.block_bytes <= tune::grid_end(most / 2) ? 0 : 1;
+  if (problem.block_bytes == most) return kParts - 1;
+  if (!has_table) return problem.block_bytes <= tune::grid_end(most / 2) ? 0 : 1;
+  constexpr double kQuarters[] = {1.189207, 1.414213, 1.681792};  // powers of 2^(1/4)
+  const double ratio = 2 * static_cast<double>(problem.block_bytes) / static_cast<double>(most);
+  return static_cast<std::size_t>(std::ranges::lower_bound(kQuarters, ratio) -
+                                  std::begin(kQuarters));
 }
 
 std::optional<plan::Extent> SizeClass::extent_of(const Problem& problem) const {

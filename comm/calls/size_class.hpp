@@ -4,7 +4,9 @@
 // A *bucket* holds the sizes above one power of two up to the next. What is agreed for its largest
 // size (stages, channels, whether peers' buffers are read) serves all of them. Algorithms are
 // chosen at powers of two and half-way between them (tune::grid_end()), so a bucket has three
-// *parts*, each with one choice; parts with one algorithm share a class.
+// *parts*, each with one choice; parts with one algorithm share a class. The rules of a decision
+// table may end anywhere: under one a bucket has five parts, at quarters of the way by ratio, and
+// the first call of a part chooses for all of it.
 //
 // Where the plans of all ranks have a shape (comm/setup/shapes.hpp), all sizes have that of the
 // largest, and a new size is other numbers in a program that is there. Where they have none, and
@@ -50,12 +52,12 @@ struct BucketHash {
   std::size_t operator()(const Bucket& bucket) const noexcept;
 };
 
-inline constexpr std::size_t kParts = 3;
+inline constexpr std::size_t kParts = 5;
 
 /// Of a problem of which some block has at least one byte; or a barrier.
 Bucket bucket_of(const plan::Problem& problem);
-/// The part of its bucket, below kParts.
-std::size_t part_of(const plan::Problem& problem);
+/// The part of its bucket, below kParts. `has_table`: whether a table decides.
+std::size_t part_of(const plan::Problem& problem, bool has_table);
 /// The largest problem of the bucket, which is made of whole elements; without a layout.
 plan::Problem largest_of_bucket(const plan::Problem& problem);
 

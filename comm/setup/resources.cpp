@@ -71,19 +71,22 @@ std::shared_ptr<const Facts> facts_from(std::span<const std::string> texts,
 constexpr char kSeesHeaps = '1', kSeesNone = '0';
 // And whether some rank's heap serves only long blocks.
 constexpr char kLongBlocks = '1', kAllBlocks = '0';
-constexpr std::size_t kVoteBytes = 3;
+// And whether some rank names a decision table.
+constexpr char kTable = '1', kNoTable = '0';
+constexpr std::size_t kVoteBytes = 4;
 static_assert(engine::heap::kLongBlock == tune::kLongBuffer);
 
-std::string view_vote(engine::View view, bool sees_heaps) {
+std::string vote_of(engine::View view, bool sees_heaps, bool has_table) {
   const bool sees = sees_heaps || view != engine::View::staged;
   return {static_cast<char>(view), sees ? kSeesHeaps : kSeesNone,
-          engine::heap::has_only_long_blocks ? kLongBlocks : kAllBlocks};
+          engine::heap::has_only_long_blocks ? kLongBlocks : kAllBlocks,
+          has_table ? kTable : kNoTable};
 }
 
 /// Each is followed by a number that the rank has drawn: the largest becomes the communicator's.
-std::string join_view_votes(std::string_view a, std::string_view b) {
+std::string join_votes(std::string_view a, std::string_view b) {
   const char votes[] = {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1)),
-                        std::max(a.at(2), b.at(2))};
+                        std::max(a.at(2), b.at(2)), std::max(a.at(3), b.at(3))};
   std::string joined(votes, kVoteBytes);
   return joined.append(std::max(a.substr(kVoteBytes), b.substr(kVoteBytes)));
 }
@@ -141,9 +144,9 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
                                                   is_cared_for);
     const auto view = node_ ? best_view() : engine::View::same_process;
     const bool sees_heaps = node_ && node_->peers().sees_heaps();
-    return view_vote(view, sees_heaps) + drawn_number();
+    return vote_of(view, sees_heaps, !settings.table.empty()) + drawn_number();
   };
-  const std::string vote = members_.vote(attach_all, join_view_votes);
+  const std::string vote = members_.vote(attach_all, join_votes);
   members_.attach(*requests_);
   set_view(vote);
   show_rank(std::string_view(vote).substr(kVoteBytes));
@@ -182,6 +185,7 @@ void Resources::set_view(std::string_view vote) {
   view_ = static_cast<engine::View>(vote[0]);
   only_heaps_ = view_ == engine::View::staged && vote[1] == kSeesHeaps;
   only_long_blocks_ = vote[2] == kLongBlocks;
+  has_table_ = vote[3] == kTable;
   if (node_) node_->peers().set_view(view_);
   note_view();
 }

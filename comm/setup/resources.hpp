@@ -47,6 +47,8 @@ class Resources {
   bool sees_only_heaps() const noexcept { return only_heaps_; }
   /// The view that all ranks have of their neighbours' buffers.
   engine::View view() const noexcept { return view_; }
+  /// Whether some rank names a decision table (WEFT_TABLE).
+  bool has_table() const noexcept { return has_table_; }
   /// Null: alone on its node.
   engine::NodeControl* node() noexcept { return node_.get(); }
   /// What the choice of algorithms rests on.
@@ -139,6 +141,7 @@ class Resources {
   engine::View view_ = engine::View::staged;   // the same on all ranks
   bool only_heaps_ = false;                    // the same on all ranks
   bool only_long_blocks_ = false;              // of heaps, the same on all ranks
+  bool has_table_ = false;                     // the same on all ranks
   engine::Turn turn_;
   std::unique_ptr<engine::Links> links_;
   std::unique_ptr<engine::Stages> stages_;

@@ -131,12 +131,13 @@ TEST(Profile, DoesNotChangeDeterministicReductions) {
 
 class TableFile {
  public:
-  explicit TableFile(const std::string& machine, const std::string& adapter = "soft") {
+  explicit TableFile(const std::string& machine, const std::string& adapter = "soft",
+                     std::uint64_t end = 100) {
     tune::DecisionTable table;
     table.machine = machine;
     table.adapter = adapter;
     table.date = "2026-11-21";
-    table.set(plan::Collective::alltoall, {{100, "pairwise-ring"}, {tune::Rule::kAnyBytes, "rd"}});
+    table.set(plan::Collective::alltoall, {{end, "pairwise-ring"}, {tune::Rule::kAnyBytes, "rd"}});
     std::ofstream(path_) << to_json(table);
   }
   TableFile(const TableFile&) = delete;
@@ -156,6 +157,34 @@ TEST(Table, DecidesOnTheMachineThatItNames) {
     expect_all({{"WEFT_NODES", "2"}, {"WEFT_TABLE", file.path()}, {"WEFT_PROFILE", "none"}}, body,
                fmt::format(": {}", name));
   }
+}
+
+TEST(Table, DecidesOnOneNodeThoughRankZeroAloneNamesIt) {
+  const TableFile file("1x4");
+  const auto body = [&](int rank) {
+    if (rank == 0) ::setenv("WEFT_TABLE", file.path().c_str(), 1);
+    return chosen(64);
+  };
+  expect_all({{"WEFT_NODES", "1"}}, body, ": pairwise-ring");
+  const auto all = [](int) { return chosen(4096); };
+  expect_all({{"WEFT_NODES", "1"}, {"WEFT_TABLE", file.path()}}, all, ": rd");
+}
+
+TEST(Table, DecidesBetweenPowersOfTwo) {
+  const TableFile file("2x2", "soft", 300);
+  const auto body = [](int) {
+    Communicator comm(tcp_bootstrap());
+    std::vector<std::byte> input(512 * kRanks), output(input.size());
+    std::string said;
+    // In this order, as the first call of a class chooses for the others.
+    for (const std::size_t bytes : {310, 290, 512}) {
+      comm.alltoall(input.data(), output.data(), bytes);
+      for (const auto& entry : comm.statistics().entries) said += entry.algorithm + ' ';
+    }
+    return said;
+  };
+  expect_all({{"WEFT_NODES", "2"}, {"WEFT_TABLE", file.path()}, {"WEFT_PROFILE", "none"}}, body,
+             "rd rd pairwise-ring rd pairwise-ring ");
 }
 
 /// The notes of each rank after a call that a table for `adapter` decides.

@@ -163,8 +163,25 @@ TEST(SizeClasses, PartsOfABucketAreThoseOfTheGridOfChoices) {
     const Bucket bucket = bucket_of(problem);
     ASSERT_TRUE(bytes <= bucket.most_bytes && bytes > bucket.most_bytes / 2) << bytes;
     const Problem next = Problem::alltoall(2, bytes + 1);
-    if (bucket_of(next) != bucket || part_of(next) != part_of(problem)) continue;
+    if (bucket_of(next) != bucket || part_of(next, false) != part_of(problem, false)) {
+      continue;
+    }
     ASSERT_EQ(tune::grid_bytes(bytes), tune::grid_bytes(bytes + 1)) << bytes;
+  }
+}
+
+TEST(SizeClasses, PartsUnderATableAreQuartersOfABucket) {
+  for (std::uint64_t first = 1; first < 70'000;) {
+    const Problem problem = Problem::alltoall(2, first);
+    const std::size_t part = part_of(problem, true);
+    ASSERT_LT(part, kParts);
+    std::uint64_t last = first;
+    const auto is_same = [&](const Problem& next) {
+      return bucket_of(next) == bucket_of(problem) && part_of(next, true) == part;
+    };
+    while (is_same(Problem::alltoall(2, last + 1))) ++last;
+    ASSERT_LT(static_cast<double>(last), 1.19 * static_cast<double>(first)) << first;
+    first = last + 1;
   }
 }
 
