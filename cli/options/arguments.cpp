@@ -34,13 +34,21 @@ std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view
   try {
     for (std::string_view rest = text;;) {
       const auto comma = rest.find(',');
-      sizes.push_back(env::parse_bytes(option, rest.substr(0, comma), low, high));
+      const std::string_view word = rest.substr(0, comma);
+      const auto dots = word.find("..");
+      sizes.push_back(env::parse_bytes(option, word.substr(0, dots), low, high));
+      if (dots != word.npos) {
+        const std::uint64_t last = env::parse_bytes(option, word.substr(dots + 2), low, high);
+        if (sizes.back() == 0 || sizes.back() > last) throw_usage("not ascending");
+        while (sizes.back() <= last / 2) sizes.push_back(2 * sizes.back());
+      }
       if (comma == rest.npos) return sizes;
       rest.remove_prefix(comma + 1);
     }
   } catch (const UsageError&) {
     throw_usage(
-        "{}={}: not sizes from {} to {} bytes joined by commas (K, M and G are powers of 1024)",
+        "{}={}: not sizes from {} to {} bytes joined by commas (K, M and G are powers of 1024; "
+        "8..1K: each twice the one before)",
         option, text, low, high);
   }
 }

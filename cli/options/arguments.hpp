@@ -21,7 +21,7 @@ struct Range {
 };
 Range parse_range(std::string_view option, std::string_view text, int low, int high);
 
-/// "1,8,4K".
+/// "1,8,4K"; "8..1M": 8 and its doubles up to 1M.
 std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view text,
                                        std::uint64_t low, std::uint64_t high);
 

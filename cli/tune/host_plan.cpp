@@ -1,11 +1,8 @@
 // The options of a host tuning, and the job that it runs in.
-#include <algorithm>
 #include <csignal>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "cli/options/arguments.hpp"
-#include "cli/options/problem_options.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/tune/host_tuning.hpp"
 #include "device_measurements/mpi_job.hpp"
@@ -16,47 +13,16 @@ namespace weft::cli {
 
 namespace {
 
-using plan::Collective;
-
 constexpr const char* kHosts[] = {"openmpi", "mpich"};
 constexpr const char* kLaunch[] = {"mpirun", "mpiexec"};
 
-std::string names_of(std::span<const Collective> collectives) {
-  std::string names;
-  for (const Collective one : collectives) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(one));
-  }
-  return names;
+std::span<const plan::Collective> collectives_of(HostFormat format) {
+  return format == HostFormat::openmpi ? tune::openmpi::collectives() : tune::mpich::collectives();
 }
 
-/// All, or those of the text, joined by commas.
-std::vector<Collective> collectives_of(const Text& text, HostFormat format) {
-  const auto all =
-      format == HostFormat::openmpi ? tune::openmpi::collectives() : tune::mpich::collectives();
-  if (!text) return {all.begin(), all.end()};
-  std::vector<Collective> chosen;
-  std::istringstream words(*text);
-  for (std::string word; std::getline(words, word, ',');) {
-    const Collective one = plan::parse_collective(word);
-    if (std::ranges::find(all, one) == all.end()) {
-      throw_usage("{}: --format {} has rules for {} alone", word, kHosts[static_cast<int>(format)],
-                  names_of(all));
-    }
-    if (std::ranges::find(chosen, one) == chosen.end()) chosen.push_back(one);
-  }
-  return chosen;
-}
-
-void refuse_what_the_job_decides(const ScenarioOptions& options) {
-  const auto refuse = [](const char* option) {
-    throw_usage("{}: not with --format, where the job that runs decides", option);
-  };
-  if (options.machine.given() || options.uneven) refuse("--machine, --nodes, --ppn, --uneven");
-  if (options.nic) refuse("--nic");
-  if (options.root) refuse("--root");
-  if (options.element) refuse("--element");
-  if (options.counts) refuse("--counts");
-  if (options.in_place) refuse("--in-place");
+HostFormat format_of(const TuneOptions& options) {
+  return parse_choice("--format", *options.format, {"openmpi", "mpich"}) == 0 ? HostFormat::openmpi
+                                                                              : HostFormat::mpich;
 }
 
 /// UsageError unless this is a job of the MPI that reads the format.
@@ -92,19 +58,11 @@ int run_on_rank_0(const HostPlan& plan, tune::HostJob& job, const TuneOptions& o
 }  // namespace
 
 HostPlan::HostPlan(const TuneOptions& options)
-    : format(parse_choice("--format", *options.format, {"openmpi", "mpich"}) == 0
-                 ? HostFormat::openmpi
-                 : HostFormat::mpich),
+    : JobPlan(options, collectives_of(format_of(options)),
+              fmt::format("--format {} has rules for", *options.format)),
+      format(format_of(options)),
       mpi(kHosts[static_cast<int>(format)]),
-      collectives(collectives_of(options.scenario.collective, format)),
-      sizes(
-          parse_sizes("--bytes", options.scenario.bytes.value_or(all_sizes()), 1, kMostBlockBytes)),
-      search_name(options.experiments.value_or("smgd")),
-      step(options.grid_step()),
-      least_segment(options.least_segment_bytes()) {
-  refuse_what_the_job_decides(options.scenario);
-  std::ranges::sort(sizes);
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+      search_name(options.experiments.value_or("smgd")) {
   const auto found = plain_search(search_name);
   if (!found) {
     throw_usage("--experiments={}: with --format, must be one of exhaustive, mgd, smgd",
@@ -114,6 +72,8 @@ HostPlan::HostPlan(const TuneOptions& options)
   if (options.prior || options.doubt) {
     throw_usage("{} is for --experiments prior", options.prior ? "--prior" : "--doubt");
   }
+  if (options.trace) throw_usage("--trace: of weft's own algorithms, not with --format");
+  if (options.html) throw_usage("--html: of weft's own algorithms, not with --format");
   if (options.held_out) throw_usage("--held-out: for simulated experiments, not with --format");
   if (options.scenario.operation) {
     takes_unordered = parse_choice("--operation", *options.scenario.operation,

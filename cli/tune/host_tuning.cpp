@@ -55,19 +55,23 @@ std::string HostTuning::about() const {
                      counted(hosts_, "host"));
 }
 
-tune::HostCall HostTuning::call_of(const tune::Experiment& one) const {
-  tune::HostCall call{std::string(tune::mpi_name(one.collective)), one.bytes, 0, one.segment,
-                      one.method == kUntouched};
-  if (one.method == kOwn || one.method == kUntouched) return call;
-  const auto names = job_.algorithms(call.collective);
-  call.algorithm = static_cast<int>(std::ranges::find(names, one.method) - names.begin());
-  return call;
+tune::MeasuredCall HostTuning::call_of(const tune::Experiment& one) const {
+  const bool is_own = one.method == kOwn || one.method == kUntouched;
+  return {std::string(tune::mpi_name(one.collective)), one.bytes, is_own ? "" : one.method,
+          one.segment, one.method == kUntouched};
+}
+
+int HostTuning::number_of(Collective collective, const std::string& method) const {
+  if (method == kOwn) return 0;
+  const auto names = job_.algorithms(std::string(tune::mpi_name(collective)));
+  return static_cast<int>(std::ranges::find(names, method) - names.begin());
 }
 
 double HostTuning::measure(const tune::Experiment& one) {
   const auto estimate = target_.time(call_of(one));
-  looseness_[one] = nic_profiles::looseness(estimate);
-  return estimate.ns / 1e9;
+  if (!estimate) throw Error(fmt::format("{}: the MPI refuses what it did before", one.method));
+  looseness_[one] = nic_profiles::looseness(*estimate);
+  return estimate->ns / 1e9;
 }
 
 double HostTuning::own_seconds(Collective collective, std::uint64_t bytes) {
@@ -75,7 +79,7 @@ double HostTuning::own_seconds(Collective collective, std::uint64_t bytes) {
   return laboratory_->time({collective, bytes, is_alike ? kOwn : kUntouched, 0});
 }
 
-bool HostTuning::is_fit(const tune::HostCall& call, Part& part, const std::string& name) {
+bool HostTuning::is_fit(const tune::MeasuredCall& call, Part& part, const std::string& name) {
   if (!target_.can_run(call)) return false;
   // MPICH's file tells apart operations that are not commutative.
   const bool must_keep_order = plan_.format == HostFormat::openmpi && !plan_.takes_unordered &&
@@ -93,12 +97,11 @@ std::vector<tune::Point> HostTuning::points_of(Collective collective, Part& part
                 job_.version());
   }
   std::vector<tune::Point> points;
-  const bool has_sizes = collective != Collective::barrier;
-  for (const std::uint64_t bytes : has_sizes ? plan_.sizes : std::vector<std::uint64_t>{0}) {
+  for (const std::uint64_t bytes : plan_.sizes_of(collective)) {
     tune::Point point{collective, bytes, {{kOwn, false}}, plan_.least_segment};
     for (std::size_t i = 1; i < names.size(); ++i) {
       if (names[i].empty()) continue;
-      const tune::HostCall call{name, bytes, static_cast<int>(i), 0, false};
+      const tune::MeasuredCall call{name, bytes, names[i], 0, false};
       if (!is_fit(call, part, names[i])) continue;
       point.methods.push_back({names[i], is_segmented(plan_.format, collective, names[i])});
     }
@@ -145,10 +148,9 @@ tune::HostRules HostTuning::rules_of(const Part& part) const {
     const bool is_last = i + 1 == part.results.size();
     const std::uint64_t end = is_last ? tune::HostRule::kAnyBytes
                                       : tune::half_way(result.bytes, part.results[i + 1].bytes);
-    const tune::Experiment one{part.collective, result.bytes, result.found.method,
-                               result.found.segment};
-    tune::HostRule rule{end, result.found.method == kOwn ? "" : result.found.method,
-                        call_of(one).algorithm, result.found.segment};
+    const std::string& method = result.found.method;
+    tune::HostRule rule{end, method == kOwn ? "" : method, number_of(part.collective, method),
+                        result.found.segment};
     auto& all = rules.rules;
     const bool goes_on =
         !all.empty() && all.back().number == rule.number && all.back().segment == rule.segment;

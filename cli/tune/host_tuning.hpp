@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "cli/terminal/json.hpp"
+#include "cli/tune/job_plan.hpp"
 #include "cli/tune/tune_options.hpp"
 #include "tune/experiments/journal.hpp"
+#include "tune/hosts/host_job.hpp"
 #include "tune/hosts/host_rules.hpp"
-#include "tune/hosts/host_target.hpp"
+#include "tune/hosts/rank_target.hpp"
 
 namespace weft::cli {
 
@@ -18,17 +20,13 @@ namespace weft::cli {
 enum class HostFormat { openmpi, mpich };
 
 /// What --format and the other options ask for, before there is a job. UsageError names the option.
-struct HostPlan {
+struct HostPlan : JobPlan {
   explicit HostPlan(const TuneOptions& options);
 
   HostFormat format;
   std::string mpi;  ///< "openmpi"
-  std::vector<plan::Collective> collectives;
-  std::vector<std::uint64_t> sizes;  ///< ascending
   std::string search_name;
   tune::Search search;
-  int step = 1;
-  std::uint64_t least_segment = 1024;
   bool takes_unordered = false;  ///< algorithms that are wrong for some operations, too
 };
 
@@ -60,8 +58,9 @@ class HostTuning {
 
  private:
   std::vector<tune::Point> points_of(plan::Collective collective, Part& part);
-  bool is_fit(const tune::HostCall& call, Part& part, const std::string& name);
-  tune::HostCall call_of(const tune::Experiment& one) const;
+  bool is_fit(const tune::MeasuredCall& call, Part& part, const std::string& name);
+  tune::MeasuredCall call_of(const tune::Experiment& one) const;
+  int number_of(plan::Collective collective, const std::string& method) const;
   double measure(const tune::Experiment& one);
   double own_seconds(plan::Collective collective, std::uint64_t bytes);
   void search(plan::Collective collective);
@@ -71,7 +70,7 @@ class HostTuning {
 
   const HostPlan& plan_;
   tune::HostJob& job_;
-  tune::HostTarget target_;
+  tune::RankTarget target_;
   std::size_t hosts_ = 1;
   std::unique_ptr<tune::Journal> journal_;
   std::unique_ptr<tune::Laboratory> laboratory_;

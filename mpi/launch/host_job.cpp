@@ -17,7 +17,7 @@ namespace weft {
 
 namespace {
 
-using tune::HostCall;
+using tune::MeasuredCall;
 
 class ThisJob final : public tune::HostJob {
  public:
@@ -66,7 +66,7 @@ class ThisJob final : public tune::HostJob {
     return variables_.algorithms(collective);
   }
 
-  bool prepare(const HostCall& call) override {
+  bool prepare(const MeasuredCall& call) override {
     make_comm(call);
     buffers_.emplace(call.collective, call.bytes, ranks_);
     return buffers_->call(comm_) == MPI_SUCCESS;
@@ -86,7 +86,7 @@ class ThisJob final : public tune::HostJob {
     return times;
   }
 
-  bool keeps_order(const HostCall& call) override {
+  bool keeps_order(const MeasuredCall& call) override {
     make_comm(call);
     return weft::keeps_order(call.collective, call.bytes, comm_);
   }
@@ -97,16 +97,23 @@ class ThisJob final : public tune::HostJob {
     return std::make_unique<Job>();
   }
 
+  /// Of its algorithm, as the MPI's variables have it; 0: by its own rules.
+  int number_of(const MeasuredCall& call) const {
+    if (call.algorithm.empty()) return 0;
+    const auto names = algorithms(call.collective);
+    return static_cast<int>(std::ranges::find(names, call.algorithm) - names.begin());
+  }
+
   void free_comm() {
     variables_.reset();
     if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
   }
 
-  void make_comm(const HostCall& call) {
+  void make_comm(const MeasuredCall& call) {
     free_comm();
     // Making a communicator takes collectives of the MPI's own.
     if (!HostVariables::counts_at_making()) PMPI_Comm_dup(barrier_, &comm_);
-    if (!call.untouched) variables_.set(call.collective, call.algorithm, call.segment);
+    if (!call.untouched) variables_.set(call.collective, number_of(call), call.segment);
     if (HostVariables::counts_at_making()) PMPI_Comm_dup(barrier_, &comm_);
     PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   }

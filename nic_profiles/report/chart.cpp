@@ -14,7 +14,7 @@ namespace weft::nic_profiles {
 namespace {
 
 constexpr double kWidth = 560, kHeight = 320;
-constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 48;
+constexpr double kLeft = 64, kRight = 28, kTop = 16, kBottom = 48;
 constexpr double kLegendRow = 20;
 constexpr std::size_t kMostLegendColumns = 4;
 constexpr double kLegendMark = 34, kLetter = 7;  // widths

@@ -71,29 +71,44 @@ TEST(Tune, WritesATableForAllSizes) {
   }
 }
 
+TEST(Tune, TakesRangesOfSizes) {
+  std::vector<int> sizes;
+  const json found = tuned("gather --bytes 3..30,1K --experiments mgd");
+  for (const json& one : found.at("results")) {
+    sizes.push_back(one.at("bytes"));
+  }
+  EXPECT_EQ(sizes, (std::vector<int>{3, 6, 12, 24, 1024}));
+}
+
+int experiments_of(const json& found) {
+  return found.at("experiments").get<int>() + found.at("experiments_of_borders").get<int>();
+}
+
 TEST(Tune, GoesOnWithItsJournal) {
   const TemporaryFolder folder;
   const std::string journal = folder.path() / "journal";
   const std::string what = "broadcast --bytes 1K,64K --journal " + journal;
   const json whole = tuned(what);
-  const int all = whole.at("experiments");
+  const int all = experiments_of(whole);
   EXPECT_GT(all, 10);
   std::filesystem::resize_file(journal, std::filesystem::file_size(journal) - 500);
   const json rest = tuned(what);
   EXPECT_EQ(rest.at("results"), whole.at("results"));
   EXPECT_GT(rest.at("from_journal"), 0);
-  EXPECT_GT(rest.at("experiments"), 0);
-  EXPECT_EQ(rest.at("experiments").get<int>() + rest.at("from_journal").get<int>(), all);
-  EXPECT_EQ(tuned(what).at("experiments"), 0);
+  EXPECT_GT(experiments_of(rest), 0);
+  EXPECT_EQ(experiments_of(rest) + rest.at("from_journal").get<int>(), all);
+  EXPECT_EQ(experiments_of(tuned(what)), 0);
   EXPECT_EQ(tune("gather --bytes 8 --journal " + journal + kMachine).code, 2);
 }
 
 TEST(Tune, SaysWhatATableLosesAtSizesThatWereHeldOut) {
   const std::string what = "broadcast --bytes 64,1K,16K,256K --held-out --experiments ";
   const json whole = tuned(what + "exhaustive").at("payback");
-  EXPECT_EQ(whole.at("held_out"), 3);
+  EXPECT_EQ(whole.at("held_out"), 6);
   EXPECT_EQ(tuned(what + "exhaustive").at("payback"), whole);
-  EXPECT_DOUBLE_EQ(whole.at("tuning_seconds"), whole.at("exhaustive_seconds"));
+  // The borders between sizes are more than an exhaustive search takes.
+  EXPECT_GE(whole.at("tuning_seconds"), whole.at("exhaustive_seconds"));
+  EXPECT_LE(whole.at("tuning_seconds"), 1.5 * whole.at("exhaustive_seconds").get<double>());
   const json few = tuned(what + "prior --prior mt25208").at("payback");
   EXPECT_EQ(few.at("exhaustive_seconds"), whole.at("exhaustive_seconds"));
   EXPECT_LT(few.at("tuning_seconds"), whole.at("exhaustive_seconds"));
@@ -104,7 +119,8 @@ TEST(Tune, SaysWhatATableLosesAtSizesThatWereHeldOut) {
   tuned("broadcast --bytes 64,1K,16K,256K --experiments exhaustive --table " + path);
   const tune::DecisionTable table = tune::load_table(path);
   std::vector<double> regrets;
-  for (const char* bytes : {"256", "4096", "65536"}) {
+  // At one and five eighths of the way to the next size, then at three and seven.
+  for (const char* bytes : {"90", "362", "2896", "11585", "23170", "92681"}) {
     const std::string size = std::string(" --bytes ") + bytes;
     const Ended sim = run_tool(
         words("sim broadcast" + size + " --json --algorithm " +
@@ -114,6 +130,60 @@ TEST(Tune, SaysWhatATableLosesAtSizesThatWereHeldOut) {
     regrets.push_back(time_of(json::parse(sim.out).at("results").front()) / best - 1);
   }
   EXPECT_NEAR(whole.at("regret_percent").at("most"), 100 * std::ranges::max(regrets), 1e-6);
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::string page_of(const std::string& line, json& found) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "page.html";
+  found = tuned(line + " --html " + path);
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Tune, DrawsAPageOfWhoWinsWhere) {
+  json found;
+  const std::string page = page_of("broadcast --bytes 64,1K,16K --held-out", found);
+  // Nothing is loaded from elsewhere.
+  for (const char* words : {"http", "src=", "href=", "url("}) {
+    EXPECT_EQ(page.find(words), page.npos) << words;
+  }
+  EXPECT_EQ(count_of(page, "<figure>"), 3u);
+  EXPECT_EQ(count_of(page, "<svg"), 3u);
+  // A cell for each size on this machine and on those of half and a quarter of the nodes.
+  for (const char* machine : {"8x1", "4x1", "2x1"}) {
+    EXPECT_EQ(count_of(page, std::string(" on ") + machine + ": "), 3u) << machine;
+  }
+  const char* sizes[] = {"64 B", "1 KiB", "16 KiB"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const json& result = found.at("results").at(i);
+    const std::string algorithm = result.at("algorithm");
+    EXPECT_EQ(count_of(page, std::string("<title>") + sizes[i] + " on 8x1: " + algorithm), 1u);
+    // In the legend and the table.
+    EXPECT_NE(page.find(">" + algorithm.substr(0, algorithm.find(':'))), page.npos);
+    const std::string row = "<td class=\"n\">" + std::to_string(result.at("bytes").get<int>());
+    EXPECT_NE(page.find(row), page.npos) << row;
+  }
+  // The regret of fixed rules, and of the table at four sizes between.
+  EXPECT_EQ(count_of(page, "<title>the table, between sizes that were tuned: "), 4u);
+  EXPECT_EQ(count_of(page, "<title>fixed rules: "), 6u);
+  EXPECT_EQ(count_of(page, "<title>simulated: "), 3u);
+  EXPECT_EQ(count_of(page, "<title>predicted: "), 0u);
+}
+
+TEST(Tune, ShowsPredictionsBesideOnItsPage) {
+  json found;
+  const std::string page =
+      page_of("broadcast --bytes 64,1K --experiments prior --prior connectx-5", found);
+  EXPECT_EQ(count_of(page, "<title>predicted: "), 2u);
+  EXPECT_NE(page.find("Predicted with connectx-5."), page.npos);
+  // A barrier has no sizes to draw over.
+  EXPECT_EQ(count_of(page_of("barrier", found), "<svg"), 1u);
 }
 
 TEST(Tune, MergesTables) {

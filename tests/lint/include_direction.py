@@ -63,6 +63,7 @@ ROOMS = {
     "comm/irregular": ["comm/setup"],
     "comm/calls": ["comm/irregular"],
     "comm/c_api": ["comm/calls"],
+    "tune/ranks": ["comm/calls", "tune/hosts"],
     "device_measurements": ["comm/setup", "nic_profiles/fit"],
     "mpi/summary": ["base"],
     "mpi/recording": ["plan"],
@@ -84,7 +85,7 @@ ROOMS = {
     "cli/options": ["cli/terminal", "nic_profiles", "registry"],
     "cli": ["cli/options", "comm/setup", "nic_profiles/probe", "nic_profiles/report",
             "device_measurements", "mpi/guide", "mpi/replay", "mpi/summary",
-            "tune/experiments", "tune/hosts"],
+            "tune/experiments", "tune/hosts", "tune/ranks"],
 }
 # Examples are users' programs: they see what is installed, under comm/include.
 PUBLIC = "comm/include"

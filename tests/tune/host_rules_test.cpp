@@ -7,9 +7,10 @@
 #include <rapidcheck/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tune/hosts/host_target.hpp"
+#include "tune/hosts/host_job.hpp"
 #include "tune/hosts/mpich_selection.hpp"
 #include "tune/hosts/openmpi_rules.hpp"
+#include "tune/hosts/rank_target.hpp"
 
 namespace weft::tune {
 namespace {
@@ -153,15 +154,15 @@ class FakeJob final : public HostJob {
   std::vector<std::string> algorithms(const std::string& /*collective*/) const override {
     return {"own", "fine", "refused"};
   }
-  bool prepare(const HostCall& call) override {
+  bool prepare(const MeasuredCall& call) override {
     ++prepared;
-    return call.algorithm != 2 || bootstrap_->rank() + 1 < bootstrap_->size();
+    return call.algorithm != "refused" || bootstrap_->rank() + 1 < bootstrap_->size();
   }
   std::vector<double> run(int calls) override {
     return std::vector<double>(static_cast<std::size_t>(calls),
                                bootstrap_->rank() == 1 ? 3000 : 1000);
   }
-  bool keeps_order(const HostCall& /*call*/) override { return bootstrap_->rank() != 1; }
+  bool keeps_order(const MeasuredCall& /*call*/) override { return bootstrap_->rank() != 1; }
 
   int prepared = 0;
 
@@ -169,7 +170,7 @@ class FakeJob final : public HostJob {
   std::unique_ptr<Bootstrap> bootstrap_;
 };
 
-TEST(HostTarget, MeasuresTheSlowestRankAndEndsTheOthers) {
+TEST(RankTarget, MeasuresTheSlowestRankAndEndsTheOthers) {
   std::vector<std::unique_ptr<FakeJob>> jobs;
   for (auto& one : thread_bootstraps(4)) jobs.push_back(std::make_unique<FakeJob>(std::move(one)));
   std::vector<std::jthread> others;
@@ -177,13 +178,13 @@ TEST(HostTarget, MeasuresTheSlowestRankAndEndsTheOthers) {
     others.emplace_back([&jobs, rank] { serve(*jobs[rank]); });
   }
   {
-    HostTarget target(*jobs.front());
+    RankTarget target(*jobs.front());
     EXPECT_EQ(target.hosts(), (std::vector<std::string>{"host0", "host0", "host1", "host1"}));
-    EXPECT_TRUE(target.can_run({"bcast", 8, 1, 0, false}));
-    EXPECT_FALSE(target.can_run({"bcast", 8, 2, 0, false}));
-    EXPECT_FALSE(target.keeps_order({"reduce", 8, 1, 0, false}));
-    EXPECT_DOUBLE_EQ(target.time({"bcast", 8, 1, 0, false}).ns, 3000);
-    EXPECT_THROW(target.time({"bcast", 8, 2, 0, false}), Error);
+    EXPECT_TRUE(target.can_run({"bcast", 8, "fine", 0, false}));
+    EXPECT_FALSE(target.can_run({"bcast", 8, "refused", 0, false}));
+    EXPECT_FALSE(target.keeps_order({"reduce", 8, "fine", 0, false}));
+    EXPECT_DOUBLE_EQ(target.time({"bcast", 8, "fine", 0, false}).value().ns, 3000);
+    EXPECT_FALSE(target.time({"bcast", 8, "refused", 0, false}));
   }
   others.clear();  // joins
   EXPECT_EQ(jobs.back()->prepared, 4);

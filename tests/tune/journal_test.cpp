@@ -112,17 +112,5 @@ TEST(DecisionTable, MergesTablesForOneMachine) {
   EXPECT_THROW(one.merge(other), UsageError);
 }
 
-TEST(RulesOf, EndHalfWayToTheNextSize) {
-  std::vector<Point> points;
-  for (const std::uint64_t bytes : {1, 2, 4, 1024}) {
-    points.push_back({Collective::broadcast, bytes, {{"chain", true}}, 4});
-  }
-  const auto rules =
-      rules_of(points, {{"chain", 0, 1}, {"chain", 0, 1}, {"binary", 0, 1}, {"chain", 512, 1}});
-  const std::vector<Rule> expected = {
-      {2, "chain"}, {64, "binary"}, {Rule::kAnyBytes, "chain:segment=512"}};
-  EXPECT_EQ(rules, expected);
-}
-
 }  // namespace
 }  // namespace weft::tune

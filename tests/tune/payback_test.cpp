@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tune/experiments/grid_reduction.hpp"
+
 namespace weft::tune {
 namespace {
 
@@ -20,12 +22,16 @@ RC_GTEST_PROP(HeldOutSizes, LieBetweenThoseThatWereTuned, ()) {
     RC_ASSERT(one > points.front().bytes && one < points.back().bytes);
     RC_ASSERT(std::ranges::find(points, one, &Point::bytes) == points.end());
   }
-  // One in each gap that has room for it near its middle.
+  RC_ASSERT(std::ranges::is_sorted(sizes));
+  RC_ASSERT(std::ranges::adjacent_find(sizes) == sizes.end());
+  // Two in each gap that has room for them, none where a border is looked for.
   std::size_t gaps = 0;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    gaps += points[i + 1].bytes >= 4 * points[i].bytes;
+    const std::uint64_t low = points[i].bytes, high = points[i + 1].bytes;
+    gaps += high >= 2 * low && low >= 64 * element;
+    if (low >= 64 * element) RC_ASSERT(std::ranges::count(sizes, half_way(low, high)) == 0);
   }
-  RC_ASSERT(sizes.size() >= gaps);
+  RC_ASSERT(sizes.size() >= 2 * gaps);
 }
 
 RC_GTEST_PROP(Quantile, HasItsPartOfTheValuesAtOrBelowIt, ()) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tune/experiments/simulated.hpp"
-
 namespace weft::tune {
 
 namespace {
@@ -84,23 +82,6 @@ std::vector<Found> reduce_grid(const std::vector<Point>& points, int step, const
 std::uint64_t half_way(std::uint64_t bytes, std::uint64_t next) {
   return static_cast<std::uint64_t>(
       std::sqrt(static_cast<double>(bytes) * static_cast<double>(next)));
-}
-
-std::vector<Rule> rules_of(const std::vector<Point>& points, const std::vector<Found>& found) {
-  std::vector<Rule> rules;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const Point& at = points[i];
-    std::string name =
-        algorithm_of({at.collective, at.bytes, found[i].method, found[i].segment}).name();
-    std::uint64_t end = Rule::kAnyBytes;
-    if (i + 1 < points.size()) end = half_way(at.bytes, points[i + 1].bytes);
-    if (!rules.empty() && rules.back().algorithm == name) {
-      rules.back().up_to_bytes = end;
-    } else {
-      rules.push_back({end, std::move(name)});
-    }
-  }
-  return rules;
 }
 
 }  // namespace weft::tune

@@ -5,7 +5,6 @@
 #include <functional>
 #include <vector>
 
-#include "tune/decision_table.hpp"
 #include "tune/experiments/experiment.hpp"
 
 namespace weft::tune {
@@ -23,9 +22,5 @@ std::vector<Found> reduce_grid(const std::vector<Point>& points, int step, const
 
 /// The most bytes that are nearer, by ratio, to the first of two sizes.
 std::uint64_t half_way(std::uint64_t bytes, std::uint64_t next);
-
-/// The rules of a decision table: what was found at each of `points`, up to half-way to the next on
-/// a logarithmic scale; of the last, for any size. Neighbours with the same algorithm are one rule.
-std::vector<Rule> rules_of(const std::vector<Point>& points, const std::vector<Found>& found);
 
 }  // namespace weft::tune

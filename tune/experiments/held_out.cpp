@@ -9,16 +9,6 @@
 
 namespace weft::tune {
 
-namespace {
-
-/// With its segment, if it has one, among its parameters.
-Experiment experiment_of(const plan::Problem& problem, std::uint64_t bytes,
-                         const Algorithm& algorithm) {
-  return {problem.collective, bytes, algorithm.name(), 0};
-}
-
-}  // namespace
-
 HeldOut hold_out(std::span<const Point> points, const DecisionTable& table,
                  const plan::Problem& like, const Facts& facts, const Measure& measure) {
   HeldOut result{held_out_sizes(points, like.element_bytes), {}, {}};
@@ -30,7 +20,7 @@ HeldOut hold_out(std::span<const Point> points, const DecisionTable& table,
     const Rule* rule = table.find(like.collective, bytes);
     Algorithm chosen = Algorithm::parse(like.collective, rule->algorithm);
     if (!may_run(chosen, problem, facts)) chosen = choose_by_rules(problem, facts);
-    const double seconds = laboratory.time(experiment_of(problem, bytes, chosen));
+    const double seconds = laboratory.time(experiment_of(problem.collective, bytes, chosen));
     result.table.push_back(seconds);
     // What the search does not try may be faster.
     result.best.push_back(std::min(seconds, exhaustive(point, laboratory).seconds));
@@ -43,7 +33,8 @@ std::vector<double> by_fixed_rules(std::span<const Point> points, const plan::Pr
   std::vector<double> times;
   for (const Point& point : points) {
     const plan::Problem problem = resized(like, point.bytes);
-    times.push_back(measure(experiment_of(problem, point.bytes, choose_by_rules(problem, facts))));
+    times.push_back(
+        measure(experiment_of(problem.collective, point.bytes, choose_by_rules(problem, facts))));
   }
   return times;
 }

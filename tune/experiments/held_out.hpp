@@ -17,7 +17,7 @@ struct HeldOut {
   std::vector<double> table, best;
 };
 
-/// At the sizes half-way between neighbours of `points`, of problems like `like`. Where an
+/// At held_out_sizes() of `points`, of problems like `like`. Where an
 /// algorithm of the table may not run, weft's fixed rules choose, as for a program.
 HeldOut hold_out(std::span<const Point> points, const DecisionTable& table,
                  const plan::Problem& like, const Facts& facts, const Measure& measure);

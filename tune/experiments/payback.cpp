@@ -1,6 +1,7 @@
 #include "tune/experiments/payback.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -10,10 +11,15 @@ std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
                                           std::uint64_t element_bytes) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    const double middle = std::sqrt(static_cast<double>(points[i].bytes)) *
-                          std::sqrt(static_cast<double>(points[i + 1].bytes));
-    const auto size = static_cast<std::uint64_t>(middle) / element_bytes * element_bytes;
-    if (size > points[i].bytes && size < points[i + 1].bytes) sizes.push_back(size);
+    const double low = static_cast<double>(points[i].bytes);
+    const double ratio = static_cast<double>(points[i + 1].bytes) / low;
+    if (points[i].bytes == 0) continue;
+    for (const double eighths : i % 2 == 0 ? std::array{1.0, 5.0} : std::array{3.0, 7.0}) {
+      const auto bytes = static_cast<std::uint64_t>(low * std::pow(ratio, eighths / 8));
+      const std::uint64_t size = bytes / element_bytes * element_bytes;
+      if (size <= points[i].bytes || size >= points[i + 1].bytes) continue;
+      if (sizes.empty() || sizes.back() < size) sizes.push_back(size);
+    }
   }
   return sizes;
 }

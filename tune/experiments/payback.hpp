@@ -11,8 +11,9 @@
 
 namespace weft::tune {
 
-/// Sizes half-way, by ratio, between neighbours of `points`, which ascend: where a tuning that took
-/// those has not looked. Whole elements; none between sizes that have no such number between them.
+/// Two sizes between each two neighbours of `points`, which ascend, at odd eighths of the way by
+/// ratio: where a tuning that took those, and looked for borders half-way, has not looked. Whole
+/// elements, each once; fewer between sizes that have no such numbers between them.
 std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
                                           std::uint64_t element_bytes);
 

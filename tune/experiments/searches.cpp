@@ -138,4 +138,73 @@ Found by_prediction(const Point& point, Laboratory& laboratory, const Measure& p
   return best.found();
 }
 
+void Doubt::learn(double predicted, double measured) {
+  constexpr std::size_t kRemembered = 16;
+  if (!(predicted > 0) || !(measured > 0) || measured == kNever) return;
+  errors_.emplace_back(bytes_, std::log(measured / predicted));
+  if (errors_.size() > kRemembered) errors_.erase(errors_.begin());
+}
+
+void Doubt::go_to(std::uint64_t bytes) {
+  constexpr std::uint64_t kNear = 4;
+  bytes_ = bytes;
+  std::erase_if(errors_, [&](const auto& one) {
+    return one.first > kNear * bytes || bytes > kNear * one.first;
+  });
+}
+
+double Doubt::now() const {
+  constexpr double kMargin = 2, kLeast = 0.04;
+  if (!is_learnt()) return most_;
+  double error = 0;
+  for (const auto& [bytes, one] : errors_) error = std::max(error, std::abs(one - median()));
+  return std::min(most_, std::max(kLeast, std::exp(kMargin * error) - 1));
+}
+
+double Doubt::median() const {
+  std::vector<double> sorted;
+  for (const auto& [bytes, one] : errors_) sorted.push_back(one);
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2];
+}
+
+double Doubt::common() const {
+  return errors_.empty() ? 1 : std::exp(median());
+}
+
+Found by_taught_prediction(const Point& point, Laboratory& laboratory, const Measure& predict,
+                           Doubt& doubt, double regret) {
+  std::vector<Found> predictions;
+  for (const Method& method : point.methods) {
+    Best best;
+    for (const std::uint64_t segment : segments(point, method)) {
+      best.offer(method, segment, predict(experiment(point, method, segment)));
+    }
+    predictions.push_back(best.found());
+  }
+  std::ranges::sort(predictions, {}, &Found::seconds);
+  doubt.go_to(point.bytes);
+  const double off = 1 + doubt.now();
+  const double most = predictions.front().seconds * off * off / (1 + regret);
+  std::erase_if(predictions, [&, first = predictions.front()](const Found& one) {
+    return one.seconds > most && one.seconds > first.seconds;
+  });
+  if (predictions.size() == 1) {
+    Found found = predictions.front();
+    found.seconds *= doubt.common();
+    return found;
+  }
+  Best best;
+  for (const Found& one : predictions) {
+    // Those that follow are predicted to be slower still.
+    const double least = doubt.common() * one.seconds / doubt.between();
+    if (best.found().seconds <= least * (1 + regret)) break;
+    const Method method{one.method, one.segment > 0};
+    const double seconds = laboratory.time(experiment(point, method, one.segment));
+    best.offer(method, one.segment, seconds);
+    doubt.learn(one.seconds, seconds);
+  }
+  return best.found();
+}
+
 }  // namespace weft::tune

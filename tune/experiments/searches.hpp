@@ -5,6 +5,10 @@
 // Pure but for what the laboratory measures: the same times give the same result.
 #pragma once
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "tune/experiments/experiment.hpp"
 
 namespace weft::tune {
@@ -37,5 +41,41 @@ Found by_pipeline(const Point& point, Laboratory& laboratory, Laboratory& pipeli
 /// time then.
 Found by_prediction(const Point& point, Laboratory& laboratory, const Measure& predict,
                     double doubt);
+
+/// How far predictions are off, as learnt from what was measured. A factor that all have in common
+/// is no error: it changes no choice.
+class Doubt {
+ public:
+  /// `most`: what is taken until enough is known, and never exceeded.
+  explicit Doubt(double most) : most_(most) {}
+
+  void learn(double predicted, double measured);
+  /// What comes is of this size: what was learnt at sizes further away than a factor of 4 does not
+  /// count there.
+  void go_to(std::uint64_t bytes);
+  /// Twice the largest error of the last that were learnt, and 4 % at least.
+  double now() const;
+  /// By how much the times of two may differ from what is predicted: of what is not yet learnt both
+  /// may be off.
+  double between() const { return is_learnt() ? 1 + now() : (1 + most_) * (1 + most_); }
+  /// The factor that they have in common; 1 where nothing is known.
+  double common() const;
+
+ private:
+  static constexpr std::size_t kEnough = 4;
+  bool is_learnt() const { return errors_.size() >= kEnough; }
+  double median() const;
+
+  double most_;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::pair<std::uint64_t, double>> errors_;  // by bytes; logarithms, the last ones
+};
+
+/// By predictions that are wrong by what is known of the doubt, for a choice that is slower than
+/// the fastest by no more than a part `regret`: of each method the segment that is predicted to be
+/// best; those predicted to be fastest are measured first, until no other can be so much faster.
+/// What is measured teaches the doubt.
+Found by_taught_prediction(const Point& point, Laboratory& laboratory, const Measure& predict,
+                           Doubt& doubt, double regret = 0.025);
 
 }  // namespace weft::tune

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -15,22 +16,7 @@ namespace weft::tune {
 namespace {
 
 constexpr double kNanosecondsASecond = 1e9;
-
-/// A name without the segment among its parameters: "leader:leaders=2,segment=64" is
-/// "leader:leaders=2".
-std::string without_segment(const std::string& name) {
-  const auto found = name.find("segment=");
-  if (found == name.npos) return name;
-  const auto end = std::min(name.find(',', found), name.size());
-  std::string text = name;
-  // With the comma behind it, or else the sign before it.
-  if (end < name.size()) {
-    text.erase(found, end + 1 - found);
-  } else {
-    text.erase(found - 1);
-  }
-  return text;
-}
+constexpr std::string_view kSegment = "segment=";
 
 double seconds(const plan::Problem& problem, const Algorithm& algorithm, const Facts& facts,
                const sim::Hardware& hardware) {
@@ -50,11 +36,34 @@ Algorithm algorithm_of(const Experiment& experiment) {
   return Algorithm::parse(experiment.collective, name);
 }
 
+std::string method_of(const std::string& name) {
+  const auto found = name.find(kSegment);
+  if (found == name.npos) return name;
+  const auto end = std::min(name.find(',', found), name.size());
+  std::string text = name;
+  // With the comma behind it, or else the sign before it.
+  if (end < name.size()) {
+    text.erase(found, end + 1 - found);
+  } else {
+    text.erase(found - 1);
+  }
+  return text;
+}
+
+Experiment experiment_of(plan::Collective collective, std::uint64_t bytes,
+                         const Algorithm& algorithm) {
+  const std::string name = algorithm.name();
+  const auto found = name.find(kSegment);
+  const std::uint64_t segment =
+      found == name.npos ? 0 : std::strtoull(name.c_str() + found + kSegment.size(), nullptr, 10);
+  return {collective, bytes, method_of(name), segment};
+}
+
 Point point_of(const plan::Problem& problem, const Facts& facts, std::uint64_t least_segment) {
   Point point{problem.collective, block_bytes(problem), {}, least_segment};
   point.least_segment = std::max(least_segment, std::bit_ceil(problem.element_bytes));
   for (const Algorithm& one : candidates(problem, facts)) {
-    const std::string name = without_segment(one.name());
+    const std::string name = method_of(one.name());
     if (std::ranges::find(point.methods, name, &Method::name) != point.methods.end()) continue;
     point.methods.push_back({name, one.reads(algorithm::Parameter::segment)});
   }

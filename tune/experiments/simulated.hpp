@@ -12,6 +12,13 @@ namespace weft::tune {
 /// The algorithm of an experiment, as the registry knows it.
 Algorithm algorithm_of(const Experiment& experiment);
 
+/// An algorithm's name without the segment among its parameters: "leader:leaders=2,segment=64" is
+/// "leader:leaders=2".
+std::string method_of(const std::string& algorithm);
+/// The experiment that an algorithm is: its segment apart from its other parameters.
+Experiment experiment_of(plan::Collective collective, std::uint64_t bytes,
+                         const Algorithm& algorithm);
+
 /// The candidates for a problem as methods, each once, without their segments: a point of
 /// `problem`'s collective and size. No segment is less than an element.
 Point point_of(const plan::Problem& problem, const Facts& facts, std::uint64_t least_segment);

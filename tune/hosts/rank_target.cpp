@@ -1,4 +1,4 @@
-#include "tune/hosts/host_target.hpp"
+#include "tune/hosts/rank_target.hpp"
 
 #include <unistd.h>
 
@@ -20,19 +20,24 @@ constexpr int kCallsAtOnce = 10;
 constexpr std::size_t kMostCalls = 60;
 constexpr auto kLongest = std::chrono::seconds(1);
 
-std::string words_of(const HostCall& call) {
-  return fmt::format("{} {} {} {} {}", call.collective, call.bytes, call.algorithm, call.segment,
+/// Stands for no algorithm among words.
+constexpr std::string_view kNone = "-";
+
+std::string words_of(const MeasuredCall& call) {
+  return fmt::format("{} {} {} {} {}", call.collective, call.bytes,
+                     call.algorithm.empty() ? kNone : call.algorithm, call.segment,
                      static_cast<int>(call.untouched));
 }
 
-HostCall call_of(std::istream& words) {
-  HostCall call;
+MeasuredCall call_of(std::istream& words) {
+  MeasuredCall call;
   words >> call.collective >> call.bytes >> call.algorithm >> call.segment >> call.untouched;
+  if (call.algorithm == kNone) call.algorithm.clear();
   return call;
 }
 
 /// Does what rank 0 asks for, on this rank.
-std::string answer(HostJob& job, const std::string& task) {
+std::string answer(MeasuredJob& job, const std::string& task) {
   std::istringstream words(task);
   std::string what;
   words >> what;
@@ -59,9 +64,9 @@ class Deadline {
  public:
   explicit Deadline(const std::string& task) {
     late = fmt::format("weft: tune: \"{}\" did not end in {} s on all ranks\n", task,
-                       HostTarget::kDeadline);
+                       RankTarget::kDeadline);
     std::signal(SIGALRM, on_alarm);
-    ::alarm(HostTarget::kDeadline);
+    ::alarm(RankTarget::kDeadline);
   }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
@@ -74,33 +79,33 @@ bool all_say_yes(const std::vector<std::string>& answers) {
 
 }  // namespace
 
-HostTarget::~HostTarget() {
+RankTarget::~RankTarget() {
   try {
     job_.bootstrap().allgather("end");
   } catch (const std::exception&) {  // the others are gone
   }
 }
 
-std::vector<std::string> HostTarget::ask(const std::string& task) {
+std::vector<std::string> RankTarget::ask(const std::string& task) {
   const Deadline deadline(task);
   job_.bootstrap().allgather(task);
   return job_.bootstrap().allgather(answer(job_, task));
 }
 
-std::vector<std::string> HostTarget::hosts() {
+std::vector<std::string> RankTarget::hosts() {
   return ask("host");
 }
 
-bool HostTarget::can_run(const HostCall& call) {
+bool RankTarget::can_run(const MeasuredCall& call) {
   return all_say_yes(ask("prepare " + words_of(call)));
 }
 
-bool HostTarget::keeps_order(const HostCall& call) {
+bool RankTarget::keeps_order(const MeasuredCall& call) {
   return all_say_yes(ask("order " + words_of(call)));
 }
 
-nic_profiles::Estimate HostTarget::time(const HostCall& call) {
-  if (!can_run(call)) throw Error("the MPI refuses " + words_of(call));
+std::optional<nic_profiles::Estimate> RankTarget::time(const MeasuredCall& call) {
+  if (!can_run(call)) return std::nullopt;
   const auto end = std::chrono::steady_clock::now() + kLongest;
   std::vector<double> times;
   nic_profiles::Estimate estimate;
@@ -121,7 +126,7 @@ nic_profiles::Estimate HostTarget::time(const HostCall& call) {
   return estimate;
 }
 
-void serve(HostJob& job) {
+void serve(MeasuredJob& job) {
   while (true) {
     const std::string task = job.bootstrap().allgather("").front();
     if (task == "end") return;
