@@ -151,9 +151,9 @@ void in_child() {
 
 }  // namespace
 
-bool survive_fork(std::byte* heap, std::size_t size, int descriptor) {
-  forked_memory = heap;
-  forked_bytes = size;
+bool survive_fork(std::byte* memory, std::size_t bytes, int descriptor) {
+  forked_memory = memory;
+  forked_bytes = bytes;
   forked_file = descriptor;
   return ::fstat(descriptor, &forked_identity) == 0 &&
          ::pthread_atfork(prepare, in_parent, in_child) == 0;
