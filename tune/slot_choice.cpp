@@ -28,9 +28,9 @@ constexpr double kMargin = 1.2;
 constexpr int kRadices[] = {4, 8};
 // From here on one rank of each class is simulated, of so many plans.
 constexpr int kRanksByClass = 64;
-constexpr std::uint64_t kMostPlans = 512;
+constexpr std::uint64_t kMostPlansOfClasses = 512;
 // Ops that a simulation of all ranks may have: 0.1 s.
-constexpr std::uint64_t kMostOps = 1 << 17;
+constexpr std::uint64_t kMostOpsOfAll = 1 << 17;
 constexpr int kMeasured = 3;
 // Of so many ranks the simulations take about a second in all.
 constexpr int kMostRanks = 4096;
@@ -116,14 +116,14 @@ class Times {
  private:
   std::optional<double> simulated(const sim::PlanSource& plan_of) const {
     if (by_class_) {
-      const auto found = sim::find_classes(plan_of, machine_, {0, kMostPlans});
+      const auto found = sim::find_classes(plan_of, machine_, {0, kMostPlansOfClasses});
       if (const auto* classes = std::get_if<sim::Classes>(&found)) {
         const auto result = sim::simulate(*classes, machine_, hardware_, {});
         if (const auto* times = std::get_if<sim::Result>(&result)) return times->time_ns;
       }
     }
     const auto ranks = static_cast<std::uint64_t>(machine_.ranks());
-    if (plan_of(0).ops().size() * ranks > kMostOps) return std::nullopt;
+    if (plan_of(0).ops().size() * ranks > kMostOpsOfAll) return std::nullopt;
     return sim::simulate(plan_of, machine_, hardware_).time_ns;
   }
 

@@ -8,7 +8,7 @@ namespace weft::tune {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kUnmeasured = std::numeric_limits<double>::infinity();
 
 Experiment experiment(const Point& point, const Method& method, std::uint64_t segment) {
   return {point.collective, point.bytes, method.name, segment};
@@ -24,7 +24,7 @@ class Best {
   const Found& found() const { return found_; }
 
  private:
-  Found found_ = {"", 0, kNever};
+  Found found_ = {"", 0, kUnmeasured};
 };
 
 /// The way of a method down its segments.
@@ -60,7 +60,7 @@ class Descent {
   int patience_;
   std::size_t next_ = 0;
   int worse_ = 0;  // segments in a row
-  double best_ = kNever;
+  double best_ = kUnmeasured;
   double last_ = 0;
   double rate_ = 0;  // of the last time to the one before
 };
@@ -119,7 +119,7 @@ Found by_pipeline(const Point& point, Laboratory& laboratory, Laboratory& pipeli
 Found by_prediction(const Point& point, Laboratory& laboratory, const Measure& predict,
                     double doubt) {
   std::vector<Found> predictions;
-  double least = kNever;
+  double least = kUnmeasured;
   for (const Method& method : point.methods) {
     for (const std::uint64_t segment : segments(point, method)) {
       const double seconds = predict(experiment(point, method, segment));
@@ -140,7 +140,7 @@ Found by_prediction(const Point& point, Laboratory& laboratory, const Measure& p
 
 void Doubt::learn(double predicted, double measured) {
   constexpr std::size_t kRemembered = 16;
-  if (!(predicted > 0) || !(measured > 0) || measured == kNever) return;
+  if (!(predicted > 0) || !(measured > 0) || measured == kUnmeasured) return;
   errors_.emplace_back(bytes_, std::log(measured / predicted));
   if (errors_.size() > kRemembered) errors_.erase(errors_.begin());
 }
