@@ -72,7 +72,7 @@ void Station::await_signal(int place) {
 
 bool Station::read_neighbour(int place, std::uint64_t offset, std::uint64_t bytes) {
   auto* const theirs = reinterpret_cast<std::byte*>(node_->input_of(place, 1)) + offset;
-  return engine::read_from(node_->process_of(place), layout(target() + offset, bytes),
+  return engine::read_from(node_->process_of(place).number, layout(target() + offset, bytes),
                            {theirs, bytes, 1, bytes, 0});
 }
 

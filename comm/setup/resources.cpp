@@ -84,7 +84,7 @@ std::string vote_of(engine::View view, bool sees_heaps, bool has_table) {
 }
 
 /// Each is followed by a number that the rank has drawn: the largest becomes the communicator's.
-std::string join_votes(std::string_view a, std::string_view b) {
+std::string join_attachments(std::string_view a, std::string_view b) {
   const char votes[] = {std::max(a.at(0), b.at(0)), std::min(a.at(1), b.at(1)),
                         std::max(a.at(2), b.at(2)), std::max(a.at(3), b.at(3))};
   std::string joined(votes, kVoteBytes);
@@ -146,7 +146,7 @@ Resources::Resources(std::unique_ptr<Bootstrap> bootstrap, const Options& option
     const bool sees_heaps = node_ && node_->peers().sees_heaps();
     return vote_of(view, sees_heaps, !settings.table.empty()) + drawn_number();
   };
-  const std::string vote = members_.vote(attach_all, join_votes);
+  const std::string vote = members_.vote(attach_all, join_attachments);
   members_.attach(*requests_);
   set_view(vote);
   show_rank(std::string_view(vote).substr(kVoteBytes));
