@@ -123,7 +123,7 @@ RC_GTEST_PROP(Races, CostLittleWhereThereAreManyCalls, ()) {
 /// Expected are as many calls as there have been. Beside a host that is no match.
 RC_GTEST_PROP(Races, WithStagesCostTwoPercentOfTheTimeThatIsExpected, ()) {
   const double weft = *rc::gen::inRange(100, 1000);
-  const double stages = weft * *rc::gen::inRange(30, 185) / 100;
+  const double stages = weft * *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(30, 185)) / 100;
   const unsigned seed = *rc::gen::arbitrary<unsigned>();
   const double noise = 0.01 * *rc::gen::inRange(0, 3);
   Ranks with(3, seed, true, noise), without(3, seed, true, noise);
