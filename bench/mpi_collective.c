@@ -12,7 +12,8 @@
    alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean.
    neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more.
 
-   Buffers are of the heap; with --static they are static, as those of many Fortran programs. */
+   Buffers are of the heap; with --static=both they are static, as those of many Fortran programs,
+   with --static=send or --static=receive only those. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static int rank, ranks;
 static unsigned char *in, *out;
 enum { kMostStatic = 64 << 20 };
 static unsigned char static_in[kMostStatic], static_out[kMostStatic];
-static int is_static;
+static int sends_static, receives_static;
 static enum { kUntimed, kTimed, kNoBarriers } barriers; /* where not all wait for all */
 static int bytes;                                       /* of a block or vector */
 static int words;                                       /* of a vector that is reduced */
@@ -179,24 +180,18 @@ static int pair_bytes(const struct Collective* collective, int from, int to) {
 }
 
 static void take_buffers(size_t sent, size_t received) {
-  if (!is_static) {
-    in = malloc(sent + 1);
-    out = calloc(received + 1, 1);
-    return;
-  }
-  if (sent > kMostStatic || received > kMostStatic) {
+  if ((sends_static && sent > kMostStatic) || (receives_static && received > kMostStatic)) {
     fprintf(stderr, "--static: buffers of %zu and %zu bytes; at most %d\n", sent, received,
             kMostStatic);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  in = static_in;
-  out = memset(static_out, 0, received);
+  in = sends_static ? static_in : malloc(sent + 1);
+  out = receives_static ? memset(static_out, 0, received) : calloc(received + 1, 1);
 }
 
 static void give_back_buffers(void) {
-  if (is_static) return;
-  free(in);
-  free(out);
+  if (!sends_static) free(in);
+  if (!receives_static) free(out);
 }
 
 /* Says where blocks lie, and fills the input. */
@@ -304,7 +299,9 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; --argc, ++argv) {
-    if (strcmp(argv[1], "--static") == 0) is_static = 1;
+    if (strcmp(argv[1], "--static=both") == 0) sends_static = receives_static = 1;
+    if (strcmp(argv[1], "--static=send") == 0) sends_static = 1;
+    if (strcmp(argv[1], "--static=receive") == 0) receives_static = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
   }
@@ -312,8 +309,8 @@ int main(int argc, char** argv) {
   if (collective == NULL) {
     if (rank == 0) {
       fprintf(stderr,
-              "usage: mpi_collective [--static] [--barriers=untimed|timed|none] NAME "
-              "REPEATS MILLISECONDS BYTES...\n");
+              "usage: mpi_collective [--static=both|send|receive] "
+              "[--barriers=untimed|timed|none] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();
     return 2;
