@@ -28,7 +28,7 @@ constexpr std::uint64_t kMostReducedInside = 8 << 20;
 constexpr std::uint64_t kMostReduced = 64 << 20;
 constexpr std::uint64_t kMostScratch = 64 << 20;
 // Of a stage's half, in calls that go by stages though buffers could be read: what one rank copies
-// there the others find in a cache. 1 MiB between 2 ranks: 0.64 of Open MPI, in one piece 0.75.
+// there the others find in a cache. 1 MiB between 2 ranks: 0.66 of Open MPI, in one piece 0.78.
 constexpr std::uint64_t kMostByStages = 256 << 10;
 // Mixed into the keys of calls by stages, which end where another rank reads buffers.
 constexpr std::uint32_t kByStages = 0x57a6e5;
