@@ -143,8 +143,8 @@ void add_options(Command& command, CheckOptions& options) {
                      "What reductions may rely on: commutative, ordered (not commutative),\n"
                      "exact (associative to the bit, too) [each]");
   command.add_option("--counts", options.counts, "KIND",
-                     "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
-                     "average [each]");
+                     "Counts of alltoallv: random, equal, sparse, few, skew, of --bytes\n"
+                     "each or on average [each]");
   command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place");
   command.add_repeated("--file", options.files, "PATH",
                        "Verify the plans in this file, folder or standard input (-) instead:\n"

@@ -19,10 +19,18 @@ std::uint64_t drawn(int from, int to) {
   return engine();
 }
 
-std::uint64_t count(std::string_view kind, std::uint64_t bytes, int from, int to) {
+/// The same for a distance from rank to rank, so that all ranks do the same.
+std::uint64_t few(std::uint64_t bytes, int distance) {
+  const std::uint64_t random = drawn(distance, 0);
+  if (distance == 0 || (distance != 1 && random % 100 != 0)) return 0;
+  return random / 100 % (2 * bytes + 1);
+}
+
+std::uint64_t count(std::string_view kind, std::uint64_t bytes, int ranks, int from, int to) {
+  if (kind == "few") return few(bytes, (to - from + ranks) % ranks);
+  if (kind == "equal") return bytes;
   const std::uint64_t random = drawn(from, to) % (2 * bytes + 1);
   if (kind == "random") return random;
-  if (kind == "equal") return bytes;
   if (kind == "sparse") return drawn(to, from) % 8 == 0 ? random : 0;
   return from == 0 || to == 0 ? bytes : 0;  // skew
 }
@@ -59,27 +67,33 @@ std::optional<std::uint64_t> parse_stride(const Text& text) {
   return env::parse_bytes("--stride", *text, 0, kMostBlockBytes);
 }
 
-void set_counts(plan::Problem& problem, std::string_view counts) {
+void check_counts(std::string_view counts) {
   parse_choice("--counts", counts, {kCounts.begin(), kCounts.end()});
+}
+
+std::vector<plan::Block> row_of(const plan::Problem& problem, std::string_view counts, int rank,
+                                bool sends) {
   const std::uint64_t gap = problem.stride - problem.block_bytes;
-  const auto row = [&](int rank, bool sends) {
-    std::vector<plan::Block> blocks;
-    std::uint64_t offset = 0;
-    for (int peer = 0; peer < problem.ranks; ++peer) {
-      const bool up =
-          problem.in_place ? rank < peer : sends;  // in place both directions have equal counts
-      const std::uint64_t bytes =
-          count(counts, problem.block_bytes, up ? rank : peer, up ? peer : rank);
-      blocks.push_back({offset, bytes});
-      offset += bytes + gap;
-    }
-    return blocks;
-  };
+  std::vector<plan::Block> blocks;
+  std::uint64_t offset = 0;
+  for (int peer = 0; peer < problem.ranks; ++peer) {
+    const bool up =
+        problem.in_place ? rank < peer : sends;  // in place both directions have equal counts
+    const std::uint64_t bytes =
+        count(counts, problem.block_bytes, problem.ranks, up ? rank : peer, up ? peer : rank);
+    blocks.push_back({offset, bytes});
+    offset += bytes + gap;
+  }
+  return blocks;
+}
+
+void set_counts(plan::Problem& problem, std::string_view counts) {
+  check_counts(counts);
   problem.sends.clear();
   problem.receives.clear();
   for (int rank = 0; rank < problem.ranks; ++rank) {
-    if (!problem.in_place) problem.sends.push_back(row(rank, true));
-    problem.receives.push_back(row(rank, false));
+    if (!problem.in_place) problem.sends.push_back(row_of(problem, counts, rank, true));
+    problem.receives.push_back(row_of(problem, counts, rank, false));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cli/options/command.hpp"
 #include "plan/problem.hpp"
@@ -31,12 +32,19 @@ void set_operation(plan::Problem& problem, std::string_view text);
 std::string_view operation_of(const plan::Problem& problem);
 
 /// Kinds of counts of an alltoallv. equal: `bytes` for each pair. random: 0 to 2 * `bytes`. sparse:
-/// random for one pair in eight, 0 for the others. skew: `bytes` from and to rank 0, 0 for pairs
-/// without it.
-inline constexpr std::array<std::string_view, 4> kCounts = {"random", "equal", "sparse", "skew"};
+/// random for one pair in eight, 0 for the others. few: random for one distance from rank to rank
+/// in a hundred, and at least the next, the same for all ranks; 0 for the others. skew: `bytes`
+/// from and to rank 0, 0 for pairs without it.
+inline constexpr std::array<std::string_view, 5> kCounts = {"random", "equal", "sparse", "few",
+                                                            "skew"};
+/// UsageError lists the kinds.
+void check_counts(std::string_view counts);
+/// What a rank sends to each, or receives from each, in an alltoallv of the kind `counts` with the
+/// problem's block_bytes, and with gaps of stride - block_bytes between blocks. Deterministic.
+std::vector<plan::Block> row_of(const plan::Problem& problem, std::string_view counts, int rank,
+                                bool sends);
 
-/// Sets the blocks of an alltoallv: of the kind `counts`, with the problem's block_bytes, and with
-/// gaps of stride - block_bytes between them. Deterministic. UsageError lists the kinds.
+/// Sets the blocks of an alltoallv: the rows of all ranks. UsageError lists the kinds.
 void set_counts(plan::Problem& problem, std::string_view counts);
 
 }  // namespace weft::cli

@@ -76,9 +76,9 @@ void ScenarioOptions::add_to(Command& command) {
   command.add_option("--element", element, "B", "Size of an element of reductions [1]");
   command.add_option("--operation", operation, "HOW",
                      "What reductions may rely on: commutative, ordered, exact [commutative]");
-  command.add_option(
-      "--counts", counts, "KIND",
-      "Counts of alltoallv: equal, random, sparse, skew, of --bytes each or on\naverage [equal]");
+  command.add_option("--counts", counts, "KIND",
+                     "Counts of alltoallv: equal, random, sparse, few, skew, of --bytes each "
+                     "or\non average [equal]");
   command.add_flag("--in-place", in_place, "Alltoall and alltoallv in place");
 }
 
@@ -93,6 +93,39 @@ Scenario::Scenario(const ScenarioOptions& options)
 }
 
 plan::Problem Scenario::problem(std::uint64_t bytes) const {
+  auto problem = without_counts(bytes);
+  if (collective_ == plan::Collective::alltoallv) set_counts(problem, counts());
+  return problem;
+}
+
+plan::Plan Scenario::plan(const registry::Algorithm& algorithm, const plan::Problem& without_counts,
+                          int rank) const {
+  if (collective_ != plan::Collective::alltoallv) {
+    return algorithm.plan(without_counts, machine_, rank);
+  }
+  const int node = machine_.node_of(rank);
+  std::vector<std::vector<plan::Block>> rows;
+  hierarchy::LocalBlocks::Rows sends, receives;
+  const auto local = machine_.ranks_on(node);
+  for (const bool sent : {true, false}) {
+    for (const int one : local) rows.push_back(row_of(without_counts, counts(), one, sent));
+  }
+  for (std::size_t i = 0; i < local.size(); ++i) {
+    sends.emplace_back(rows[i]);
+    receives.emplace_back(rows[local.size() + i]);
+  }
+  if (without_counts.in_place) sends.clear();
+  const hierarchy::LocalBlocks blocks(machine_, node, sends, receives, without_counts.in_place);
+  return algorithm.plan(blocks, machine_, rank);
+}
+
+std::string Scenario::counts() const {
+  std::string kind = options_.counts.value_or("equal");
+  check_counts(kind);
+  return kind;
+}
+
+plan::Problem Scenario::without_counts(std::uint64_t bytes) const {
   const int ranks = machine_.ranks();
   auto problem = make_problem(collective_, ranks, bytes, {});
   if (options_.root) {
@@ -107,9 +140,6 @@ plan::Problem Scenario::problem(std::uint64_t bytes) const {
   }
   if (options_.operation) set_operation(problem, *options_.operation);
   problem.in_place = options_.in_place;
-  if (collective_ == plan::Collective::alltoallv) {
-    set_counts(problem, options_.counts.value_or("equal"));
-  }
   return problem;
 }
 

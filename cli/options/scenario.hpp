@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cli/options/command.hpp"
 #include "cli/options/machine_options.hpp"
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/profile.hpp"
+#include "plan/plan.hpp"
 #include "plan/problem.hpp"
+#include "registry/algorithm.hpp"
 
 namespace weft::cli {
 
@@ -33,8 +36,15 @@ class Scenario {
   const std::vector<std::uint64_t>& sizes() const { return sizes_; }
   /// UsageError where such blocks do not consist of whole elements.
   plan::Problem problem(std::uint64_t bytes) const;
+  /// The same without the counts of an alltoallv, of which large machines have many.
+  plan::Problem without_counts(std::uint64_t bytes) const;
+  /// The plan of one rank for that problem, with counts, of which those of its node are made.
+  plan::Plan plan(const registry::Algorithm& algorithm, const plan::Problem& without_counts,
+                  int rank) const;
 
  private:
+  std::string counts() const;
+
   ScenarioOptions options_;
   plan::Collective collective_;
   hierarchy::Machine machine_;

@@ -244,8 +244,8 @@ void add_options(Command& command, PlanOptions& options) {
                      "What reductions may rely on: commutative, ordered (not commutative),\n"
                      "exact (associative to the bit, too) [commutative]");
   command.add_option("--counts", options.counts, "KIND",
-                     "Counts of alltoallv: random, equal, sparse, skew, of --bytes each or on\n"
-                     "average [random]");
+                     "Counts of alltoallv: random, equal, sparse, few, skew, of --bytes\n"
+                     "each or on average [random]");
   command.add_flag("--in-place", options.in_place, "Alltoall and alltoallv in place");
   command.add_option("--rank", options.rank, "R", "Print this rank's plan in its text form");
   command.add_flag("--text", options.text, "Print every rank's plan in its text form");

@@ -163,8 +163,11 @@ class Simulations {
   }
 
   void run(const Algorithm& algorithm, std::uint64_t bytes) {
-    const plan::Problem problem = scenario_.problem(bytes);
     const hierarchy::Machine& machine = scenario_.machine();
+    // Of more ranks few plans are made, and the counts of all would not fit into memory.
+    const bool is_large = machine.ranks() > kMostRanksWhole;
+    const plan::Problem problem =
+        is_large ? scenario_.without_counts(bytes) : scenario_.problem(bytes);
     // With "all", algorithms that do not apply are left out.
     if (is_all(options_) && algorithm.refusal(problem, machine)) return;
     sim::Options options = simulation_options(options_);
@@ -183,7 +186,8 @@ class Simulations {
     };
     const auto plan_of = [&](int rank) {
       if (rank % kRanksPerLook == 0) show(kPlanning * rank / machine.ranks());
-      return algorithm.plan(problem, machine, rank);
+      return is_large ? scenario_.plan(algorithm, problem, rank)
+                      : algorithm.plan(problem, machine, rank);
     };
     outcomes_.push_back({algorithm.name(), bytes,
                          simulate(plan_of, machine, scenario_.profile().hardware, options)});
