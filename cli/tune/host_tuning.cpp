@@ -24,9 +24,6 @@ using plan::Collective;
 constexpr const char* kOwn = "its own choice";
 /// What is measured as programs have it that set nothing; it is no method.
 constexpr const char* kUntouched = "untouched";
-/// A rule must gain so much over the MPI's own choice, and more where the intervals of the two
-/// times are wider; less is noise.
-constexpr double kLeastGain = 0.02;
 
 bool is_segmented(HostFormat format, Collective collective, const std::string& algorithm) {
   return format == HostFormat::openmpi && tune::openmpi::is_segmented(collective, algorithm);

@@ -12,6 +12,10 @@
 
 namespace weft::cli {
 
+/// What a tuning on ranks finds must gain so much over what is chosen without it, and more where
+/// the intervals of the two times are wider; less is noise.
+inline constexpr double kLeastGain = 0.02;
+
 struct JobPlan {
   /// The collectives that the options name, or all of `allowed`; others are UsageErrors, to which
   /// `because` gives the reason ("--format mpich has rules for"). So are options about what the job

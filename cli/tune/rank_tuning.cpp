@@ -22,9 +22,6 @@ namespace {
 
 using plan::Collective;
 
-/// What is found must gain so much over weft's own choice, and more where the intervals of the two
-/// times are wider; less is noise.
-constexpr double kLeastGain = 0.02;
 /// What would be taken is measured so often again, in turn with weft's own choice: the least of
 /// many times is partly luck, and so is where a communicator's ranks and memory lie.
 constexpr int kTrials = 2;
