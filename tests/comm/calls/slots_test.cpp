@@ -9,9 +9,9 @@
 
 #include "hierarchy/machine.hpp"
 #include "nic_profiles/profile.hpp"
-#include "tests/comm/algorithms_that_ran.hpp"
-#include "tests/comm/placement.hpp"
-#include "tests/comm/run_ranks.hpp"
+#include "tests/comm/support/algorithms_that_ran.hpp"
+#include "tests/comm/support/placement.hpp"
+#include "tests/comm/support/run_ranks.hpp"
 
 namespace weft {
 namespace {
