@@ -40,7 +40,7 @@ TEST(Check, ProvesAlltoallvWithEveryKindOfCountsAndInPlace) {
     if (in_place) arguments.emplace_back("--in-place");
     const auto told = json::parse(run_tool(arguments).out);
     EXPECT_TRUE(told.at("holds").get<bool>());
-    EXPECT_EQ(told.at("problems"), 2 * 4);
+    EXPECT_EQ(told.at("problems"), 2 * 5);
   }
   const auto every = json::parse(run_tool({"check", "alltoallv", "--ranks", "1..4", "--json"}).out);
   EXPECT_TRUE(every.at("holds").get<bool>());

@@ -308,13 +308,15 @@ TEST(Memory, OfAnAlltoallvIsWhatTheCostSheetSays) {
           registry::Algorithm::parse(Collective::alltoallv, algorithm).memory_bound(machine, rank);
       if (bound) need = std::max(need, bound->stage_bytes);
     }
+    const bool in_slots =
+        machine.nodes() == 1 || algorithm.find("between=bruck") != std::string::npos;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       EXPECT_EQ(ranks[rank]["stage"], stage_for(need, draw.half()));
       EXPECT_EQ(ranks[rank]["aside"], 0);
       const plan::Cost& cost = sheet.by_rank[rank];
       auto agreed = agreed_on(draw, algorithm, static_cast<int>(rank), cost);
       agreed.packed_stage = cost.stage_bytes;
-      expect_as_on_the_sheet(ranks[rank], cost, agreed, machine.nodes() == 1);
+      expect_as_on_the_sheet(ranks[rank], cost, agreed, in_slots);
     }
   }
 }
