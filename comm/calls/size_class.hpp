@@ -11,10 +11,10 @@
 // Where the plans of all ranks have a shape (comm/setup/shapes.hpp), all sizes have that of the
 // largest, and a new size is other numbers in a program that is there. Where they have none, and
 // for sizes so small that units would be empty, each size has a plan of its own, of an algorithm
-// that needs no more for less (tests/comm/calls/size_class_test.cpp); scratch memory is provided for the
-// largest size, and the few plans that need more for a smaller one grow it. The same goes for calls
-// that are too large for stages and scratch memory, and so are cut: in slices that are those of the
-// largest size.
+// that needs no more for less (tests/comm/calls/size_class_test.cpp); scratch memory is provided
+// for the largest size, and the few plans that need more for a smaller one grow it. The same goes
+// for calls that are too large for stages and scratch memory, and so are cut: in slices that are
+// those of the largest size.
 //
 // Calls whose blocks differ, which all ranks know, are of the class of their largest block: they
 // need no more than blocks that are all as large. Only where those would have to be cut, each such
