@@ -25,8 +25,6 @@ constinit std::atomic<bool> serving = false;
 constinit std::atomic<const char*> hidden_because = nullptr;
 constinit std::atomic<bool> has_only_long_blocks = false;
 constinit MappingTrial trial;
-constinit std::atomic<std::size_t> mapped_bytes = 0;
-constinit std::atomic<bool> maps_no_more = false;
 thread_local constinit bool removes_pages = false;
 
 namespace {
@@ -97,7 +95,6 @@ std::string make(std::uint64_t asked) {
   heap_file = memory_file.release();
   range.begin.store(reinterpret_cast<std::uintptr_t>(memory), std::memory_order_relaxed);
   range.bytes.store(limit.bytes, std::memory_order_relaxed);
-  mapped_bytes.fetch_add(limit.bytes, std::memory_order_relaxed);
   serving.store(true, std::memory_order_release);
   return {};
 }

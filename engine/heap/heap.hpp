@@ -84,11 +84,6 @@ bool remove_pages(void* begin, std::size_t bytes) noexcept;
 /// While this thread does so: no mapping, though UCX tells of memory that goes away.
 extern thread_local constinit bool removes_pages [[gnu::tls_model("initial-exec")]];
 
-/// Addresses that this heap, and those of peers, take up in this process.
-extern constinit std::atomic<std::size_t> mapped_bytes;
-/// Set once the program bounds its address space or locks it: no further heap is mapped then.
-extern constinit std::atomic<bool> maps_no_more;
-
 /// Called by the wrappers of mmap() and the like, for each mapping that the program makes. Of one
 /// over a part of the heap peers would see other memory than this process does.
 inline void note_mapping(const void* begin, std::size_t bytes) noexcept {

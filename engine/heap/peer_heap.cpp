@@ -41,14 +41,10 @@ struct PeerHeap::Attached {
     if (mapped == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes of another's heap)", size));
     memory = static_cast<std::byte*>(mapped);
     ::madvise(memory, size, MADV_DONTFORK);
-    heap::mapped_bytes.fetch_add(size, std::memory_order_relaxed);
   }
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
-  ~Attached() {
-    ::munmap(memory, size);
-    heap::mapped_bytes.fetch_sub(size, std::memory_order_relaxed);
-  }
+  ~Attached() { ::munmap(memory, size); }
 
   std::byte* memory = nullptr;
   std::uint64_t size;
@@ -81,7 +77,6 @@ PeerHeap PeerHeap::attach(std::string_view bytes) {
   std::weak_ptr<const Attached>& mine = known[{handle.device, handle.inode}];
   auto attached = mine.lock();
   if (attached == nullptr) {
-    if (heap::maps_no_more) throw Error("the program bounds or locks its address space");
     const std::string path = fmt::format("/proc/{}/fd/{}", handle.process, handle.descriptor);
     const File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!file) throw_errno(fmt::format("open({}), another rank's heap", path));

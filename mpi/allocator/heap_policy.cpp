@@ -115,11 +115,6 @@ void HeapPolicy::freed(const void* block) noexcept {
   }
 }
 
-void HeapPolicy::close() noexcept {
-  take_less_than(0);
-  heap::maps_no_more = true;
-}
-
 void HeapPolicy::wants_huge_pages() noexcept {
   if (by_itself_ && !has_huge_pages_) take_less_than(kHugePage);
 }

@@ -40,8 +40,6 @@ class HeapPolicy {
   void took(const void* block, std::size_t bytes) noexcept;
   /// A block that is about to be freed.
   void freed(const void* block) noexcept;
-  /// The program bounds or locks its address space: what it takes from now on is to be its own.
-  void close() noexcept;
   /// The program has asked for huge pages in a block of the heap.
   void wants_huge_pages() noexcept;
 

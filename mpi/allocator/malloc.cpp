@@ -112,7 +112,7 @@ void* resized_in_heap(void* block, std::size_t bytes) noexcept {
   if (bytes <= had && bytes >= had / 2) return block;
   // glibc moves a long block's pages to where there is room for more. The heap would copy it, at
   // each step of a program that lets it grow.
-  if (heap_policy.is_by_itself() || !heap_policy.takes(bytes)) return nullptr;
+  if (heap_policy.is_by_itself()) return nullptr;
   return heap::reallocate(block, bytes);
 }
 
