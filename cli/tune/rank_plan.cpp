@@ -3,7 +3,7 @@
 
 #include "base/env.hpp"
 #include "base/error.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/tune/carry_out.hpp"
 #include "cli/tune/rank_tuning.hpp"
 #include "device_measurements/mpi_job.hpp"
 
@@ -24,18 +24,7 @@ std::vector<Collective> tuned_collectives() {
 
 int run_on_rank_0(const RankPlan& plan, tune::OwnJob& job, const TuneOptions& options) {
   RankTuning tuning(plan, job, options.journal);
-  OutputFile table(options.table), page(options.html);
-  page.open();
-  tuning.run();
-  table.open();  // here, so that a tuning that is ended leaves the old table as it was
-  table.write(to_json(tuning.table()));
-  if (options.html) page.write(to_html(tuning.page()));
-  if (options.json) {
-    print_json(tuning.to_json_form());
-  } else {
-    print(tuning.to_text(options.table));
-  }
-  return kHolds;
+  return carry_out(tuning, options, [&] { return tuning.to_text(options.table); });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal/output.hpp"
+#include "cli/tune/carry_out.hpp"
 #include "cli/tune/simulated_tuning.hpp"
 #include "cli/tune/tune_options.hpp"
 #include "tune/decision_table.hpp"
@@ -38,18 +39,7 @@ int run(const TuneOptions& options) {
   if (options.format) return tune_host(options);
   if (!options.scenario.nic && is_rank_of_a_job()) return tune_ranks(options);
   SimulatedTuning tuning(options);
-  OutputFile table(options.table), page(options.html);
-  page.open();
-  tuning.run();
-  table.open();  // here, so that a tuning that is ended leaves the old table as it was
-  table.write(to_json(tuning.table()));
-  if (options.html) page.write(to_html(tuning.page()));
-  if (options.json) {
-    print_json(tuning.to_json_form());
-  } else {
-    print(tuning.to_text());
-  }
-  return kHolds;
+  return carry_out(tuning, options, [&] { return tuning.to_text(); });
 }
 
 void add_options(Command& command, TuneOptions& options) {
