@@ -14,7 +14,7 @@ comm::Calls& Communicator::Impl::calls_of(const comm::Task& task) {
   return by_stages_->calls;
 }
 
-std::uint64_t Communicator::Impl::bytes_out_of_sight() const noexcept {
+std::uint64_t Communicator::Impl::bytes_outside_heap() const noexcept {
   return machine().nodes() == 1 ? resources_.bytes_by_kernel() + copies_.copied_bytes() : 0;
 }
 
@@ -22,8 +22,8 @@ void Communicator::set_by_stages(bool by_stages) noexcept {
   impl_->set_by_stages(by_stages);
 }
 
-std::uint64_t Communicator::bytes_out_of_sight() const noexcept {
-  return impl_->bytes_out_of_sight();
+std::uint64_t Communicator::bytes_outside_heap() const noexcept {
+  return impl_->bytes_outside_heap();
 }
 
 }  // namespace weft

@@ -82,7 +82,7 @@ class Communicator::Impl {
 
   // by_stages.cpp
   void set_by_stages(bool by_stages) noexcept { is_by_stages_ = by_stages; }
-  std::uint64_t bytes_out_of_sight() const noexcept;
+  std::uint64_t bytes_outside_heap() const noexcept;
 
   // requests.cpp
   /// What is ready to be started, piece by piece. It keeps its programs.

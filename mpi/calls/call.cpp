@@ -69,9 +69,9 @@ bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
       return;
     }
     if (context.world.checks_calls()) describe_for_check(call, context);
-    const std::uint64_t before = context.weft().bytes_out_of_sight();
+    const std::uint64_t before = context.weft().bytes_outside_heap();
     run_in_weft(call, context, server == Race::Server::stages);
-    if (trial.is_on() && context.weft().bytes_out_of_sight() != before) trial.add_system_calls();
+    if (trial.is_on() && context.weft().bytes_outside_heap() != before) trial.add_system_calls();
   });
   return is_served;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "tune/experiments/grid_reduction.hpp"
+
 namespace weft::tune {
 
 std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
@@ -18,6 +20,7 @@ std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
       const auto bytes = static_cast<std::uint64_t>(low * std::pow(ratio, eighths / 8));
       const std::uint64_t size = bytes / element_bytes * element_bytes;
       if (size <= points[i].bytes || size >= points[i + 1].bytes) continue;
+      if (size == half_way(points[i].bytes, points[i + 1].bytes)) continue;  // a gap of few sizes
       if (sizes.empty() || sizes.back() < size) sizes.push_back(size);
     }
   }

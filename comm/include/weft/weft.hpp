@@ -242,7 +242,7 @@ class WEFT_API Communicator {
   void set_by_stages(bool by_stages) noexcept;
   /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of
   /// its own that it copied there. On several nodes 0.
-  std::uint64_t bytes_out_of_sight() const noexcept;
+  std::uint64_t bytes_outside_heap() const noexcept;
 
   /// Instead of a call that this rank cannot make: those that wait for it, and this rank, end in a
   /// PeerError that says why. The communicator serves no more calls.

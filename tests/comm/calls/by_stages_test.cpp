@@ -116,7 +116,7 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
         return fmt::format("no alltoall by {}", algorithm);
       }
     }
-    return (comm.bytes_out_of_sight() != 0) == reads ? "right" : "bytes out of sight are wrong";
+    return (comm.bytes_outside_heap() != 0) == reads ? "right" : "bytes outside of the heap are wrong";
   };
   for (const auto& end : test::run_processes(
            one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body)) {
@@ -139,11 +139,11 @@ TEST(ByStages, ReadNoBuffers) {
       const auto wrong = one_call(comm, kind, 50'000, kind, false, false);
       if (!wrong.empty()) return wrong;
     }
-    if (comm.bytes_out_of_sight() != 0) return "buffers were read";
+    if (comm.bytes_outside_heap() != 0) return "buffers were read";
     comm.set_by_stages(false);
     const auto wrong = one_call(comm, 0, 50'000, 1, false, false);
     if (!wrong.empty()) return wrong;
-    return comm.bytes_out_of_sight() >= 200'000 ? "right" : "no buffer was read";
+    return comm.bytes_outside_heap() >= 200'000 ? "right" : "no buffer was read";
   };
   for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
     EXPECT_EQ(end.said.find("right"), 0u) << end.said;
