@@ -90,6 +90,8 @@ Algorithm VectorExchange::fitted(const Algorithm& asked, const std::optional<Slo
 /// From the next call on.
 void VectorExchange::use(const Algorithm& algorithm) {
   algorithm_ = algorithm;
+  name_ = algorithm.name();
+  posted_ = resources_.executor().poster().algorithm(name_);
   shares_ = !algorithm_.needs_own_rows_only(resources_.machine());
   last_.reset();
   if (shares_ && resources_.places() > 1 && !share_rows_) prepare_shares();
@@ -235,6 +237,35 @@ engine::Prepared VectorExchange::prepare_later_call() {
   }
 }
 
+/// Of the program of the last call, so that it may serve other rows.
+void VectorExchange::find_steps() {
+  last_steps_ = {};
+  if (shares_ || in_place_) return;
+  const engine::Prepared& prepared = *last_->slice;
+  last_steps_ = RowSteps(prepared.program, prepared.ranks, resources_.machine(), resources_.rank(),
+                         own_, algorithm_.parameters().aggregate);
+}
+
+/// Makes the program of the last call that of this rank's row; false: it takes a plan.
+bool VectorExchange::renumber_last() {
+  // Requests keep the programs that they were made with.
+  const bool is_free = last_ != nullptr && last_.use_count() == 1;
+  if (!is_free || in_place_ || !last_steps_.serves(own_)) return false;
+  last_steps_.renumber(own_, last_->slice->program);
+  resources_.executor().renumbered(*last_->slice);
+  return true;
+}
+
+void VectorExchange::describe(const Task& task, Call& call) const {
+  call.problem = task.problem;
+  call.key = call_key(task.problem);
+  call.entry = kNoEntry;
+  call.is_plain = true;
+  call.input_bytes = 0;
+  for (std::size_t to = 0; to < task.receives.size(); ++to) call.input_bytes += own_[to].bytes;
+  call.slice->call = {Collective::alltoallv, 0, call.input_bytes, posted_};
+}
+
 void VectorExchange::count(bool changed) {
   if (changed) {
     const std::span<const Block> own = own_;
@@ -253,15 +284,13 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   if (shares_) resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
   if (shares_ && share_rows_) changed = share_rows(changed);
   if (!changed) return last_;
-  auto call = std::make_shared<Call>();
-  call->problem = task.problem;
-  call->key = call_key(task.problem);
-  call->is_plain = true;
-  for (std::size_t to = 0; to < task.receives.size(); ++to) call->input_bytes += own_[to].bytes;
-  call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
-  call->slice->call = {Collective::alltoallv, 0, call->input_bytes,
-                       resources_.executor().poster().algorithm(algorithm_.name())};
-  last_ = std::move(call);
+  if (!renumber_last()) {
+    auto call = std::make_shared<Call>();
+    call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
+    last_ = std::move(call);
+    find_steps();
+  }
+  describe(task, *last_);
   return last_;
 }
 

@@ -15,6 +15,10 @@
 //   as it held those of the last. So all ranks of a node take the same branch at each call, and
 //   after each they hold the same rows: those of that call.
 //
+// Where a plan of the rank's own row moves each block as a whole, the program of the last call
+// serves another row by other numbers, which are those of the plan that would be made anew
+// (RowSteps).
+//
 // Where slots may be faster the algorithm changes at calls at which all ranks agree (SlotSurvey);
 // then all plan anew.
 #pragma once
@@ -29,6 +33,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/irregular/row_steps.hpp"
 #include "comm/irregular/slot_survey.hpp"
 #include "comm/setup/call.hpp"
 #include "comm/setup/resources.hpp"
@@ -48,7 +53,7 @@ class VectorExchange {
   VectorExchange(Resources& resources, const registry::Algorithm& asked,
                  const std::optional<Slots>& slots);
 
-  std::string algorithm() const { return algorithm_.name(); }
+  const std::string& algorithm() const noexcept { return name_; }
   /// The programs for the sizes of `task`. Collective on the node.
   const std::shared_ptr<Call>& call_for(const Task& task);
   /// Adds what the calls so far had for each rank.
@@ -73,9 +78,14 @@ class VectorExchange {
   engine::Prepared prepare(const plan::Plan& plan);
   engine::Prepared prepare_first_call();
   engine::Prepared prepare_later_call();
+  void find_steps();
+  bool renumber_last();
+  void describe(const Task& task, Call& call) const;
 
   Resources& resources_;
   registry::Algorithm algorithm_;
+  std::string name_;                                   // the algorithm's
+  std::uint16_t posted_ = 0;                           // the same, in the rank's posting
   std::string told_;                                   // by rank 0 of slots
   std::unique_ptr<SlotSurvey> survey_;                 // null: never in slots
   std::map<std::size_t, registry::Algorithm> fitted_;  // by the survey's ways, those used so far
@@ -84,6 +94,7 @@ class VectorExchange {
   std::vector<std::uint64_t> sent_;                    // by rank: bytes of the calls before these
   bool in_place_ = false;                              // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
+  RowSteps last_steps_;  // of its program
   bool shares_ = false;  // rows, inside nodes, by the algorithm in use
 
   // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.

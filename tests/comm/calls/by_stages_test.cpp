@@ -116,7 +116,8 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
         return fmt::format("no alltoall by {}", algorithm);
       }
     }
-    return (comm.bytes_outside_heap() != 0) == reads ? "right" : "bytes outside of the heap are wrong";
+    return (comm.bytes_outside_heap() != 0) == reads ? "right"
+                                                     : "bytes outside of the heap are wrong";
   };
   for (const auto& end : test::run_processes(
            one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body)) {

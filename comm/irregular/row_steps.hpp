@@ -1,0 +1,58 @@
+// Row steps: which block of an alltoallv each step of a rank's program moves, so that the program
+// serves other rows of blocks, by other numbers, without a plan.
+//
+// A *row* is where the blocks lie that a rank sends to each rank, then those that it receives from
+// each (vector_exchange.hpp). Where a plan moves each block as a whole, from the caller's input or
+// to the caller's output in one step, its shape depends on the row only by the *kind* of each
+// block: there is none, it rides on a signal, it goes through a stage, or it goes straight. So a
+// program for one row becomes, by other offsets and sizes, the one that would be made anew for any
+// other row of the same kinds. Both ends of a block know its size, and so agree on its kind.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/run/executor.hpp"
+#include "hierarchy/machine.hpp"
+#include "plan/problem.hpp"
+
+namespace weft::comm {
+
+class RowSteps {
+ public:
+  /// Of programs that cannot be renumbered.
+  RowSteps() = default;
+  /// Of a program that was made for `row`, not in place; stages take blocks of up to `most_staged`
+  /// bytes. It cannot be renumbered where some step moves anything but one block between a buffer
+  /// of the caller and the other buffer, a stage, a signal or another rank.
+  RowSteps(const engine::Program& program, std::span<const int> peers,
+           const hierarchy::Machine& machine, int rank, std::span<const plan::Block> row,
+           std::uint64_t most_staged);
+
+  /// Whether the program becomes that of `row` by other numbers.
+  bool serves(std::span<const plan::Block> row) const noexcept;
+  /// Writes the numbers of `row`, which it serves, into the program that this was made of.
+  void renumber(std::span<const plan::Block> row, engine::Program& program) const noexcept;
+
+ private:
+  enum class Kind : std::uint8_t { none, on_signal, staged, straight };
+  static constexpr std::uint32_t kNoBlock = UINT32_MAX;
+  /// The numbers in the row of the block that a step reads, and of the one that it writes.
+  struct Moved {
+    std::uint32_t step = 0;
+    std::uint32_t source = kNoBlock;
+    std::uint32_t target = kNoBlock;
+  };
+
+  Kind kind_of(const plan::Block& block) const noexcept;
+  bool has_equal_own_blocks(std::span<const plan::Block> row) const noexcept;
+  bool is_numbered_by(std::span<const plan::Block> row, const engine::Program& program) const;
+
+  std::uint64_t most_staged_ = 0;
+  std::size_t own_ = 0;      // this rank's number
+  std::vector<Kind> kinds_;  // by block of the row; empty: cannot be renumbered
+  std::vector<Moved> moved_;
+};
+
+}  // namespace weft::comm
