@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -27,6 +28,10 @@ constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
 // Of the exchange of rows before a call.
 constexpr std::uint32_t kShareKey = 0x5ba7e;
+// Plans that are kept where they are of the rows of a node, at most as many as a word has bits; two
+// at least, and otherwise so many that the rows that they are kept with take no more than this.
+constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMostKeptBytes = 256 << 10;
 
 Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {
   if (algorithm.is_flat() ||
@@ -94,6 +99,8 @@ void VectorExchange::use(const Algorithm& algorithm) {
   posted_ = resources_.executor().poster().algorithm(name_);
   shares_ = !algorithm_.needs_own_rows_only(resources_.machine());
   last_.reset();
+  kept_.clear();
+  of_row_ = 0;
   if (shares_ && resources_.places() > 1 && !share_rows_) prepare_shares();
 }
 
@@ -111,11 +118,11 @@ void VectorExchange::change_way() {
 void VectorExchange::prepare_shares() {
   const auto places = static_cast<std::size_t>(resources_.places());
   const auto ranks = static_cast<std::size_t>(resources_.size());
-  changed_.resize(places);
+  named_.resize(places);
   of_node_.resize(places * 2 * ranks);
-  share_changed_ = prepare_node_allgather(sizeof changed_[0]);
+  share_names_ = prepare_node_allgather(sizeof named_[0]);
   share_rows_ = prepare_node_allgather(row_bytes());
-  share_changed_->call = share_rows_->call = {Collective::alltoallv, 0, 0};
+  share_names_->call = share_rows_->call = {Collective::alltoallv, 0, 0};
 }
 
 /// Brings `bytes` of each rank of the node to all of them, numbered by their places.
@@ -174,13 +181,43 @@ void VectorExchange::allgather_on_node(const engine::Prepared& prepared, const v
   resources_.require_no_failure();
 }
 
-/// Whether some row of the node differs from that of the last call. All are shared then.
-bool VectorExchange::share_rows(bool own_changed) {
-  const std::uint64_t changed = own_changed ? 1 : 0;
-  allgather_on_node(*share_changed_, &changed, changed_.data());
-  if (std::ranges::none_of(changed_, [](std::uint64_t one) { return one != 0; })) return false;
-  allgather_on_node(*share_rows_, own_.data(), of_node_.data());
-  return true;
+std::size_t VectorExchange::most_kept() const noexcept {
+  return std::clamp<std::size_t>(kMostKeptBytes / row_bytes(), 2, kMostKept);
+}
+
+/// Those that are kept.
+void VectorExchange::find_plans_of_row() {
+  of_row_ = 0;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].in_place == in_place_ && kept_[i].own == own_) of_row_ |= std::uint64_t{1} << i;
+  }
+}
+
+/// Takes a plan of the rows that the ranks of the node have in this call; false: none is kept, and
+/// `of_node_` has the rows.
+bool VectorExchange::find_shared_plan() {
+  std::uint64_t named_by_all = of_row_;
+  if (share_names_) {
+    allgather_on_node(*share_names_, &of_row_, named_.data());
+    for (const std::uint64_t one : named_) named_by_all &= one;
+  }
+  if (named_by_all != 0) {
+    Kept& kept = kept_[static_cast<std::size_t>(std::countr_zero(named_by_all))];
+    kept.used = ++used_;
+    last_ = kept.call;
+    return true;
+  }
+  if (share_rows_) allgather_on_node(*share_rows_, own_.data(), of_node_.data());
+  return false;
+}
+
+/// The plan of the last call, in the place of that which has not been used for longest.
+void VectorExchange::keep_shared_plan() {
+  if (kept_.size() < most_kept()) kept_.emplace_back();
+  Kept& kept = kept_.back().call == nullptr ? kept_.back()
+                                            : *std::ranges::min_element(kept_, {}, &Kept::used);
+  kept = {own_, in_place_, last_, ++used_};
+  of_row_ |= std::uint64_t{1} << (&kept - kept_.data());
 }
 
 /// The blocks of the last call that this rank knows.
@@ -277,18 +314,22 @@ void VectorExchange::count(bool changed) {
 
 const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   if (survey_ && survey_->begin_call()) change_way();
-  bool changed = update_own_row(task);
+  const bool changed = update_own_row(task);
   ++uses_;
   if (survey_) count(changed);
-  changed = changed || last_ == nullptr;
-  if (shares_) resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
-  if (shares_ && share_rows_) changed = share_rows(changed);
-  if (!changed) return last_;
+  if (shares_) {
+    if (changed) find_plans_of_row();
+    resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
+    if (find_shared_plan()) return last_;
+  } else if (!changed && last_ != nullptr) {
+    return last_;
+  }
   if (!renumber_last()) {
     auto call = std::make_shared<Call>();
     call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
     last_ = std::move(call);
     find_steps();
+    if (shares_) keep_shared_plan();
   }
   describe(task, *last_);
   return last_;

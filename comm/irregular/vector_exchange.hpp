@@ -9,11 +9,12 @@
 // - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
 //   for byte, the row of the last call. Other ranks do not enter, and where a pair's size changes
 //   it changes at both ends, as MPI has both name it: both plan anew.
-// - elsewhere the rows of all ranks of the node, `of_node_`. Each rank tells the others one word:
-//   whether its row differs from that of its last call. All see the same words. If one has changed
-//   all ranks share their rows and plan anew; if none has, `of_node_` holds the rows of this call,
-//   as it held those of the last. So all ranks of a node take the same branch at each call, and
-//   after each they hold the same rows: those of that call.
+// - elsewhere the rows of all ranks of the node, `of_node_`. The last few plans are kept, with the
+//   row that this rank had in each: programs often go forth and back between a few lists of counts.
+//   All ranks of the node make them in the same calls, and so number them alike. Each rank tells
+//   the others one word: the plans that it had this row in. All see the same words. A plan that all
+//   of them name is of these rows, and is used; if there is none all ranks share their rows and
+//   plan anew. So all ranks of a node take the same branch at each call.
 //
 // Where a plan of the rank's own row moves each block as a whole, the program of the last call
 // serves another row by other numbers, which are those of the plan that would be made anew
@@ -71,7 +72,10 @@ class VectorExchange {
   engine::Prepared prepare_node_allgather(std::uint64_t bytes);
   void add_sent_by_row(std::span<std::uint64_t> bytes) const;
   bool update_own_row(const Task& task);
-  bool share_rows(bool own_changed);
+  void find_plans_of_row();
+  bool find_shared_plan();
+  void keep_shared_plan();
+  std::size_t most_kept() const noexcept;
   void allgather_on_node(const engine::Prepared& prepared, const void* mine, void* all);
   hierarchy::LocalBlocks known_blocks() const;
   plan::Plan make_plan() const;
@@ -98,10 +102,20 @@ class VectorExchange {
   bool shares_ = false;  // rows, inside nodes, by the algorithm in use
 
   // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.
-  std::optional<engine::Prepared> share_changed_;
+  std::optional<engine::Prepared> share_names_;
   std::optional<engine::Prepared> share_rows_;
-  std::vector<std::uint64_t> changed_;  // by place: the row differs from that of the last call
-  std::vector<plan::Block> of_node_;    // rows, by place
+  std::vector<std::uint64_t> named_;  // by place: a bit for each plan that the rank's row is of
+  std::vector<plan::Block> of_node_;  // rows, by place
+  /// A plan of the rows of the node.
+  struct Kept {
+    std::vector<plan::Block> own;  // this rank's row
+    bool in_place = false;
+    std::shared_ptr<Call> call = {};
+    std::uint64_t used = 0;  // in the use with this number
+  };
+  std::vector<Kept> kept_;
+  std::uint64_t of_row_ = 0;  // the bits of those of this rank's row
+  std::uint64_t used_ = 0;
 };
 
 }  // namespace weft::comm
