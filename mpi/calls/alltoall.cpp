@@ -1,5 +1,6 @@
 #include "mpi/calls/alltoall.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/copying/copy.hpp"
@@ -199,6 +200,13 @@ void Alltoallv::run(const Context& context) {
     context.weft().alltoallv(input, send_.parts(), output, receive_.parts());
   }
   receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Alltoallv::Straight> Alltoallv::straight() const {
+  const bool is_plain = !send_.is_in_place() && !send_.is_packed() && !receive_.is_packed() &&
+                        std::max(send_.total_bytes(), receive_.total_bytes()) <= kMostPlain;
+  if (!is_plain) return std::nullopt;
+  return Straight{send_.parts(), receive_.parts(), send_.direct_offset(), receive_.direct_offset()};
 }
 
 std::optional<Passed> Alltoallw::judge(const Context& context) {

@@ -1,6 +1,10 @@
 // MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over weft.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <span>
+
 #include "mpi/calls/blocks.hpp"
 #include "mpi/calls/call.hpp"
 #include "mpi/calls/typed_blocks.hpp"
@@ -38,6 +42,15 @@ class Alltoallv final : public Call {
   void run(const Context& context) override;
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
+
+  /// Where blocks lie of a call that went straight from and to two buffers of the program, and of
+  /// few bytes, in bytes from `*_offset` bytes behind the buffers' addresses on.
+  struct Straight {
+    std::span<const Part> sends, receives;
+    std::ptrdiff_t input_offset = 0, output_offset = 0;
+  };
+  /// After run(). Nullopt: it went in another way.
+  std::optional<Straight> straight() const;
 
  private:
   const Blocks& sends() const { return send_.is_in_place() ? receive_ : send_; }

@@ -121,6 +121,11 @@ class Blocks {
   std::size_t offset(int block) const;
   bool is_packed() const { return !direct_; }
 
+  /// Of blocks that are not packed: where their bytes begin behind the buffer's address.
+  std::ptrdiff_t direct_offset() const {
+    return first_memory() - static_cast<const std::byte*>(buffer_);
+  }
+
   /// The bytes: in the program's buffer, or packed into `packed`.
   const std::byte* input(const Layouts& layouts, Buffer& packed) const {
     return direct_ ? first_memory() : pack_all(layouts, packed);

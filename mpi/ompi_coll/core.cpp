@@ -19,6 +19,7 @@
 #include "mpi/calls/neighbours.hpp"
 #include "mpi/calls/recorded.hpp"
 #include "mpi/calls/reductions.hpp"
+#include "mpi/calls/vector_repeats.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
 #include "mpi/world/communicators.hpp"
@@ -138,6 +139,7 @@ using weft::mpi::Blocks;
 using weft::mpi::EdgeBlocks;
 using weft::mpi::Repeats;
 using weft::mpi::TypedBlocks;
+using weft::mpi::VectorRepeats;
 using weft::mpi::World;
 using weft::plan::Collective;
 
@@ -167,12 +169,16 @@ void weft_core_start(bool exchanged, const weft_host_facts* facts) {
   }
   World::start(facts);
   weft::mpi::may_serve = World::get() != nullptr;
-  if (World::get() != nullptr && !World::has_several_threads()) Repeats::turn_on();
+  if (World::get() != nullptr && !World::has_several_threads()) {
+    Repeats::turn_on();
+    VectorRepeats::turn_on();
+  }
 }
 
 void weft_core_finish() {
   weft::mpi::drain_all();
   Repeats::turn_off();
+  VectorRepeats::turn_off();
   World::finish();
 }
 
@@ -216,17 +222,22 @@ void weft_core_free(void* attached) {
     if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \
       Repeats::keep(described, buffers, weft_call, nullptr);                                       \
     }                                                                                              \
+    weft::mpi::keep_vector<#Name>(weft_call, WEFT_UNPACK arguments);                               \
     *code = *done;                                                                                 \
     return true;                                                                                   \
   }                                                                                                \
   bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
     weft::mpi::Arguments described;                                                                \
     weft::mpi::BufferPair buffers;                                                                 \
-    if (!weft::mpi::is_any_pending() &&                                                            \
-        weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \
-      if (const auto* known = Repeats::find(described, buffers)) {                                 \
-        *code = Repeats::run(*known, buffers.input, buffers.output);                               \
-        if (*code != Repeats::kForgotten) return true;                                             \
+    if (!weft::mpi::is_any_pending()) {                                                            \
+      if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {            \
+        if (const auto* known = Repeats::find(described, buffers)) {                               \
+          *code = Repeats::run(*known, buffers.input, buffers.output);                             \
+          if (*code != Repeats::kForgotten) return true;                                           \
+        }                                                                                          \
+      } else if (const auto done = weft::mpi::repeat_vector<#Name>(WEFT_UNPACK arguments)) {       \
+        *code = *done;                                                                             \
+        return true;                                                                               \
       }                                                                                            \
     }                                                                                              \
     return call_##name(WEFT_UNPACK arguments, attached, code);                                     \

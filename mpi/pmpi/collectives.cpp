@@ -9,6 +9,7 @@
 #include "mpi/calls/recorded.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/calls/repeats.hpp"
+#include "mpi/calls/vector_repeats.hpp"
 #include "mpi/pmpi/define.hpp"
 #include "mpi/pmpi/waits.hpp"
 #include "mpi/requests/persistent.hpp"
@@ -45,40 +46,44 @@ using weft::plan::Collective;
 // A call in the long way, and the function itself, which is short for the sake of repeats. The host
 // runs it by its blocking function, also while calls are pending: its nonblocking one would not
 // match the blocking one of a rank where nothing is pending.
-#define WEFT_BLOCKING(name, parameters, arguments)                                         \
-  [[gnu::noinline]] static int call_##name parameters {                                    \
-    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);          \
-    weft::mpi::drain(comm);                                                                \
-    auto weft_call = make_##name arguments;                                                \
-    weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                    \
-      BufferPair buffers;                                                                  \
-      return describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);              \
-    });                                                                                    \
-    if (const auto done = weft::mpi::try_run(weft_call)) {                                 \
-      recorded.set_served();                                                               \
-      if constexpr (weft::mpi::may_repeat<#name>()) {                                      \
-        Arguments described;                                                               \
-        BufferPair buffers;                                                                \
-        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                   \
-        Repeats::keep(described, buffers, weft_call, weft::mpi::in_long_way<call_##name>); \
-      }                                                                                    \
-      return *done;                                                                        \
-    }                                                                                      \
-    if (weft::mpi::waits_by_tests()) weft::mpi::drain_for_a_while();                       \
-    const weft::mpi::InHost timed(weft_call);                                              \
-    return host arguments;                                                                 \
-  }                                                                                        \
-  WEFT_ENTRY int PMPI_##name parameters {                                                  \
-    Arguments described;                                                                   \
-    BufferPair buffers;                                                                    \
-    if (!weft::mpi::is_any_pending() &&                                                    \
-        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                 \
-      if (const auto* known = Repeats::find(described, buffers)) {                         \
-        return Repeats::run(*known, buffers.input, buffers.output);                        \
-      }                                                                                    \
-    }                                                                                      \
-    return call_##name arguments;                                                          \
-  }                                                                                        \
+#define WEFT_BLOCKING(name, parameters, arguments)                                           \
+  [[gnu::noinline]] static int call_##name parameters {                                      \
+    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);            \
+    weft::mpi::drain(comm);                                                                  \
+    auto weft_call = make_##name arguments;                                                  \
+    weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                      \
+      BufferPair buffers;                                                                    \
+      return describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                \
+    });                                                                                      \
+    if (const auto done = weft::mpi::try_run(weft_call)) {                                   \
+      recorded.set_served();                                                                 \
+      if constexpr (weft::mpi::may_repeat<#name>()) {                                        \
+        Arguments described;                                                                 \
+        BufferPair buffers;                                                                  \
+        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                     \
+        Repeats::keep(described, buffers, weft_call, weft::mpi::in_long_way<call_##name>);   \
+      }                                                                                      \
+      weft::mpi::keep_vector<#name>(weft_call, WEFT_UNWRAP arguments);                       \
+      return *done;                                                                          \
+    }                                                                                        \
+    if (weft::mpi::waits_by_tests()) weft::mpi::drain_for_a_while();                         \
+    const weft::mpi::InHost timed(weft_call);                                                \
+    return host arguments;                                                                   \
+  }                                                                                          \
+  WEFT_ENTRY int PMPI_##name parameters {                                                    \
+    Arguments described;                                                                     \
+    BufferPair buffers;                                                                      \
+    if (!weft::mpi::is_any_pending()) {                                                      \
+      if (describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                 \
+        if (const auto* known = Repeats::find(described, buffers)) {                         \
+          return Repeats::run(*known, buffers.input, buffers.output);                        \
+        }                                                                                    \
+      } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) { \
+        return *done;                                                                        \
+      }                                                                                      \
+    }                                                                                        \
+    return call_##name arguments;                                                            \
+  }                                                                                          \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
 #define WEFT_NONBLOCKING(name, lower, parameters, arguments)                               \

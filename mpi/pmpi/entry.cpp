@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include "mpi/calls/repeats.hpp"
+#include "mpi/calls/vector_repeats.hpp"
 #include "mpi/pmpi/define.hpp"
 #include "mpi/requests/held.hpp"
 #include "mpi/requests/pending_call.hpp"
@@ -15,6 +16,7 @@ WEFT_ENTRY const char weft_preloaded[] = WEFT_VERSION;
 
 using weft::mpi::host_function;
 using weft::mpi::Repeats;
+using weft::mpi::VectorRepeats;
 using weft::mpi::World;
 
 /// Runs `host`, the host's MPI_Init with its arguments, and starts the add-on after it.
@@ -26,7 +28,10 @@ static int initialize(Host host) {
   weft::mpi::require_host();
   const int error = host();
   if (error == MPI_SUCCESS) World::start();
-  if (World::get() != nullptr && !World::get()->has_several_threads()) Repeats::turn_on();
+  if (World::get() != nullptr && !World::get()->has_several_threads()) {
+    Repeats::turn_on();
+    VectorRepeats::turn_on();
+  }
   return error;
 }
 
@@ -44,6 +49,7 @@ WEFT_ENTRY int PMPI_Finalize() {
   static const auto host = host_function<decltype(PMPI_Finalize)>("PMPI_Finalize");
   weft::mpi::drain_all();
   Repeats::turn_off();
+  VectorRepeats::turn_off();
   World::finish();
   return host();
 }

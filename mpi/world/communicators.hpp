@@ -59,6 +59,8 @@ class SeldomAsked {
     --left_;
     return false;
   }
+  /// Counts a call in which it is not due; false: it is, and nothing was counted.
+  bool pass_if_not_due() noexcept { return left_ != 0 && !is_due(); }
   void answered(bool yes) noexcept {
     pause_ = yes ? 0 : std::min(2 * pause_ + 1, kMostPause);
     left_ = pause_;

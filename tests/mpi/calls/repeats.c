@@ -6,7 +6,7 @@
 
 #include "tests/mpi/program/check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 10 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 11 };
 
 static unsigned state;
 static int choose(int below) {
@@ -28,7 +28,7 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
   MPI_Comm_size(comm, &size);
   int* in = buffers[number % 2];
   int* out = buffers[2 + number / 2 % 2];
-  const int is_of_all = what == 0 || what == 6 || what == 7;
+  const int is_of_all = what == 0 || what == 6 || what == 7 || what == 9;
   const int all = is_of_all ? ints * size : ints;
   const int root = number % size;
   int sum = 0;
@@ -88,6 +88,26 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
       for (int i = 0, below_me = rank * (rank + 1) / 2 * 1009; i < ints; ++i)
         expect(out[i] == below_me + (rank + 1) * (number * 31 + i), "scan: %d at %d", out[i], i);
       break;
+    case 9: {
+      /* As many both ways, for calls in place; other counts now and then in the same arrays. */
+      static int counts[kMostRanks], places[kMostRanks];
+      for (int i = 0; i < size; ++i) {
+        counts[i] = (rank + i + number / 3) % 3 * count / 2;
+        places[i] = (number / 9 % 2 == 0 ? i : size - 1 - i) * count;
+      }
+      for (int i = 0; i < all; ++i) in[i] = value(rank, number, i);
+      if (in_place) memcpy(out, in, (size_t)all * sizeof *in);
+      MPI_Alltoallv(given, counts, places, type, out, counts, places, type, comm);
+      const int each = ints / count;
+      for (int i = 0; i < size; ++i) {
+        const int mine = (number / 9 % 2 == 0 ? rank : size - 1 - rank) * ints;
+        for (int at = 0; at < counts[i] * each; ++at) {
+          expect(out[places[i] * each + at] == value(i, number, mine + at), "alltoallv: %d at %d",
+                 out[places[i] * each + at], at);
+        }
+      }
+      break;
+    }
     default:
       MPI_Barrier(comm);
   }

@@ -1,0 +1,70 @@
+// Vector repeats: blocking alltoallvs with the counts, places and datatypes of an earlier one,
+// which weft makes without working out again where their blocks lie.
+//
+// Repeats (repeats.hpp) of calls whose arguments are arrays. Of the last few alltoallvs that weft
+// has served straight from and to the program's buffers the arrays are copied, with the parts that
+// follow from them. A call whose arrays have the same numbers takes these parts, under the same
+// conditions as a repeat: that is a rank's own affair. What ranks ask one another now and then,
+// whether somebody packs, is counted here as in the long way, which makes the calls in which it is
+// due.
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+
+#include "mpi/calls/alltoall.hpp"
+#include "mpi/calls/described.hpp"
+
+namespace weft::mpi {
+
+/// The arguments of MPI_Alltoallv, in its order.
+struct VectorArguments {
+  const void* input;
+  const int* send_counts;
+  const int* send_places;
+  MPI_Datatype send_type;
+  void* output;
+  const int* receive_counts;
+  const int* receive_places;
+  MPI_Datatype receive_type;
+  MPI_Comm comm;
+};
+
+/// Those of this process. For one thread.
+class VectorRepeats {
+ public:
+  /// Makes a call like a known one, and returns its error code. Nullopt: it takes the long way, and
+  /// nothing was done.
+  static std::optional<int> run(const VectorArguments& arguments) {
+    return is_on_ ? find_and_run(arguments) : std::nullopt;
+  }
+  /// To be called when weft has just served `call`, which has these arguments.
+  static void keep(const VectorArguments& arguments, const Alltoallv& call);
+
+  /// Between the beginning and the end of the world, where one thread makes all calls.
+  static void turn_on();
+  static void turn_off() noexcept;
+
+ private:
+  static std::optional<int> find_and_run(const VectorArguments& arguments);
+
+  static inline bool is_on_ = false;
+};
+
+/// A call of the function MPI_Name like a known one; nullopt: it takes the long way.
+template <Text name, class... Given>
+[[gnu::always_inline]] inline std::optional<int> repeat_vector(Given... given) {
+  if constexpr (name.is("Alltoallv")) {
+    return VectorRepeats::run({given...});
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <Text name, class Made, class... Given>
+inline void keep_vector(const Made& call, Given... given) {
+  if constexpr (name.is("Alltoallv")) VectorRepeats::keep({given...}, call);
+}
+
+}  // namespace weft::mpi
