@@ -73,12 +73,13 @@ endfunction()
 
 # weft_own_runtime(TARGET): a library that is loaded into programs of others, with a C++ runtime of
 # its own where the compiler has one to link: the program may bring an older one (conda does), and C
-# programs need not load one, which takes 2 ms of a rank's start.
+# programs need not load one, which takes 2 ms of a rank's start. Unwinding is the program's
+# (libgcc_s): an unwinder of the library's own cannot go on with what another began.
 include(CheckLinkerFlag)
-check_linker_flag(CXX "-static-libstdc++;-static-libgcc" WEFT_HAS_STATIC_RUNTIME)
+check_linker_flag(CXX -static-libstdc++ WEFT_HAS_STATIC_RUNTIME)
 function(weft_own_runtime target)
   if(WEFT_HAS_STATIC_RUNTIME)
-    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+    target_link_options(${target} PRIVATE -static-libstdc++)
   endif()
 endfunction()
 
