@@ -2,8 +2,10 @@
 
 #include <cxxabi.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <mutex>
@@ -26,14 +28,26 @@ namespace context = boost::context::detail;
 
 namespace {
 
-// Address space; memory as far as it is touched. Enough for the simulation that chooses an
-// algorithm, for the loader that opens a library, and for operations of programs.
-constexpr std::size_t kBytes = 1 << 20;
+// Enough for the simulation that chooses an algorithm and for the loader that opens a library.
+constexpr std::size_t kLeastBytes = 1 << 20;
+constexpr std::size_t kMostBytes = 64 << 20;
 constexpr std::size_t kMostSpare = 16;
 
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
+}
+
+/// Operations of programs may use as much as on the program's own stack, which is address space,
+/// and memory as far as it is touched. Little where the address space is bounded.
+std::size_t bytes_by_limits() {
+  rlimit space{}, stack{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY ||
+      ::getrlimit(RLIMIT_STACK, &stack) != 0) {
+    return kLeastBytes;
+  }
+  const auto bytes = std::clamp<rlim_t>(stack.rlim_cur, kLeastBytes, kMostBytes);
+  return static_cast<std::size_t>(bytes) / page_bytes() * page_bytes();
 }
 
 struct Spare {
@@ -70,12 +84,12 @@ FiberStack::FiberStack() {
       spare().stacks.pop_back();
 #if defined(__SANITIZE_ADDRESS__)
       // The frame that is left for good keeps its marks.
-      __asan_unpoison_memory_region(top() - kBytes, kBytes);
+      __asan_unpoison_memory_region(top() - bytes(), bytes());
 #endif
       return;
     }
   }
-  const std::size_t all = kBytes + page_bytes();
+  const std::size_t all = bytes() + page_bytes();
   memory_ = ::mmap(nullptr, all, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory_ == MAP_FAILED) throw_errno("mmap(stack of a fiber)");
@@ -94,15 +108,16 @@ FiberStack::~FiberStack() {
       return;
     }
   }
-  ::munmap(memory_, kBytes + page_bytes());
+  ::munmap(memory_, bytes() + page_bytes());
 }
 
 std::byte* FiberStack::top() const noexcept {
-  return static_cast<std::byte*>(memory_) + page_bytes() + kBytes;
+  return static_cast<std::byte*>(memory_) + page_bytes() + bytes();
 }
 
 std::size_t FiberStack::bytes() noexcept {
-  return kBytes;
+  static const std::size_t once = bytes_by_limits();
+  return once;
 }
 
 /// The two ends of a switch, and what sanitizers must be told of it.

@@ -131,7 +131,7 @@ TEST(FiberDeathTest, AStackThatOverflowsFaults) {
   EXPECT_DEATH(
       {
         volatile char first[1] = {1};
-        Fiber fiber([&] { Recursion::go(first, 1000); });
+        Fiber fiber([&] { Recursion::go(first, static_cast<int>(FiberStack::bytes() / 4096)); });
         fiber.resume();
       },
       "");
