@@ -152,23 +152,6 @@ std::string Call::contradiction() const {
                      own_receives_);
 }
 
-Freeing::Freeing(const MPI_Comm* comm)
-    : comm_(comm == nullptr ? MPI_COMM_NULL : *comm), outer_(last_) {
-  last_ = this;
-  Busy::word_ += Busy::kFreeing;
-}
-
-Freeing::~Freeing() {
-  Busy::word_ -= Busy::kFreeing;
-  last_ = outer_;
-}
-
-bool Freeing::contains(MPI_Comm comm) {
-  const Freeing* one = last_;
-  while (one != nullptr && one->comm_ != comm) one = one->outer_;
-  return one != nullptr;
-}
-
 int end_call(MPI_Comm comm, const Outcome& outcome) {
   if (outcome.line.empty() && outcome.code == MPI_SUCCESS) return MPI_SUCCESS;
   if (World::get()->host_facts() != nullptr) {

@@ -11,6 +11,7 @@
 
 #include "mpi/calls/arguments.hpp"
 #include "mpi/recording/recording.hpp"
+#include "mpi/world/busy.hpp"
 #include "mpi/world/communicators.hpp"
 #include "mpi/world/world.hpp"
 #include "plan/problem.hpp"
@@ -157,55 +158,6 @@ Outcome attempt(Call& call, World& world);
 /// Whether the host must run a call, as far as that is known without a look at its arguments.
 std::optional<Passed> passes_at_once(const Call& call, const World& world,
                                      const Attached& attached);
-
-/// What this thread is in the middle of: a word that is 0 where calls of MPI are the program's.
-class Busy {
- public:
-  static bool is_any() noexcept { return word_ != 0; }
-
- private:
-  friend class Inside;
-  friend class Freeing;
-  static constexpr std::uint32_t kInside = 1;
-  static constexpr std::uint32_t kFreeing = 2;  // for each scope of it
-  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local std::uint32_t word_ = 0;
-};
-
-/// Scope in which this thread is inside of weft: MPI's calls from there go to the host.
-class Inside {
- public:
-  Inside() noexcept : outer_(Busy::word_ & Busy::kInside) { Busy::word_ |= Busy::kInside; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  ~Inside() { Busy::word_ = (Busy::word_ & ~Busy::kInside) | outer_; }
-
-  static bool here() noexcept { return (Busy::word_ & Busy::kInside) != 0; }
-
- private:
-  std::uint32_t outer_;
-};
-
-/// Scope in which this thread frees `*comm`. Attribute callbacks of the program may call
-/// collectives on it once more; those go to the host, since ranks may delete attributes, weft's
-/// among them, in different orders.
-class Freeing {
- public:
-  explicit Freeing(const MPI_Comm* comm);
-  Freeing(const Freeing&) = delete;
-  Freeing& operator=(const Freeing&) = delete;
-  ~Freeing();
-
-  /// Whether this thread is freeing `comm`.
-  static bool contains(MPI_Comm comm);
-
- private:
-  // Innermost scope of a list: while a communicator is freed, callbacks may free others.
-  [[gnu::tls_model("initial-exec")]] static inline constinit thread_local const Freeing* last_ =
-      nullptr;
-
-  MPI_Comm comm_;
-  const Freeing* outer_;
-};
 
 /// Runs a blocking call, calls the error handler on failure and returns the MPI error code.
 /// Nullopt: nothing was done, and the host must run the call.

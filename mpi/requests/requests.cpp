@@ -86,6 +86,7 @@ Attached* background_of(Call&& call) {
     const Inside guard;
     const Attached* known = world->communicators().of(call.comm());
     if (known != nullptr) why = host_moves_weft() ? known->why : Passed::no_progress;
+    if (Freeing::contains(call.comm())) why = Passed::being_freed;
   }
   count_passed(call, *world, why);
   record_start_in_host(call);

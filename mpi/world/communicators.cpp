@@ -13,6 +13,7 @@
 #include "comm/bootstrap/agreement.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/host/handle_cache.hpp"
+#include "mpi/world/busy.hpp"
 #include "mpi/world/group_bootstrap.hpp"
 #include "mpi/world/world.hpp"
 
@@ -122,6 +123,8 @@ Attached* Communicators::of(MPI_Comm comm) {
     Known::keep(comm, static_cast<Attached*>(value), asked_at);
     return static_cast<Attached*>(value);
   }
+  // The host would not delete it any more.
+  if (Freeing::contains(comm)) return nullptr;
   Attached* const fresh = add(comm);
   PMPI_Comm_set_attr(comm, keyval_, fresh);
   return fresh;

@@ -143,7 +143,8 @@ class Communicators {
   Communicators& operator=(const Communicators&) = delete;
   ~Communicators();
 
-  /// The attribute, or what a component has added. Null when the handle is not a communicator.
+  /// The attribute, or what a component has added. Null when the handle is not a communicator, or
+  /// one that is being freed, whose attribute is gone.
   Attached* of(MPI_Comm comm);
   /// A component's own: made at its communicator's first call, removed when that ends. What is left
   /// at the end of the world goes with it.

@@ -113,6 +113,12 @@ static int deleted = 0, refusals = 0;
 static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra) {
   (void)keyval, (void)value, (void)extra;
   try_out(comm, "a communicator that is being freed");
+  MPI_Request request;
+  int ranks = 0, one = 1, sum = 0;
+  MPI_Comm_size(comm, &ranks);
+  MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(sum == ranks, "a request on a communicator that is being freed: %d", sum);
   ++deleted;
   return MPI_SUCCESS;
 }
@@ -135,6 +141,17 @@ static void callbacks(void) {
     MPI_Comm_free(&comm);
     expect(deleted == before + 1, "an attribute was deleted %d times", deleted);
   }
+  /* Copied, it is there before what others attach, and deleted after that is gone. */
+  MPI_Comm copy;
+  MPI_Comm_create_keyval(MPI_COMM_DUP_FN, on_delete, &keyval, NULL);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_attr(comm, keyval, &value);
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_free_keyval(&keyval);
+  try_out(copy, "with a copied attribute");
+  MPI_Comm_free(&copy);
+  MPI_Comm_free(&comm);
+  expect(deleted == 4, "attributes were deleted %d times", deleted);
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete_refused, &keyval, NULL);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
