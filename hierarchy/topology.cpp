@@ -18,13 +18,13 @@ using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
 
 /// Loaded once, since that takes milliseconds; nullptr where hwloc cannot find it out.
 hwloc_topology_t topology() {
-  static const Topology loaded = [] {
+  static const auto& loaded = *new Topology([] {  // programs end in any order
     hwloc_topology_t raw = nullptr;
     if (hwloc_topology_init(&raw) != 0) return Topology();
     Topology result(raw);
     if (hwloc_topology_load(raw) != 0) return Topology();
     return result;
-  }();
+  }());
   return loaded.get();
 }
 

@@ -79,7 +79,8 @@ Kernel kernel_in(SimdSet set, Operator op, Type type) {
 }  // namespace
 
 std::span<const std::string_view> instruction_sets() {
-  static const std::vector<std::string_view> sets = [] {
+  // Never destroyed: programs end in any order.
+  static const auto& sets = *new std::vector<std::string_view>([] {
     std::vector<std::string_view> found;
     for (const Candidate& each : kCandidates) {
       // Whether the compiler knew the set shows in any of its kernels.
@@ -89,7 +90,7 @@ std::span<const std::string_view> instruction_sets() {
     }
     found.push_back(kScalar);
     return found;
-  }();
+  }());
   return sets;
 }
 

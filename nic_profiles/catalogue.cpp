@@ -64,8 +64,9 @@ Profile load(std::string_view name_or_path) {
 }
 
 std::optional<std::string> find(std::uint32_t vendor, std::uint32_t part) {
-  // Read once: a program asks for each of its communicators.
-  static const std::vector<Entry> entries = all_entries();
+  // Read once: a program asks for each of its communicators. Never destroyed: programs end in any
+  // order.
+  static const auto& entries = *new std::vector<Entry>(all_entries());
   for (const auto& [name, device] : entries) {
     if (vendor == 0 || device.vendor != vendor) continue;
     if (std::ranges::find(device.parts, part) != device.parts.end()) return name;

@@ -46,7 +46,8 @@ SlotChoice ChoiceCache::slots(const Algorithm& base) {
 std::shared_ptr<ChoiceCache> shared_choices(const std::string& text,
                                             const std::function<Basis()>& make) {
   static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<ChoiceCache>> known;
+  // Never destroyed: programs end in any order.
+  static auto& known = *new std::map<std::string, std::shared_ptr<ChoiceCache>>;
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostCaches && !known.contains(text)) known.clear();
   auto& cache = known[text];

@@ -53,7 +53,7 @@ struct FoundProfiles {
 };
 
 FoundProfiles& found_profiles() {
-  static FoundProfiles found;
+  static auto& found = *new FoundProfiles;  // programs end in any order
   return found;
 }
 

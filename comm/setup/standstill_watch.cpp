@@ -47,7 +47,7 @@ void say(const std::string& text) {
 std::shared_ptr<StandstillWatch> StandstillWatch::shared(const Settings& settings) {
   if (settings.stuck_signal == 0 && settings.timeout_ns == 0) return nullptr;
   static std::mutex mutex;
-  static std::weak_ptr<StandstillWatch> known;
+  static auto& known = *new std::weak_ptr<StandstillWatch>;  // programs end in any order
   const std::lock_guard lock(mutex);
   auto watch = known.lock();
   if (watch == nullptr || watch->process_ != ::getpid()) {

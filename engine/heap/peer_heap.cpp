@@ -71,7 +71,8 @@ PeerHeap PeerHeap::attach(std::string_view bytes) {
   if (handle.descriptor < 0 || handle.process == ::getpid()) return {};
 
   static std::mutex mutex;
-  static std::map<Identity, std::weak_ptr<const Attached>> known;
+  // Never destroyed: programs end in any order.
+  static auto& known = *new std::map<Identity, std::weak_ptr<const Attached>>;
   const std::lock_guard lock(mutex);
   std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<const Attached>& mine = known[{handle.device, handle.inode}];

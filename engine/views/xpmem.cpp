@@ -34,7 +34,7 @@ struct Mine {
 };
 
 Mine& mine() {
-  static Mine one;
+  static auto& one = *new Mine;  // programs end in any order
   return one;
 }
 

@@ -10,7 +10,8 @@ namespace weft::mpi {
 namespace {
 
 std::vector<Failure>& of_this_thread() {
-  static thread_local std::vector<Failure> failures;
+  // Never destroyed: programs end in any order, the first thread before them.
+  static thread_local auto& failures = *new std::vector<Failure>;
   return failures;
 }
 

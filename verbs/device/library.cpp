@@ -79,13 +79,14 @@ Library load(const std::string& path, bool software) {
 
 }  // namespace
 
+// Never destroyed: programs end in any order.
 const Library& Library::system() {
-  static const Library library = load("libibverbs.so.1", false);
+  static const auto& library = *new Library(load("libibverbs.so.1", false));
   return library;
 }
 
 const Library& Library::soft() {
-  static const Library library = load(soft_device_path(), true);
+  static const auto& library = *new Library(load(soft_device_path(), true));
   return library;
 }
 

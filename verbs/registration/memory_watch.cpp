@@ -42,7 +42,7 @@ File open_events() {
 
 std::shared_ptr<MemoryWatch> MemoryWatch::get() {
   static std::mutex mutex;
-  static std::weak_ptr<MemoryWatch> only;
+  static auto& only = *new std::weak_ptr<MemoryWatch>;  // programs end in any order
   const std::lock_guard lock(mutex);
   auto watch = only.lock();
   if (watch == nullptr) only = watch = std::make_shared<MemoryWatch>();

@@ -39,7 +39,7 @@ Parsed parse() {
 }
 
 const Parsed& parsed() {
-  static const Parsed value = parse();
+  static const auto& value = *new Parsed(parse());  // programs end in any order
   return value;
 }
 
