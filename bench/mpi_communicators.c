@@ -89,10 +89,11 @@ static void measure_sizes(void) {
   if (rank == 0) printf("%.2f %.2f\n", passes[0] * 1e6, passes[2] * 1e6);
 }
 
-/* The counts of all ranks in call `turn`, of which any two that follow each other differ. */
+/* The counts of all ranks in call `turn`, which hardly ever come again. */
 static void set_counts(int turn, int* counts, int* places) {
   for (int r = 0, place = 0; r < ranks; place += counts[r++]) {
-    counts[r] = 1024 - 120 + (turn * 7 + r * 13) % 31 * 8;
+    const unsigned random = ((unsigned)turn * 64 + (unsigned)r) * 2654435761u;
+    counts[r] = 1024 - 120 + (int)((random ^ random >> 15) % 241);
     places[r] = place;
   }
 }

@@ -43,7 +43,7 @@ using OpId = std::uint32_t;
 inline constexpr OpId kNoOp = UINT32_MAX;
 
 /// The ops of one rank, and the bytes of memory that they need. A value; immutable once built (by
-/// Builder, parse() or Family).
+/// Builder, parse(), Family or LayoutFamily).
 ///
 /// Meaning:
 /// - An op starts when all ops in its `after` list are complete. Lists name earlier ops only.
@@ -78,6 +78,7 @@ class Plan {
  private:
   friend class Builder;
   friend class Family;
+  friend class LayoutFamily;
   int rank_ = 0;
   int ranks_ = 1;
   std::uint64_t input_bytes_ = 0;

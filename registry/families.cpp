@@ -65,6 +65,26 @@ std::optional<plan::Family> family_of(const Algorithm& algorithm, const Problem&
   return plan::Family::of(first, plan_for(plan::kSampleTails[1]));
 }
 
+std::optional<plan::LayoutFamily> layout_family_of(const Algorithm& algorithm,
+                                                   const Problem& largest,
+                                                   const hierarchy::Machine& machine, int rank) {
+  const bool has_lists = largest.collective == Collective::allgather ||
+                         largest.collective == Collective::reduce_scatter;
+  if (!has_lists || machine.ranks() > plan::kMostLaidOut) return std::nullopt;
+  // Whatever is cut, or not, by the size of a block is so for all lists alike.
+  const Algorithm scaled =
+      algorithm.in_proportion(plan::kSampleBlock, largest.block_bytes, plan::kSliceAlignment);
+  Problem problems[2] = {largest, largest};
+  plan::Plan plans[2];
+  for (int which = 0; which < 2; ++which) {
+    problems[which].block_bytes = problems[which].stride = 0;
+    if (is_reduction(largest.collective)) problems[which].element_bytes = kSampleElement;
+    problems[which].layout = plan::sample_layout(machine.ranks(), which);
+    plans[which] = scaled.plan(problems[which], machine, rank);
+  }
+  return plan::LayoutFamily::of(problems[0], plans[0], problems[1], plans[1]);
+}
+
 Algorithm Algorithm::in_proportion(std::uint64_t to, std::uint64_t from, std::uint64_t unit) const {
   // Roughly is enough, as long as it is the same on all ranks.
   const auto scaled = [&](std::uint64_t bytes, std::uint64_t multiple) {

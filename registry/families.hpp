@@ -7,6 +7,7 @@
 
 #include "hierarchy/machine.hpp"
 #include "plan/family.hpp"
+#include "plan/layout_family.hpp"
 #include "plan/problem.hpp"
 #include "registry/algorithm.hpp"
 
@@ -21,5 +22,12 @@ int finest_units(const Algorithm& algorithm, const plan::Problem& largest,
 /// do not know.
 std::optional<plan::Family> family_of(const Algorithm& algorithm, const plan::Problem& largest,
                                       const hierarchy::Machine& machine, int rank);
+
+/// The plans of `rank` for all lists of blocks of up to the size of `largest`, which lie side by
+/// side and of which all ranks know all. nullopt where they have not all one shape, which other
+/// ranks do not know.
+std::optional<plan::LayoutFamily> layout_family_of(const Algorithm& algorithm,
+                                                   const plan::Problem& largest,
+                                                   const hierarchy::Machine& machine, int rank);
 
 }  // namespace weft::registry

@@ -43,9 +43,7 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
     const auto kept = kept_.find(problem);
     if (kept != kept_.end()) return *(last_ = &kept->second);
   }
-  if (has_one_size) {
-    if (const SharedCall* sized = preparation_.find(problem)) return *(last_ = sized);
-  }
+  if (const SharedCall* renumbered = preparation_.find(problem)) return *(last_ = renumbered);
   for (CallCache* cache : {&of_classes_, &agreed_}) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 
@@ -55,14 +56,6 @@ std::uint64_t to_number(const char* text, char*& end) {
   return std::strtoull(text, &end, 10);
 }
 
-/// The size of a block, the mean where they differ.
-std::uint64_t mean_block(const Problem& problem) {
-  if (problem.layout.empty()) return problem.block_bytes;
-  std::uint64_t bytes = 0;
-  for (const plan::Block& block : problem.layout) bytes += block.bytes;
-  return bytes / problem.layout.size();
-}
-
 // Longer plans take much memory in a shape, and their calls take long.
 constexpr std::size_t kMostShaped = 1024;
 // Of all sized calls: about 130 bytes each, so 8.5 MiB.
@@ -74,6 +67,17 @@ plan::Plan largest_of(const Shape& shape, const Problem& largest) {
   const auto units = static_cast<std::uint64_t>(shape.finest_units());
   const std::uint64_t grain = largest.grain();
   return shape.family()->at({ceil_div(largest.block_bytes / grain, units) * grain, 0});
+}
+
+/// Of lists of blocks of up to the size of those of `largest`; none where samples of them cannot be
+/// planned.
+std::optional<plan::LayoutFamily> find_lists(const Algorithm& algorithm, const Problem& largest,
+                                             const hierarchy::Machine& machine, int rank) {
+  try {
+    return registry::layout_family_of(algorithm, largest, machine, rank);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
 }
 
 bool reads_peers(const plan::Plan& plan) {
@@ -94,7 +98,8 @@ Need joined(const Need& a, const Need& b) {
           a.lacks_memory || b.lacks_memory,
           a.reads_peers || b.reads_peers,
           std::gcd(a.units, b.units),
-          a.has_shape && b.has_shape};
+          a.has_shape && b.has_shape,
+          a.has_lists && b.has_lists};
 }
 
 }  // namespace
@@ -125,12 +130,17 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     }
     need.has_shape = cut.shape != nullptr && cut.shape->family();
     if (need.has_shape) need.units = cut.shape->family()->common_units();
-    return fmt::format("{} {} {:d} {:d} {:d} {:d} {} {}", need.stage_bytes, need.scratch_bytes,
-                       need.connects, need.lacks_memory, need.reads_peers, need.has_shape,
-                       need.units, comm::describe(problem));
+    if (!problem.layout.empty() && part.layout.empty() && cut.plan.ops().size() <= kMostShaped) {
+      cut.lists = find_lists(algorithm, part, resources_.machine(), resources_.rank());
+      if (cut.lists) need = joined(need, need_of(cut.lists->at(largest_list(part))));
+    }
+    need.has_lists = cut.lists.has_value();
+    return fmt::format("{} {} {:d} {:d} {:d} {:d} {:d} {} {}", need.stage_bytes, need.scratch_bytes,
+                       need.connects, need.lacks_memory, need.reads_peers, need.has_lists,
+                       need.has_shape, need.units, comm::describe(problem));
   });
   Need most;
-  most.has_shape = true;
+  most.has_shape = most.has_lists = true;
   std::vector<std::string_view> described;
   for (const std::string& text : all) {
     char* end = nullptr;
@@ -140,6 +150,7 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     need.connects = to_number(end, end) != 0;
     need.lacks_memory = to_number(end, end) != 0;
     need.reads_peers = to_number(end, end) != 0;
+    need.has_lists = to_number(end, end) != 0;
     need.has_shape = to_number(end, end) != 0;
     need.units = to_number(end, end);
     most = joined(most, need);
@@ -179,6 +190,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   Cut cut = this->cut(algorithm, largest, problem);
   const bool sliced = cut.slice_bytes < largest.block_bytes;
   const bool has_shape = cut.need.has_shape && cut.need.units != 0 && !sliced;
+  const bool has_lists = cut.need.has_lists && !sliced;
   if (cut.need.stage_bytes != 0) {
     // What the last slice of a call needs has not been agreed upon; it fits into the largest
     // stages.
@@ -187,6 +199,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   std::vector<plan::Plan> plans;
   plans.push_back(std::move(cut.plan));
   if (has_shape) plans.push_back(largest_of(*cut.shape, largest));
+  if (has_lists) plans.push_back(cut.lists->at(largest_list(largest)));
   const bool is_first = !gate_.is_made();
   if (is_first) plans.push_back(gate_.plan());
   // Inside a node it is signals alone.
@@ -196,11 +209,17 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   if (is_first) gate_.make();
   auto made = std::make_shared<SizeClass>(SizeClass{
       algorithm, algorithm.name(), largest.block_bytes, cut.slice_bytes, cut.need.reads_peers});
-  made->entry = usage_.entry_for(problem.collective, made->name, mean_block(problem));
+  const std::uint64_t mean_bytes = block_sizes(problem).mean;
+  made->entry = usage_.entry_for(problem.collective, made->name, mean_bytes);
+  made->entry_bytes = std::bit_ceil(mean_bytes);
   made->posted = resources_.executor().poster().algorithm(made->name);
   if (has_shape) {
     made->shape = std::move(cut.shape);
     made->times = cut.need.units;
+  }
+  if (has_lists) {
+    made->lists.emplace(std::move(*cut.lists), largest_list(largest), resources_.place_of_rank(),
+                        resources_.places());
   }
   return made;
 }
@@ -245,6 +264,7 @@ void Preparation::keep(const Problem& problem, SharedClass made) {
   ++changes_;
   if (buckets_.size() >= kMostBuckets) {
     buckets_.clear();
+    last_ = nullptr;
     sized_steps_ = 0;
     ++generation_;
   }
@@ -263,11 +283,49 @@ SharedClass Preparation::find_other_part(const Problem& problem, const Algorithm
 }
 
 const SharedCall* Preparation::find(const Problem& problem) {
-  if (!problem.layout.empty()) return nullptr;
-  const auto bucket = buckets_.find(bucket_of(problem));
-  if (bucket == buckets_.end()) return nullptr;
-  const SharedClass& of = bucket->second[part_of(problem)];
-  return of == nullptr ? nullptr : resized(problem, *of);
+  const BlockSizes sizes = block_sizes(problem);
+  const Bucket bucket = bucket_of(problem, sizes);
+  if (last_ == nullptr || last_->first != bucket) {
+    const auto found = buckets_.find(bucket);
+    if (found == buckets_.end()) return nullptr;
+    last_ = &*found;
+  }
+  const SharedClass& of = last_->second[part_of(problem)];
+  if (of == nullptr) return nullptr;
+  return problem.layout.empty() ? resized(problem, *of) : relisted(problem, sizes.mean, *of);
+}
+
+/// The call of the class with the problem's list; null where it has none for it.
+const SharedCall* Preparation::relisted(const Problem& problem, std::uint64_t mean_bytes,
+                                        SizeClass& of) {
+  if (!of.has_list(problem)) return nullptr;
+  SharedCall& call = of.list_call;
+  if (call != nullptr && call->problem == problem) return &call;
+  ++changes_;
+  if (call == nullptr) {
+    add_listed(problem, of);
+  } else {
+    if (call.use_count() > 1) call = std::make_shared<Call>(*call);
+    const bool same_steps = of.lists->renumber(call->slice->program, problem);
+    resources_.executor().renumbered(*call->slice, same_steps);
+  }
+  if (mean_bytes > of.entry_bytes || mean_bytes <= of.entry_bytes / 2) {
+    of.entry = usage_.entry_for(problem.collective, of.name, mean_bytes);
+    of.entry_bytes = std::bit_ceil(mean_bytes);
+  }
+  describe(problem, *call, of);
+  return &call;
+}
+
+void Preparation::add_listed(const Problem& problem, SizeClass& of) {
+  resources_.guarded([&] {
+    if (sized_steps_ > kMostSteps) forget_sized();
+    auto call = std::make_shared<Call>();
+    call->slice = resources_.prepare(of.lists->program(problem));
+    call->is_of_class = true;
+    sized_steps_ += call->slice->program.steps().size();
+    of.list_call = std::move(call);
+  });
 }
 
 /// The call of the class with the numbers of the problem; null where it has none for the size.
@@ -311,7 +369,9 @@ void Preparation::forget_sized() {
   ++changes_;
   for (auto& [bucket, classes] : buckets_) {
     for (const SharedClass& one : classes) {
-      if (one != nullptr) one->calls.clear();
+      if (one == nullptr) continue;
+      one->calls.clear();
+      one->list_call = nullptr;
     }
   }
   sized_steps_ = 0;
@@ -338,7 +398,7 @@ SharedCall Preparation::prepare(const Problem& problem) {
   const SharedClass of = class_for(problem);
   const auto bucket = buckets_.find(bucket_of(problem));
   const bool is_kept = bucket != buckets_.end() && bucket->second[part_of(problem)] == of;
-  if (is_kept && of->extent_of(problem)) return nullptr;
+  if (is_kept && (of->extent_of(problem) || of->has_list(problem))) return nullptr;
   try {
     SharedCall call = prepare_alone(problem, *of);
     call->is_of_class = is_kept;
@@ -354,7 +414,7 @@ SharedCall Preparation::prepare_alone(const Problem& problem, const SizeClass& o
   const int rank = resources_.rank();
   auto call = std::make_shared<Call>();
   describe(problem, *call, of);
-  call->entry = usage_.entry_for(problem.collective, of.name, mean_block(problem));
+  call->entry = usage_.entry_for(problem.collective, of.name, block_sizes(problem).mean);
   const Problem slice = slice_of(problem, call->slice_bytes);
   const plan::Plan plan = of.algorithm.plan(slice, resources_.machine(), rank);
   call->slice = resources_.prepare(

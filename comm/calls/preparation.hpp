@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -46,12 +47,14 @@ class Preparation {
     bool reads_peers = false;  // their buffers where they lie
     std::uint64_t units = 0;   // of a shape, which all numbers have in common; 0: none has any
     bool has_shape = false;
+    bool has_lists = false;  // a layout family
   };
   struct Cut {
     std::uint64_t slice_bytes = 0;
     plan::Plan plan;  // of a slice
     Need need;        // of the neediest rank
     std::shared_ptr<Shape> shape = {};
+    std::optional<plan::LayoutFamily> lists = {};
   };
 
   SharedClass class_for(const plan::Problem& problem);
@@ -63,6 +66,8 @@ class Preparation {
   const SharedCall* resized(const plan::Problem& problem, SizeClass& of);
   const SharedCall& add_sized(const plan::Problem& problem, const plan::Extent& extent,
                               SizeClass& of);
+  const SharedCall* relisted(const plan::Problem& problem, std::uint64_t mean_bytes, SizeClass& of);
+  void add_listed(const plan::Problem& problem, SizeClass& of);
   void forget_sized();
   void describe(const plan::Problem& problem, Call& call, const SizeClass& of) const;
   Need need_of(const plan::Plan& plan) const;
@@ -79,7 +84,9 @@ class Preparation {
   AgreedChoice& choice_;
   Usage& usage_;
   Gate& gate_;
-  std::unordered_map<Bucket, BucketClasses, BucketHash> buckets_;
+  using Buckets = std::unordered_map<Bucket, BucketClasses, BucketHash>;
+  Buckets buckets_;
+  const Buckets::value_type* last_ = nullptr;  // where find() has found one
   std::uint64_t generation_ = 0;
   std::uint64_t changes_ = 0;
   std::size_t sized_steps_ = 0;  // of the programs of sized calls

@@ -4,25 +4,25 @@
 #include <bit>
 #include <iterator>
 
-#include "tune/candidates.hpp"
 #include "tune/decision_table.hpp"
 
 namespace weft::comm {
 
 using plan::Problem;
 
-namespace {
-
-/// Of the largest block.
-std::uint64_t most_bytes(const Problem& problem) {
-  std::uint64_t most = problem.block_bytes;
-  for (const plan::Block& block : problem.layout) most = std::max(most, block.bytes);
-  return most;
+BlockSizes block_sizes(const Problem& problem) {
+  if (problem.layout.empty()) return {problem.block_bytes, problem.block_bytes};
+  BlockSizes sizes;
+  std::uint64_t all = 0;
+  for (const plan::Block& block : problem.layout) {
+    sizes.most = std::max(sizes.most, block.bytes);
+    all += block.bytes;
+  }
+  sizes.mean = all / problem.layout.size();
+  return sizes;
 }
 
-}  // namespace
-
-Bucket bucket_of(const Problem& problem) {
+Bucket bucket_of(const Problem& problem, const BlockSizes& sizes) {
   const bool differ = !problem.layout.empty();
   return {problem.collective,
           problem.root,
@@ -30,8 +30,8 @@ Bucket bucket_of(const Problem& problem) {
           problem.commutative,
           problem.associative,
           problem.in_place,
-          std::bit_ceil(most_bytes(problem)),
-          differ ? tune::grid_bytes(std::max<std::uint64_t>(1, tune::block_bytes(problem))) : 0};
+          std::bit_ceil(sizes.most),
+          differ ? tune::grid_bytes(std::max<std::uint64_t>(1, sizes.mean)) : 0};
 }
 
 std::size_t BucketHash::operator()(const Bucket& bucket) const noexcept {
@@ -62,12 +62,16 @@ std::optional<plan::Extent> SizeClass::extent_of(const Problem& problem) const {
   return plan::extent_of(problem.block_bytes, problem.grain(), units);
 }
 
+bool SizeClass::has_list(const Problem& problem) const {
+  return lists && !problem.layout.empty() && plan::is_side_by_side(problem.layout);
+}
+
 bool serves_smaller(const registry::Algorithm& algorithm) {
   return !algorithm.reads(algorithm::Parameter::latency);
 }
 
 Problem largest_of_bucket(const Problem& problem) {
-  const std::uint64_t most = most_bytes(problem);
+  const std::uint64_t most = block_sizes(problem).most;
   if (most == 0) return problem;
   Problem largest = problem;
   largest.layout.clear();
@@ -75,6 +79,16 @@ Problem largest_of_bucket(const Problem& problem) {
   largest.block_bytes = std::bit_ceil(most) / element * element;
   largest.stride = largest.block_bytes;
   return largest;
+}
+
+Problem largest_list(const Problem& largest) {
+  Problem list = largest;
+  list.block_bytes = list.stride = 0;
+  for (int rank = 0; rank < largest.ranks; ++rank) {
+    list.layout.push_back(
+        {static_cast<std::uint64_t>(rank) * largest.block_bytes, largest.block_bytes});
+  }
+  return list;
 }
 
 }  // namespace weft::comm

@@ -16,9 +16,11 @@
 // for calls that are too large for stages and scratch memory, and so are cut: in slices that are
 // those of the largest size.
 //
-// Calls whose blocks differ, which all ranks know, are of the class of their largest block: they
-// need no more than blocks that are all as large. Only where those would have to be cut, each such
-// call is agreed upon.
+// Calls whose blocks differ, which all ranks know, are of the class of their largest block and
+// their mean: they need no more than blocks that are all as large. Where the plans of all ranks
+// have a layout family (plan/layout_family.hpp), another list of sizes is other numbers, too; else,
+// and where blocks do not lie side by side, a list has a plan of its own. Only where blocks that
+// are all as large would have to be cut, each such call is agreed upon.
 #pragma once
 
 #include <array>
@@ -30,6 +32,7 @@
 
 #include "comm/calls/call_cache.hpp"
 #include "comm/setup/shapes.hpp"
+#include "engine/program/layout_program.hpp"
 #include "plan/problem.hpp"
 #include "registry/algorithm.hpp"
 
@@ -54,12 +57,24 @@ struct BucketHash {
 
 inline constexpr std::size_t kParts = 5;
 
+/// Of a problem's blocks.
+struct BlockSizes {
+  std::uint64_t most = 0;
+  std::uint64_t mean = 0;
+};
+BlockSizes block_sizes(const plan::Problem& problem);
+
 /// Of a problem of which some block has at least one byte; or a barrier.
-Bucket bucket_of(const plan::Problem& problem);
+Bucket bucket_of(const plan::Problem& problem, const BlockSizes& sizes);
+inline Bucket bucket_of(const plan::Problem& problem) {
+  return bucket_of(problem, block_sizes(problem));
+}
 /// The part of its bucket, below kParts. `has_table`: whether a table decides.
 std::size_t part_of(const plan::Problem& problem, bool has_table);
 /// The largest problem of the bucket, which is made of whole elements; without a layout.
 plan::Problem largest_of_bucket(const plan::Problem& problem);
+/// The same as a list, side by side, of blocks that are all as large.
+plan::Problem largest_list(const plan::Problem& largest);
 
 /// Whether what the algorithm needs for a size serves all smaller ones. Not where it takes another
 /// tree for another size, with other peers: there each size is a class.
@@ -79,14 +94,19 @@ struct SizeClass {
   std::uint64_t most_bytes = 0;       // of a block
   std::uint64_t slice_bytes = 0;      // of a block, in all runs but the last
   bool reads_peers = false;           // some rank may: others' buffers where they lie
-  std::size_t entry = 0;              // in the statistics
+  std::size_t entry = 0;              // in the statistics, for blocks
+  std::uint64_t entry_bytes = 0;      // whose mean is up to this power of two
   std::uint16_t posted = 0;           // the algorithm's name, in the rank's posting
   std::shared_ptr<Shape> shape = {};  // null: there is none
   std::uint64_t times = 1;            // units are so many of the shape's
   std::list<SizedCall> calls = {};
+  std::optional<engine::LayoutProgram> lists = {};  // of blocks that differ; none: there is none
+  SharedCall list_call = nullptr;                   // with the last list's numbers, if any
 
   /// nullopt: a problem of this size has a plan of its own.
   std::optional<plan::Extent> extent_of(const plan::Problem& problem) const;
+  /// Whether its program for lists is for the problem's, too.
+  bool has_list(const plan::Problem& problem) const;
   /// Whether what is agreed serves a problem of its sizes.
   bool takes(const plan::Problem& problem) const {
     if (!problem.layout.empty() && slice_bytes != most_bytes) return false;  // it cannot be cut

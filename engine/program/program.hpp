@@ -38,7 +38,8 @@ struct Step {
   std::uint32_t ordinal = 0;
   bool is_inline = false;      // signal: carries `src`; wait: for such a signal
   bool small = false;          // copy: of few bytes without gaps, between memory of this process
-  bool deferred = false;       // does nothing: left to the last step of its fold, or dropped
+  bool deferred = false;       // does nothing: left to the last step of its fold, or dropped,
+                               // or without bytes
   std::uint32_t fold = kNone;  // on the last step of a fold: its number
   std::uint32_t first_successor = 0;
   std::uint32_t end_successor = 0;
@@ -70,7 +71,8 @@ struct IncomingInline {
 };
 
 /// Everything about a plan that does not change between executions. Between them, its numbers may
-/// be written anew for another size (SizedProgram) or other places; all the rest is immutable.
+/// be written anew for another size (SizedProgram), other sizes of blocks (LayoutProgram) or other
+/// places; all the rest is immutable.
 class Program {
  public:
   Program() = default;
@@ -151,6 +153,7 @@ class Program {
 
  private:
   friend class SizedProgram;
+  friend class LayoutProgram;
 
   /// The base of the rank's own memory, or of the stage of the rank at `place`.
   std::uint32_t base_of_own(plan::Space space, int place) const;

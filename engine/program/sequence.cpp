@@ -26,6 +26,12 @@ Action::Side side_of(const Program& program, const Operand& operand) {
           static_cast<std::uint16_t>(behind % places), ordinal, offset};
 }
 
+/// Whether some number is too large for an action.
+bool is_far(const Step& step) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return (step.src.offset | step.dst.offset | step.src.bytes()) > kMost;
+}
+
 bool has_gaps(const Operand& operand) {
   return operand.count != 1;
 }
@@ -57,12 +63,25 @@ void Sequence::assign(const Program& program) {
   }
 }
 
+void Sequence::renumber(const Program& program) {
+  if (actions_.empty() || program.input_bytes() + program.output_bytes() > kMostBytes) {
+    return assign(program);
+  }
+  hears_all_ = program.hears_all_places();
+  for (Action& action : actions_) {
+    const Step& step = program.steps()[action.step];
+    if (is_far(step)) return assign(program);
+    action.bytes = static_cast<std::uint32_t>(step.src.bytes());
+    action.from.offset = static_cast<std::uint32_t>(step.src.offset);
+    action.to.offset = static_cast<std::uint32_t>(step.dst.offset);
+  }
+}
+
 /// False: it is of no kind of action.
 bool Sequence::add(const Program& program, std::uint32_t id) {
   const Step& step = program.steps()[id];
   if (step.deferred) return true;
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  if (std::max({step.src.offset, step.dst.offset, step.src.bytes()}) > kMost) return false;
+  if (is_far(step)) return false;
   Action action;
   action.step = id;
   action.place = static_cast<std::uint16_t>(step.peer);

@@ -52,6 +52,9 @@ class Sequence {
   /// Becomes that of a program; empty where it has none. Allocates nothing where it was one of a
   /// program with as many steps.
   void assign(const Program& program);
+  /// The same where it is the program's already, but for numbers of its steps: it has the same
+  /// steps, and leaves out the same.
+  void renumber(const Program& program);
 
   bool empty() const noexcept { return actions_.empty(); }
   std::span<const Action> actions() const noexcept { return actions_; }

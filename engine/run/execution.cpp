@@ -120,7 +120,7 @@ bool Execution::run_now(const Step& step, std::uint32_t& looks) noexcept {
       return has_come(step);
     case OpKind::send:
     case OpKind::recv:
-      break;
+      return step.deferred;
   }
   return false;
 }
@@ -183,7 +183,7 @@ void Execution::start(std::uint32_t id) noexcept {
       break;
     case OpKind::send:
     case OpKind::recv:
-      transfer(step, id);
+      step.deferred ? finish(id) : transfer(step, id);
       break;
   }
   if (step.next != kNone) release(step.next);

@@ -151,8 +151,8 @@ class Executor {
   /// needs.
   Prepared prepare(Program program);
   /// After numbers of its program were written anew, which nobody was running. They need no more
-  /// scratch memory than there is.
-  void renumbered(Prepared& prepared) const noexcept;
+  /// scratch memory than there is. `same_steps`: it has left out the same steps before.
+  void renumbered(Prepared& prepared, bool same_steps = false) const noexcept;
 
   /// Runs it on the caller's buffers. All ranks of the communicator run their programs of the same
   /// collective in the same order. False when it could not be finished: failure() says why, the

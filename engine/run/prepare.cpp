@@ -102,13 +102,14 @@ Prepared Executor::prepare(Program program) {
 }
 
 /// Finds out what the device will see of an execution.
-void Executor::renumbered(Prepared& prepared) const noexcept {
+void Executor::renumbered(Prepared& prepared, bool same_steps) const noexcept {
   prepared.registering = {};
   prepared.messages = prepared.wire_bytes = 0;
   const bool is_local =
       std::ranges::all_of(prepared.ranks, [this](int rank) { return links_.is_local(rank); });
   for (const Step& step : prepared.program.steps()) {
     if (is_local || (step.kind != OpKind::send && step.kind != OpKind::recv)) continue;
+    if (step.deferred) continue;
     const bool local = links_.is_local(prepared.ranks[step.peer]);
     const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
     if (step.kind == OpKind::send && !local) {
@@ -126,7 +127,11 @@ void Executor::renumbered(Prepared& prepared) const noexcept {
       }
     }
   }
-  prepared.sequence.assign(prepared.program);
+  if (same_steps) {
+    prepared.sequence.renumber(prepared.program);
+  } else {
+    prepared.sequence.assign(prepared.program);
+  }
   prepared.registers =
       std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();
 }

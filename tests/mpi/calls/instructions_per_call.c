@@ -1,5 +1,5 @@
-/* instructions_per_call [--most N] [--trace NAME]: how many instructions a warm blocking call of a
-   rank takes from its entry to its first access to shared memory, and in all.
+/* instructions_per_call [--most N] [--only NAME] [--trace NAME]: how many instructions a warm
+   blocking call of a rank takes from its entry to its first access to shared memory, and in all.
 
    A rank steps through its own calls by the processor's trap flag, and counts in a handler of
    SIGTRAP. Shared memory of weft (mappings of its memory files) is out of reach meanwhile: the
@@ -8,10 +8,11 @@
    rank counts in turn while the others call as usual. What a call takes in all is the least of its
    turns, in which it waits for nothing; the way to the first access is the median of them.
 
-   Each collective is called with one size and with ten sizes in turns. --most: fails where a way to
-   the first access is longer; without vectors of counts, which have no such way yet. --trace:
-   prints the addresses of the instructions of one call of this collective, in their order, as
-   offsets into the mapped file. Exits with 77 where there is no trap flag. */
+   Each collective is called with one size and with ten sizes in turns; allgatherv_new has other
+   counts in each call. --most: fails where a way to the first access is longer; without vectors of
+   counts, which have no such way yet. --only: this collective alone. --trace: prints the addresses
+   of the instructions of one call of this collective, in their order, as offsets into the mapped
+   file. Exits with 77 where there is no trap flag. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -75,15 +76,42 @@ static void allgatherv(int n) {
   MPI_Allgatherv(in, n, MPI_UINT64_T, out, counts[n], places[n], MPI_UINT64_T, MPI_COMM_WORLD);
 }
 
+/* With counts that hardly any call before has had, the same on all ranks; of few size classes, so
+   that all of them are known soon. */
+static void set_new_counts(void) {
+  static uint32_t state = 1;
+  const uint32_t most = sizeof out / (unsigned)ranks;
+  for (int peer = 0, place = 0; peer < ranks; place += counts[0][peer++]) {
+    state = state * 1664525 + 1013904223;
+    counts[0][peer] = (int)(most - (state >> 8) % (most / 4));
+    places[0][peer] = place;
+  }
+}
+static void allgatherv_new(int n) {
+  (void)n;
+  set_new_counts();
+  MPI_Allgatherv(in, counts[0][rank], MPI_BYTE, out, counts[0], places[0], MPI_BYTE,
+                 MPI_COMM_WORLD);
+}
+
 static const struct Collective {
   const char* name;
   void (*call)(int n); /* n elements of 8 bytes in a block or vector */
   int is_bounded;
 } collectives[] = {
-    {"alltoall", alltoall, 1},   {"allgather", allgather, 1}, {"allreduce", allreduce, 1},
-    {"broadcast", broadcast, 1}, {"barrier", barrier, 1},     {"reduce", reduce, 1},
-    {"gather", gather, 1},       {"scatter", scatter, 1},     {"reduce_scatter", reduce_scatter, 1},
-    {"scan", scan, 1},           {"alltoallv", alltoallv, 0}, {"allgatherv", allgatherv, 0},
+    {"alltoall", alltoall, 1},
+    {"allgather", allgather, 1},
+    {"allreduce", allreduce, 1},
+    {"broadcast", broadcast, 1},
+    {"barrier", barrier, 1},
+    {"reduce", reduce, 1},
+    {"gather", gather, 1},
+    {"scatter", scatter, 1},
+    {"reduce_scatter", reduce_scatter, 1},
+    {"scan", scan, 1},
+    {"alltoallv", alltoallv, 0},
+    {"allgatherv", allgatherv, 0},
+    {"allgatherv_new", allgatherv_new, 0},
 };
 enum { kCollectives = sizeof collectives / sizeof collectives[0] };
 
@@ -228,10 +256,11 @@ static void print_trace(void) {
 
 int main(int argc, char** argv) {
   long most = 0;
-  const char* traced = NULL;
+  const char *traced = NULL, *only = NULL;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--most") == 0) most = atol(argv[i + 1]);
-    if (strcmp(argv[i], "--trace") == 0) traced = argv[i + 1];
+    if (strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+    if (strcmp(argv[i], "--trace") == 0) traced = only = argv[i + 1];
   }
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -250,7 +279,7 @@ int main(int argc, char** argv) {
   }
   for (int i = 0; i < kCollectives; ++i) {
     const struct Collective* collective = &collectives[i];
-    if (traced != NULL && strcmp(traced, collective->name) != 0) continue;
+    if (only != NULL && strcmp(only, collective->name) != 0) continue;
     if (most != 0 && !collective->is_bounded) continue;
     for (int turn = 0; turn < kWarm; ++turn) {
       for (int n = 1; n <= kSizes; ++n) collective->call(n);
