@@ -302,18 +302,22 @@ const SharedCall* Preparation::relisted(const Problem& problem, std::uint64_t me
   SharedCall& call = of.list_call;
   if (call != nullptr && call->problem == problem) return &call;
   ++changes_;
-  if (call == nullptr) {
-    add_listed(problem, of);
-  } else {
-    if (call.use_count() > 1) call = std::make_shared<Call>(*call);
-    const bool same_steps = of.lists->renumber(call->slice->program, problem);
-    resources_.executor().renumbered(*call->slice, same_steps);
-  }
   if (mean_bytes > of.entry_bytes || mean_bytes <= of.entry_bytes / 2) {
     of.entry = usage_.entry_for(problem.collective, of.name, mean_bytes);
     of.entry_bytes = std::bit_ceil(mean_bytes);
   }
-  describe(problem, *call, of);
+  if (call == nullptr) {
+    add_listed(problem, of);
+    return &call;
+  }
+  if (call.use_count() > 1) call = std::make_shared<Call>(*call);
+  call->is_kept = false;
+  const bool same_steps = of.lists->renumber(call->slice->program, problem);
+  resources_.executor().renumbered(*call->slice, same_steps);
+  // The rest is that of the bucket.
+  call->problem.layout = problem.layout;
+  call->entry = of.entry;
+  identify(*call);
   return &call;
 }
 
@@ -322,6 +326,7 @@ void Preparation::add_listed(const Problem& problem, SizeClass& of) {
     if (sized_steps_ > kMostSteps) forget_sized();
     auto call = std::make_shared<Call>();
     call->slice = resources_.prepare(of.lists->program(problem));
+    describe(problem, *call, of);
     call->is_of_class = true;
     sized_steps_ += call->slice->program.steps().size();
     of.list_call = std::move(call);
@@ -377,12 +382,18 @@ void Preparation::forget_sized() {
   sized_steps_ = 0;
 }
 
-/// Whose call it is, and how it runs.
-void Preparation::describe(const Problem& problem, Call& call, const SizeClass& of) const {
+/// What follows from its problem alone.
+void Preparation::identify(Call& call) const {
   const int rank = resources_.rank();
-  call.problem = problem;
+  const Problem& problem = call.problem;
   call.key = call_key(problem) ^ (choice_.is_by_stages() ? kByStages : 0);
   call.input_bytes = problem.in_place ? problem.output_bytes(rank) : problem.input_bytes(rank);
+}
+
+/// Whose call it is, and how it runs.
+void Preparation::describe(const Problem& problem, Call& call, const SizeClass& of) const {
+  call.problem = problem;
+  identify(call);
   call.entry = of.entry;
   call.reads_peers = of.reads_peers;
   call.slice_bytes = std::min(of.slice_bytes, problem.block_bytes);

@@ -107,9 +107,9 @@ void Executor::renumbered(Prepared& prepared, bool same_steps) const noexcept {
   prepared.messages = prepared.wire_bytes = 0;
   const bool is_local =
       std::ranges::all_of(prepared.ranks, [this](int rank) { return links_.is_local(rank); });
-  for (const Step& step : prepared.program.steps()) {
-    if (is_local || (step.kind != OpKind::send && step.kind != OpKind::recv)) continue;
-    if (step.deferred) continue;
+  const auto steps = is_local ? std::span<const Step>() : prepared.program.steps();
+  for (const Step& step : steps) {
+    if (step.deferred || (step.kind != OpKind::send && step.kind != OpKind::recv)) continue;
     const bool local = links_.is_local(prepared.ranks[step.peer]);
     const Operand& operand = step.kind == OpKind::send ? step.src : step.dst;
     if (step.kind == OpKind::send && !local) {

@@ -334,6 +334,41 @@ TEST_P(Irregular, BlocksOfAnySizeArrive) {
   ASSERT_EQ(errors, none(ranks));
 }
 
+/// Blocks side by side, of one size class if none of them is empty.
+std::vector<plan::Block> any_list(int ranks, std::mt19937& random) {
+  std::vector<plan::Block> list;
+  std::uint64_t at = 0;
+  const bool has_gaps = random() % 3 == 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const bool is_empty = has_gaps && random() % 3 == 0;
+    list.push_back({at, is_empty ? 0 : (100 + random() % 20) * 16});
+    at += list.back().bytes;
+  }
+  return list;
+}
+
+// New lists of known classes, whose numbers are written into programs that are there.
+TEST_P(Irregular, ListsThatChangeArriveByEveryAlgorithm) {
+  const auto [machine, collective] = GetParam();
+  if (collective != Collective::allgather && collective != Collective::reduce_scatter) return;
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  for (const auto& algorithm :
+       test::part_of(variants(collective, ranks), ranks, machine, kMachines)) {
+    const auto errors = run_ranks(ranks, [&](int, std::unique_ptr<Bootstrap> bootstrap) {
+      Communicator comm(std::move(bootstrap), on(machine, collective, algorithm));
+      const Operation operation = operation_on<std::uint8_t>(true);
+      std::mt19937 random(13);
+      for (int number = 0; number < 12; ++number) {
+        Problem problem = problem_of(collective, ranks, 0, 0);
+        set(problem, operation);
+        problem.layout = any_list(ranks, random);
+        run_and_compare(comm, problem, operation, number, number % 3 == 1);
+      }
+    });
+    ASSERT_EQ(errors, none(ranks)) << algorithm << " on " << machine;
+  }
+}
+
 TEST(Irregular, LeavesANoteWhereAnAlgorithmWasAskedForThatItCannotTake) {
   const auto errors = run_ranks(3, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     Communicator comm(std::move(bootstrap), on("1x3", Collective::gather, "binomial"));
