@@ -5,6 +5,7 @@
 #include <barrier>
 #include <cstdint>
 #include <numeric>
+#include <random>
 
 #include "hierarchy/machine.hpp"
 #include "tests/comm/support/count_allocations.hpp"
@@ -291,6 +292,36 @@ TEST_P(ManySizes, OfVectorsOfCountsCostNoMoreThanTheSameCounts) {
   EXPECT_EQ(errors, none(ranks));
   // A plan has dozens. Messages between nodes may wait in queues that grow.
   EXPECT_LT(allocated[1], allocated[0] + ranks * kCalls / 4);
+}
+
+// Sizes of all magnitudes in one list: the largest and the mean are of few classes.
+TEST_P(ManySizes, OfVectorsOfAllMagnitudesAreOfFewClasses) {
+  const std::string machine = GetParam();
+  const int ranks = hierarchy::Machine::parse(machine).ranks();
+  std::vector<int> rounds(static_cast<std::size_t>(ranks));
+  const auto errors = run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    int& own = rounds[static_cast<std::size_t>(rank)];
+    Communicator comm(std::make_unique<Counting>(std::move(bootstrap), own), on(machine));
+    std::vector<Part> parts(static_cast<std::size_t>(ranks));
+    constexpr int kMagnitudes = 15;
+    std::vector<std::byte> mine(std::size_t{1} << kMagnitudes);
+    std::vector<std::byte> all(mine.size() * parts.size());
+    std::mt19937 random(3);
+    for (const bool is_later : {false, true}) {
+      const int before = own;
+      for (int call = 0; call < 1000; ++call) {
+        std::size_t end = 0;
+        for (Part& part : parts) {
+          const std::size_t about = std::size_t{1} << random() % kMagnitudes;
+          part = {end, about + random() % about};
+          end += part.bytes;
+        }
+        comm.allgather(mine.data(), all.data(), parts);
+      }
+      EXPECT_LE(own - before, is_later ? 10 : 10 * kMagnitudes);
+    }
+  });
+  EXPECT_EQ(errors, none(ranks));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, ManySizes, testing::Values("1x2", "1x4", "2x2"));
