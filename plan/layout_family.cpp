@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -118,11 +119,20 @@ class LayoutFamily::Finder {
       }
       const auto run = runs_.find(mark.offset - from);
       if (!run) return false;
-      family.positions_.push_back({index, run->first, run->second});
-      index_.push_back(checked_cast<std::uint32_t>(family.positions_.size()));
-      if (run->second > family.ranks()) family.turns_ = 2;
+      index_.push_back(index_of({index, run->first, run->second}, family));
     }
     return true;
+  }
+
+  /// That of a position, which may be a sum, or that of another memory.
+  std::uint32_t index_of(const Position& position, LayoutFamily& family) {
+    if (position.end > family.ranks()) family.turns_ = 2;
+    if (position.before == position.first) return position.end;
+    const auto next =
+        checked_cast<std::uint32_t>(family.first_position() + family.positions_.size());
+    const auto [known, is_new] = known_.emplace(position, next);
+    if (is_new) family.positions_.push_back(position);
+    return known->second;
   }
 
   std::uint32_t at(const Mark& mark) const {
@@ -139,6 +149,7 @@ class LayoutFamily::Finder {
   const Runs runs_;
   const std::vector<Mark> marks_;
   std::vector<std::uint32_t> index_;  // of the position of each mark
+  std::map<Position, std::uint32_t> known_;
 };
 
 std::optional<LayoutFamily> LayoutFamily::of(const Problem& first_problem, const Plan& first,
@@ -159,21 +170,23 @@ std::optional<LayoutFamily> LayoutFamily::of(const Problem& first_problem, const
   return family;
 }
 
-void LayoutFamily::locate(std::span<const Block> layout,
+bool LayoutFamily::locate(std::span<const Block> layout,
                           std::span<std::uint64_t> at) const noexcept {
-  const std::span sums = at.subspan(first_sum());
-  std::size_t count = 0;
-  at[0] = sums[0] = 0;
-  for (std::size_t turn = 0; turn < turns_; ++turn) {
+  std::uint64_t* next = at.data();
+  std::uint64_t end = 0;
+  bool has_empty = false;
+  *next = 0;
+  for (std::size_t turn = turns_; turn != 0; --turn) {
     for (const Block& block : layout) {
-      sums[count + 1] = sums[count] + block.bytes;
-      ++count;
+      has_empty |= block.bytes == 0;
+      *++next = end += block.bytes;
     }
   }
-  std::size_t index = 0;
+  next = at.data() + first_position();
   for (const Position& position : positions_) {
-    at[++index] = at[position.before] + sums[position.end] - sums[position.first];
+    *next++ = at[position.before] + at[position.end] - at[position.first];
   }
+  return has_empty;
 }
 
 Plan LayoutFamily::at(const Problem& problem) const {

@@ -15,6 +15,7 @@
 // are without bytes: they do nothing, and where that is a send its recv is none either.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -53,10 +54,12 @@ class LayoutFamily {
   /// The end of what the plan needs of a space.
   std::uint32_t stage_end() const noexcept { return stage_end_; }
   std::uint32_t scratch_end() const noexcept { return scratch_end_; }
+  /// The end of all blocks side by side.
+  std::size_t end_of_all() const noexcept { return ranks(); }
 
-  std::size_t positions() const noexcept { return first_sum() + turns_ * ranks() + 1; }
-  /// The positions for a list of sizes, positions() of them.
-  void locate(std::span<const Block> layout, std::span<std::uint64_t> at) const noexcept;
+  std::size_t positions() const noexcept { return first_position() + positions_.size(); }
+  /// The positions for a list of sizes, positions() of them. Returns whether some block is empty.
+  bool locate(std::span<const Block> layout, std::span<std::uint64_t> at) const noexcept;
 
   /// The problem's layout lies side by side.
   Plan at(const Problem& problem) const;
@@ -69,17 +72,19 @@ class LayoutFamily {
     std::uint32_t before = 0;
     std::uint32_t first = 0;  // block of the run
     std::uint32_t end = 0;    // behind its last: beyond the number of ranks where it goes around
+
+    auto operator<=>(const Position&) const = default;
   };
   class Finder;
 
   explicit LayoutFamily(const Plan& shape) : shape_(shape) {}
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(shape_.ranks()); }
-  /// Position 0 is the beginning of each memory; behind all are sums of sizes: of no block, the
-  /// first, the first two and so on.
-  std::size_t first_sum() const noexcept { return 1 + positions_.size(); }
+  /// Before it are sums of sizes: of no block, where each memory begins, the first, the first two
+  /// and so on, up to twice around all ranks.
+  std::size_t first_position() const noexcept { return 2 * ranks() + 1; }
 
   Plan shape_;
-  std::vector<Position> positions_;  // from position 1 on, each behind that before it
+  std::vector<Position> positions_;  // that are no sums, each behind that before it
   std::size_t turns_ = 1;            // around all ranks, of the sums; 2: some run goes around
   std::vector<Piece> pieces_;        // of each op: dst, then src
   std::uint32_t stage_end_ = 0;

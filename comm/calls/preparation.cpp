@@ -300,7 +300,8 @@ const SharedCall* Preparation::relisted(const Problem& problem, std::uint64_t me
                                         SizeClass& of) {
   if (!of.has_list(problem)) return nullptr;
   SharedCall& call = of.list_call;
-  if (call != nullptr && call->problem == problem) return &call;
+  const std::uint32_t key = key_of(problem);
+  if (call != nullptr && call->key == key && call->problem == problem) return &call;
   ++changes_;
   if (mean_bytes > of.entry_bytes || mean_bytes <= of.entry_bytes / 2) {
     of.entry = usage_.entry_for(problem.collective, of.name, mean_bytes);
@@ -317,7 +318,8 @@ const SharedCall* Preparation::relisted(const Problem& problem, std::uint64_t me
   // The rest is that of the bucket.
   call->problem.layout = problem.layout;
   call->entry = of.entry;
-  identify(*call);
+  call->key = key;
+  call->input_bytes = call->slice->program.input_bytes();
   return &call;
 }
 
@@ -382,18 +384,16 @@ void Preparation::forget_sized() {
   sized_steps_ = 0;
 }
 
-/// What follows from its problem alone.
-void Preparation::identify(Call& call) const {
-  const int rank = resources_.rank();
-  const Problem& problem = call.problem;
-  call.key = call_key(problem) ^ (choice_.is_by_stages() ? kByStages : 0);
-  call.input_bytes = problem.in_place ? problem.output_bytes(rank) : problem.input_bytes(rank);
+std::uint32_t Preparation::key_of(const Problem& problem) const {
+  return call_key(problem) ^ (choice_.is_by_stages() ? kByStages : 0);
 }
 
 /// Whose call it is, and how it runs.
 void Preparation::describe(const Problem& problem, Call& call, const SizeClass& of) const {
+  const int rank = resources_.rank();
   call.problem = problem;
-  identify(call);
+  call.key = key_of(problem);
+  call.input_bytes = problem.in_place ? problem.output_bytes(rank) : problem.input_bytes(rank);
   call.entry = of.entry;
   call.reads_peers = of.reads_peers;
   call.slice_bytes = std::min(of.slice_bytes, problem.block_bytes);

@@ -69,7 +69,7 @@ class Preparation {
   const SharedCall* relisted(const plan::Problem& problem, std::uint64_t mean_bytes, SizeClass& of);
   void add_listed(const plan::Problem& problem, SizeClass& of);
   void forget_sized();
-  void identify(Call& call) const;
+  std::uint32_t key_of(const plan::Problem& problem) const;
   void describe(const plan::Problem& problem, Call& call, const SizeClass& of) const;
   Need need_of(const plan::Plan& plan) const;
   Need plan_alike(const registry::Algorithm& algorithm, const plan::Problem& part,

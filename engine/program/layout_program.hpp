@@ -26,22 +26,28 @@ class LayoutProgram {
   bool renumber(Program& program, const plan::Problem& problem) noexcept;
 
  private:
-  using Piece = plan::LayoutFamily::Piece;
+  /// A side of a step.
+  struct Side {
+    std::uint32_t step;
+    bool is_source;
+    plan::LayoutFamily::Piece piece;
+  };
   /// A step that touches memory.
   struct Move {
     std::uint32_t step;
-    Piece dst, src;
-    bool has_dst, has_src;
+    bool has_src;
     bool is_deferred;    // whatever the list
-    bool may_be_small;   // where it is of few bytes
     bool is_local_recv;  // of a message from a rank of this node
   };
-  void write(Operand& operand, const Piece& piece) const noexcept;
+  bool leave_out(Program& program) noexcept;
 
   plan::LayoutFamily family_;
   Program first_;
+  std::vector<Side> sides_;
   std::vector<Move> moves_;
-  std::vector<std::uint64_t> at_;  // positions of the last list
+  std::vector<std::uint32_t> small_;  // steps that are small where they are of few bytes
+  std::vector<std::uint64_t> at_;     // positions of the last list
+  bool had_empty_ = true;             // the last list may have had a block without bytes
 };
 
 }  // namespace weft::engine

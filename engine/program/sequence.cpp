@@ -68,9 +68,10 @@ void Sequence::renumber(const Program& program) {
     return assign(program);
   }
   hears_all_ = program.hears_all_places();
+  // Plans of so few steps and bytes have no large numbers.
   for (Action& action : actions_) {
+    if (action.kind == Kind::signal || action.kind == Kind::await_signal) continue;
     const Step& step = program.steps()[action.step];
-    if (is_far(step)) return assign(program);
     action.bytes = static_cast<std::uint32_t>(step.src.bytes());
     action.from.offset = static_cast<std::uint32_t>(step.src.offset);
     action.to.offset = static_cast<std::uint32_t>(step.dst.offset);
