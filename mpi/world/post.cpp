@@ -19,6 +19,9 @@ constexpr int kTurnsPerYield = 16;
 constexpr std::size_t kPieceBytes = 2048;
 // How often a waiting rank asks whether the other one is lost.
 constexpr std::int64_t kBetweenLooksNs = 1'000'000'000;
+// Of messages of the host while it makes the communicator. A program's own of the same tag come
+// after them.
+constexpr int kMakingTag = 4711;
 
 /// Waits for a request of the host. On a fiber: the host is asked only whether it is done, as the
 /// thread may be in a wait of the host already.
@@ -85,12 +88,15 @@ const char* Post::keep(std::vector<char> bytes) {
 }
 
 Post::Post() {
-  // Not a duplicate, which would call the program's own attribute copy functions.
+  // Not a duplicate, which would call the program's own attribute copy functions. By the group
+  // alone: all other ways are collectives over MPI_COMM_WORLD to Open MPI, whose nonblocking ones
+  // have tags in turn, and those of the 24th and 25th are also tags of MPI_Dist_graph_create. Which
+  // programs hang by that must not depend on whether weft is there.
   MPI_Group group = MPI_GROUP_NULL;
   check_call("MPI_Comm_group", PMPI_Comm_group(MPI_COMM_WORLD, &group));
-  const int error = PMPI_Comm_create(MPI_COMM_WORLD, group, &comm_);
+  const int error = PMPI_Comm_create_group(MPI_COMM_WORLD, group, kMakingTag, &comm_);
   PMPI_Group_free(&group);
-  check_call("MPI_Comm_create", error);
+  check_call("MPI_Comm_create_group", error);
   PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   PMPI_Comm_rank(comm_, &rank_);
   PMPI_Comm_size(comm_, &size_);
