@@ -218,8 +218,9 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
     made->times = cut.need.units;
   }
   if (has_lists) {
-    made->lists.emplace(std::move(*cut.lists), largest_list(largest), resources_.place_of_rank(),
-                        resources_.places());
+    made->lists =
+        std::make_unique<engine::LayoutProgram>(std::move(*cut.lists), largest_list(largest),
+                                                resources_.place_of_rank(), resources_.places());
   }
   return made;
 }

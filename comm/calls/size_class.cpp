@@ -63,7 +63,7 @@ std::optional<plan::Extent> SizeClass::extent_of(const Problem& problem) const {
 }
 
 bool SizeClass::has_list(const Problem& problem) const {
-  if (!lists || problem.layout.empty()) return false;
+  if (lists == nullptr || problem.layout.empty()) return false;
   // As it is in calls: a list says all.
   const bool has_no_other = problem.block_bytes == 0 && problem.stride == 0;
   return has_no_other && plan::is_side_by_side(problem.layout);

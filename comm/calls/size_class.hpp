@@ -100,8 +100,8 @@ struct SizeClass {
   std::shared_ptr<Shape> shape = {};  // null: there is none
   std::uint64_t times = 1;            // units are so many of the shape's
   std::list<SizedCall> calls = {};
-  std::optional<engine::LayoutProgram> lists = {};  // of blocks that differ; none: there is none
-  SharedCall list_call = nullptr;                   // with the last list's numbers, if any
+  std::unique_ptr<engine::LayoutProgram> lists = nullptr;  // of blocks that differ, if any
+  SharedCall list_call = nullptr;                          // with the last list's numbers, if any
 
   /// nullopt: a problem of this size has a plan of its own.
   std::optional<plan::Extent> extent_of(const plan::Problem& problem) const;
