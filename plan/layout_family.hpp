@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -77,7 +78,7 @@ class LayoutFamily {
   };
   class Finder;
 
-  explicit LayoutFamily(const Plan& shape) : shape_(shape) {}
+  explicit LayoutFamily(Plan shape) : shape_(std::move(shape)) {}
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(shape_.ranks()); }
   /// Before it are sums of sizes: of no block, where each memory begins, the first, the first two
   /// and so on, up to twice around all ranks.

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -210,7 +211,12 @@ SlotChoice SlotChoice::from_text(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     return word;
   };
-  const auto number = [&next] { return std::strtod(next().c_str(), nullptr); };
+  const auto number = [&next] {  // whatever the program's locale is
+    const std::string word = next();
+    double value = 0;
+    std::from_chars(word.data(), word.data() + word.size(), value);
+    return value;
+  };
   choice.message_ns_ = number();
   choice.all_blocks_ = number();
   while (!text.empty()) {
