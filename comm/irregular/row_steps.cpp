@@ -65,10 +65,16 @@ RowSteps::RowSteps(const engine::Program& program, std::span<const int> peers,
       const std::uint32_t from = rank_at(place_of(program, step.src));
       moved.target = from == kNoBlock ? kNoBlock : ranks + from;
     }
-    if (moved.source == kNoBlock && moved.target == kNoBlock) return;
+    if (moved.source == kNoBlock && moved.target == kNoBlock) {
+      moved_ = {};
+      return;
+    }
     moved_.push_back(moved);
   }
-  if (!has_equal_own_blocks(row) || !is_numbered_by(row, program)) return;
+  if (!has_equal_own_blocks(row) || !is_numbered_by(row, program)) {
+    moved_ = {};
+    return;
+  }
   for (const Block& block : row) kinds_.push_back(kind_of(block));
 }
 

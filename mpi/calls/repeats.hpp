@@ -81,6 +81,17 @@ struct alignas(64) KnownCall {
   }
 };
 
+/// Whether what is known of calls on a communicator still holds, and weft may make such a call now.
+/// `comms` and `types`: when it was found out, as HandleCache::generation_now(). Of a communicator
+/// that is freed since nothing is looked at.
+[[gnu::always_inline]] inline bool may_repeat(const Attached* attached, std::uint64_t comms,
+                                              std::uint64_t types) noexcept {
+  return comms == HandleCache<MPI_Comm, Attached*>::generation_now() &&
+         types == HandleCache<MPI_Datatype, Layout>::generation_now() &&
+         attached->state == Attached::State::connected &&
+         !device_memory::watches.load(std::memory_order_relaxed) && !Busy::is_any();
+}
+
 /// Those of this process. For one thread.
 class Repeats {
  public:
@@ -112,9 +123,6 @@ class Repeats {
   static constexpr int kBits = 6;
   static constexpr std::size_t kWays = 4;
   using Set = std::array<KnownCall, kWays>;
-  using Comms = HandleCache<MPI_Comm, Attached*>;
-  using Types = HandleCache<MPI_Datatype, Layout>;
-
   static std::size_t set_of(const Arguments& arguments) noexcept {
     // A handle is an address in Open MPI, a number in MPICH.
     std::uint64_t number = 0;
@@ -125,10 +133,8 @@ class Repeats {
   }
   [[gnu::always_inline]] static bool may_run(const KnownCall& known,
                                              const BufferPair& buffers) noexcept {
-    return known.comms == Comms::generation_now() && known.types == Types::generation_now() &&
-           known.attached->state == Attached::State::connected && known.race->is_quiet() &&
-           known.takes(buffers) && !device_memory::watches.load(std::memory_order_relaxed) &&
-           !Busy::is_any();
+    return may_repeat(known.attached, known.comms, known.types) && known.race->is_quiet() &&
+           known.takes(buffers);
   }
 
   using Run = int(const KnownCall& known, const void* input, void* output);

@@ -75,9 +75,8 @@ bool KnownVector::is_of(const VectorArguments& arguments) const noexcept {
 
 std::optional<int> run_known(const KnownVector& known, const VectorArguments& arguments) {
   Attached& attached = *known.attached;
-  const bool may_run = known.types == Types::generation_now() && attached.broken.empty() &&
-                       attached.state == Attached::State::connected && has_two_buffers(arguments) &&
-                       !Busy::is_any() && !device_memory::watches.load(std::memory_order_relaxed);
+  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
+                       has_two_buffers(arguments);
   if (!may_run || !attached.packs_irregular.pass_if_not_due()) return std::nullopt;
   Outcome outcome;
   try {

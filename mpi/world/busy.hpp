@@ -1,4 +1,5 @@
-// What a thread is in the middle of, where calls of MPI are not the program's own or are special.
+// Busy: what a thread is in the middle of, where calls of MPI are not the program's own or are
+// special.
 #pragma once
 
 #include <mpi.h>
