@@ -1,6 +1,8 @@
 // Alltoallvs that go in slots by the choice of all ranks: what they have for one another decides,
 // call by call all of it arrives.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -36,7 +38,7 @@ class DearMessages {
   }
 
  private:
-  std::string path_ = testing::TempDir() + "dear_messages.json";
+  std::string path_ = testing::TempDir() + fmt::format("dear-messages-{}.json", ::getpid());
 };
 
 using Sizes = std::function<std::size_t(unsigned call, int from, int to)>;

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 static char failing[40]; /* empty: this process fails nothing */
 static long fails_at;
 static int fails_after;
@@ -74,7 +72,7 @@ static int fails(const char* name, const void* caller) {
 /* All arguments are integers or pointers, six at most, and so is what is returned. The functions
  * have names of their own here, since their declarations differ. */
 #define FAILING_AS(symbol, name, error, returned)                                         \
-  EXPORTED long fail_##symbol(long, long, long, long, long, long) __asm__(#symbol);       \
+  long fail_##symbol(long, long, long, long, long, long) __asm__(#symbol);       \
   long fail_##symbol(long a, long b, long c, long d, long e, long f) {                    \
     static long (*real)(long, long, long, long, long, long);                              \
     if (real == NULL) real = (long (*)(long, long, long, long, long, long))find(#symbol); \
@@ -118,7 +116,7 @@ FAILING(dlopen, ENOMEM, 0)
 FAILING(sched_getaffinity, EPERM, -1)
 
 /* Not that of the report, which says how it ended. */
-EXPORTED int fail_open(const char*, int, unsigned) __asm__("open");
+int fail_open(const char*, int, unsigned) __asm__("open");
 int fail_open(const char* path, int flags, unsigned mode) {
   static int (*real)(const char*, int, unsigned);
   if (real == NULL) real = (int (*)(const char*, int, unsigned))find("open");
@@ -130,7 +128,7 @@ int fail_open(const char* path, int flags, unsigned mode) {
 }
 
 /* By number: those of which programs take the absence for granted. */
-EXPORTED long fail_syscall(long, long, long, long, long, long, long) __asm__("syscall");
+long fail_syscall(long, long, long, long, long, long, long) __asm__("syscall");
 long fail_syscall(long number, long a, long b, long c, long d, long e, long f) {
   static long (*real)(long, long, long, long, long, long, long);
   if (real == NULL) real = (long (*)(long, long, long, long, long, long, long))find("syscall");
@@ -162,7 +160,7 @@ static long fail_get(long a, long b, long c, long d, long e, long f) {
 }
 
 /* The real one goes by its caller's place in the order of libraries, so it is jumped to. */
-EXPORTED void* fail_dlsym(void*, const char*) __asm__("dlsym");
+void* fail_dlsym(void*, const char*) __asm__("dlsym");
 __attribute__((optimize("O2"))) void* fail_dlsym(void* handle, const char* name) {
   if (real_dlsym == NULL) find("dlsym");
   const int of_pmix = strncmp(name, "PMIx_", 5) == 0;

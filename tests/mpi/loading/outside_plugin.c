@@ -3,7 +3,7 @@
 
 int run(void);
 
-__attribute__((visibility("default"))) int run(void) {
+int run(void) {
   MPI_Init(NULL, NULL);
   expect_ints_arrive(MPI_COMM_WORLD, 3, "MPI opened late");
   return finish();

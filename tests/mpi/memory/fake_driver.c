@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 enum { BYTES = 64 << 20 };
 static char* device;
 static char* reachable;
@@ -23,7 +21,7 @@ static char* reach(uint64_t pointer) {
 }
 
 /* For the test. */
-EXPORTED void* fake_allocate(size_t bytes) {
+void* fake_allocate(size_t bytes) {
   if (device == NULL) {
     const int file = memfd_create("device", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, BYTES) != 0) return NULL;
@@ -34,11 +32,11 @@ EXPORTED void* fake_allocate(size_t bytes) {
   taken += (bytes + 4095) / 4096 * 4096;
   return taken <= BYTES ? memory : NULL;
 }
-EXPORTED long fake_copies(void) {
+long fake_copies(void) {
   return copies;
 }
 
-EXPORTED int fake_copy(uint64_t to, uint64_t from, size_t bytes) {
+int fake_copy(uint64_t to, uint64_t from, size_t bytes) {
   char* there = reach(to);
   char* here = reach(from);
   memcpy(there != NULL ? there : (char*)(uintptr_t)to, here != NULL ? here : (char*)(uintptr_t)from,
@@ -48,38 +46,38 @@ EXPORTED int fake_copy(uint64_t to, uint64_t from, size_t bytes) {
 
 #ifdef ROCM
 static int last_error;
-EXPORTED int hipPeekAtLastError(void) {
+int hipPeekAtLastError(void) {
   return last_error;
 }
-EXPORTED int hipGetLastError(void) {
+int hipGetLastError(void) {
   const int error = last_error;
   last_error = 0;
   return error;
 }
-EXPORTED int hipPointerGetAttribute(void* value, int attribute, void* pointer) {
+int hipPointerGetAttribute(void* value, int attribute, void* pointer) {
   const int known = attribute == 2 && reach((uint64_t)(uintptr_t)pointer) != NULL;
   if (!known) return last_error = 1; /* hipErrorInvalidValue */
   *(unsigned*)value = 2;             /* hipMemoryTypeDevice */
   return 0;
 }
-EXPORTED int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {
+int hipMemcpy(void* to, const void* from, size_t bytes, int kind) {
   ++copies;
   return kind != 4 ? 1 : fake_copy((uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes);
 }
-EXPORTED int fake_error(void) {
+int fake_error(void) {
   return last_error;
 }
 #else
-EXPORTED int cuPointerGetAttribute(void* value, int attribute, uint64_t pointer) {
+int cuPointerGetAttribute(void* value, int attribute, uint64_t pointer) {
   if (attribute != 2 || reach(pointer) == NULL) return 1; /* CUDA_ERROR_INVALID_VALUE */
   *(unsigned*)value = 2;                                  /* CU_MEMORYTYPE_DEVICE */
   return 0;
 }
-EXPORTED int cuMemcpy(uint64_t to, uint64_t from, size_t bytes) {
+int cuMemcpy(uint64_t to, uint64_t from, size_t bytes) {
   ++copies;
   return fake_copy(to, from, bytes);
 }
-EXPORTED int fake_error(void) {
+int fake_error(void) {
   return 0;
 }
 #endif

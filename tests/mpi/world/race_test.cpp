@@ -112,12 +112,16 @@ RC_GTEST_PROP(Races, EndWithTheFastestServer, ()) {
   RC_ASSERT(last == all.race().winner());
 }
 
+/// The winner takes up to 1/0.9 of the least time. Stages are not tried before call 96. In three
+/// rounds others serve 20 calls: weft 12 with the first ones, stages 8.
 RC_GTEST_PROP(Races, CostLittleWhereThereAreManyCalls, ()) {
   const Times times = any_times(2000);
   constexpr int kCalls = 4000;
   Ranks all(4, *rc::gen::arbitrary<unsigned>(), true, 0);
   for (int call = 0; call < kCalls; ++call) all.call(times);
-  RC_ASSERT(all.spent <= 1.13 * kCalls * times.least());
+  const double before_stages = 96 * (std::min(times.weft, times.host) - times.least());
+  const double trials = 20 * std::max({times.weft, times.stages, times.host});
+  RC_ASSERT(all.spent <= kCalls * times.least() / 0.9 + before_stages + trials);
 }
 
 /// Expected are as many calls as there have been. Beside a host that is no match.
