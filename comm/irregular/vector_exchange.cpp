@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <span>
@@ -26,12 +25,6 @@ constexpr std::uint64_t kMostAggregated = 8 << 10;
 // may take a system call.
 constexpr std::uint64_t kMostInSlots = 16 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
-// Of the exchange of rows before a call.
-constexpr std::uint32_t kShareKey = 0x5ba7e;
-// Plans that are kept where they are of the rows of a node, at most as many as a word has bits; two
-// at least, and otherwise so many that the rows that they are kept with take no more than this.
-constexpr std::size_t kMostKept = 8;
-constexpr std::size_t kMostKeptBytes = 256 << 10;
 
 Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {
   if (algorithm.is_flat() ||
@@ -88,7 +81,7 @@ Algorithm VectorExchange::fitted(const Algorithm& asked, const std::optional<Slo
     for (const std::string& one : all) most = std::max<std::uint64_t>(most, std::stoull(one));
     if (most <= limit || algorithm == asked) break;
   }
-  resources_.make_stages(std::max<std::size_t>(most, row_bytes()));
+  resources_.make_stages(std::max<std::size_t>(most, blocks_of_row() * sizeof(Block)));
   return algorithm;
 }
 
@@ -97,11 +90,10 @@ void VectorExchange::use(const Algorithm& algorithm) {
   algorithm_ = algorithm;
   name_ = algorithm.name();
   posted_ = resources_.executor().poster().algorithm(name_);
-  shares_ = !algorithm_.needs_own_rows_only(resources_.machine());
+  plans_by_node_ = !algorithm_.needs_own_rows_only(resources_.machine());
   last_.reset();
-  kept_.clear();
-  of_row_ = 0;
-  if (shares_ && resources_.places() > 1 && !share_rows_) prepare_shares();
+  if (node_plans_) node_plans_->forget();
+  if (plans_by_node_ && !node_plans_) node_plans_.emplace(resources_, blocks_of_row());
 }
 
 /// To the way that the survey has chosen. All ranks come here at the same call. Collective.
@@ -113,35 +105,6 @@ void VectorExchange::change_way() {
     known = fitted_.emplace(way, fitted(Algorithm::parse(Collective::alltoallv, name), {})).first;
   }
   use(known->second);
-}
-
-void VectorExchange::prepare_shares() {
-  const auto places = static_cast<std::size_t>(resources_.places());
-  const auto ranks = static_cast<std::size_t>(resources_.size());
-  named_.resize(places);
-  of_node_.resize(places * 2 * ranks);
-  share_names_ = prepare_node_allgather(sizeof named_[0]);
-  share_rows_ = prepare_node_allgather(row_bytes());
-  share_names_->call = share_rows_->call = {Collective::alltoallv, 0, 0};
-}
-
-/// Brings `bytes` of each rank of the node to all of them, numbered by their places.
-engine::Prepared VectorExchange::prepare_node_allgather(std::uint64_t bytes) {
-  const int places = resources_.places();
-  Problem problem = Problem::alltoall(places, bytes);
-  problem.collective = Collective::allgather;
-  const auto algorithm = Algorithm::parse(Collective::allgather, "leader");
-  const auto machine = hierarchy::Machine::uniform(1, places);
-  const int own = resources_.place();
-  std::vector<int> identity;
-  std::vector<plan::Plan> plans;
-  for (int place = 0; place < places; ++place) {
-    identity.push_back(place);
-    plans.push_back(algorithm.plan(problem, machine, place));
-  }
-  const auto inline_ops = bytes <= engine::kInlineBytes ? engine::find_inline_messages(plans, own)
-                                                        : std::vector<engine::InlineOp>();
-  return resources_.prepare(plans[static_cast<std::size_t>(own)], inline_ops, identity);
 }
 
 /// What the calls with this row had for each rank.
@@ -174,70 +137,13 @@ bool VectorExchange::update_own_row(const Task& task) {
   return true;
 }
 
-void VectorExchange::allgather_on_node(const engine::Prepared& prepared, const void* mine,
-                                       void* all) {
-  resources_.executor().run(prepared,
-                            {static_cast<const std::byte*>(mine), static_cast<std::byte*>(all)});
-  resources_.require_no_failure();
-}
-
-std::size_t VectorExchange::most_kept() const noexcept {
-  return std::clamp<std::size_t>(kMostKeptBytes / row_bytes(), 2, kMostKept);
-}
-
-/// Those that are kept.
-void VectorExchange::find_plans_of_row() {
-  of_row_ = 0;
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    if (kept_[i].in_place == in_place_ && kept_[i].own == own_) of_row_ |= std::uint64_t{1} << i;
-  }
-}
-
-/// Takes a plan of the rows that the ranks of the node have in this call; false: none is kept, and
-/// `of_node_` has the rows.
-bool VectorExchange::find_shared_plan() {
-  std::uint64_t named_by_all = of_row_;
-  if (share_names_) {
-    allgather_on_node(*share_names_, &of_row_, named_.data());
-    for (const std::uint64_t one : named_) named_by_all &= one;
-  }
-  if (named_by_all != 0) {
-    Kept& kept = kept_[static_cast<std::size_t>(std::countr_zero(named_by_all))];
-    kept.used = ++used_;
-    last_ = kept.call;
-    return true;
-  }
-  if (share_rows_) allgather_on_node(*share_rows_, own_.data(), of_node_.data());
-  return false;
-}
-
-/// The plan of the last call, in the place of that which has not been used for longest.
-void VectorExchange::keep_shared_plan() {
-  if (kept_.size() < most_kept()) kept_.emplace_back();
-  Kept& kept = kept_.back().call == nullptr ? kept_.back()
-                                            : *std::ranges::min_element(kept_, {}, &Kept::used);
-  kept = {own_, in_place_, last_, ++used_};
-  of_row_ |= std::uint64_t{1} << (&kept - kept_.data());
-}
-
 /// The blocks of the last call that this rank knows.
 hierarchy::LocalBlocks VectorExchange::known_blocks() const {
-  const hierarchy::Machine& machine = resources_.machine();
-  const int rank = resources_.rank();
+  if (plans_by_node_) return node_plans_->blocks(own_, in_place_);
   const auto ranks = static_cast<std::size_t>(resources_.size());
   const std::span<const Block> own = own_;
-  if (!shares_ || !share_rows_) {
-    return hierarchy::LocalBlocks::of_rank(machine, rank, own.first(ranks), own.subspan(ranks),
-                                           in_place_);
-  }
-  hierarchy::LocalBlocks::Rows sends;
-  hierarchy::LocalBlocks::Rows receives;
-  const std::span<const Block> rows = of_node_;
-  for (std::size_t at = 0; at < rows.size(); at += 2 * ranks) {
-    if (!in_place_) sends.push_back(rows.subspan(at, ranks));
-    receives.push_back(rows.subspan(at + ranks, ranks));
-  }
-  return {machine, machine.node_of(rank), sends, receives, in_place_};
+  return hierarchy::LocalBlocks::of_rank(resources_.machine(), resources_.rank(), own.first(ranks),
+                                         own.subspan(ranks), in_place_);
 }
 
 plan::Plan VectorExchange::make_plan() const {
@@ -245,7 +151,8 @@ plan::Plan VectorExchange::make_plan() const {
 }
 
 engine::Prepared VectorExchange::prepare(const plan::Plan& plan) {
-  const bool in_slots = !shares_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
+  const bool in_slots =
+      !plans_by_node_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
   return resources_.prepare(
       plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
                      : std::vector<engine::InlineOp>());
@@ -277,7 +184,7 @@ engine::Prepared VectorExchange::prepare_later_call() {
 /// Of the program of the last call, so that it may serve other rows.
 void VectorExchange::find_steps() {
   last_steps_ = {};
-  if (shares_ || in_place_) return;
+  if (plans_by_node_ || in_place_) return;
   const engine::Prepared& prepared = *last_->slice;
   last_steps_ = RowSteps(prepared.program, prepared.ranks, resources_.machine(), resources_.rank(),
                          own_, algorithm_.parameters().aggregate);
@@ -317,10 +224,9 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   const bool changed = update_own_row(task);
   ++uses_;
   if (survey_) count(changed);
-  if (shares_) {
-    if (changed) find_plans_of_row();
-    resources_.executor().begin_call(kShareKey);  // also where there are no neighbours
-    if (find_shared_plan()) return last_;
+  if (plans_by_node_) {
+    if (changed) node_plans_->look_for(own_, in_place_);
+    if (auto known = node_plans_->find(own_)) return last_ = std::move(known);
   } else if (!changed && last_ != nullptr) {
     return last_;
   }
@@ -329,7 +235,7 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
     call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
     last_ = std::move(call);
     find_steps();
-    if (shares_) keep_shared_plan();
+    if (plans_by_node_) node_plans_->keep(own_, in_place_, last_);
   }
   describe(task, *last_);
   return last_;

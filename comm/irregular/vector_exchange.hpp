@@ -9,12 +9,9 @@
 // - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
 //   for byte, the row of the last call. Other ranks do not enter, and where a pair's size changes
 //   it changes at both ends, as MPI has both name it: both plan anew.
-// - elsewhere the rows of all ranks of the node, `of_node_`. The last few plans are kept, with the
-//   row that this rank had in each: programs often go forth and back between a few lists of counts.
-//   All ranks of the node make them in the same calls, and so number them alike. Each rank tells
-//   the others one word: the plans that it had this row in. All see the same words. A plan that all
-//   of them name is of these rows, and is used; if there is none all ranks share their rows and
-//   plan anew. So all ranks of a node take the same branch at each call.
+// - elsewhere the rows of all ranks of the node, which they tell one another where they have none
+// of
+//   the plans that were made for these rows before (NodePlans).
 //
 // Where a plan of the rank's own row moves each block as a whole, the program of the last call
 // serves another row by other numbers, which are those of the plan that would be made anew
@@ -34,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/irregular/node_plans.hpp"
 #include "comm/irregular/row_steps.hpp"
 #include "comm/irregular/slot_survey.hpp"
 #include "comm/setup/call.hpp"
@@ -64,19 +62,11 @@ class VectorExchange {
   registry::Algorithm fitted(const registry::Algorithm& asked, const std::optional<Slots>& slots);
   void use(const registry::Algorithm& algorithm);
   void change_way();
-  std::size_t row_bytes() const {
-    return 2 * static_cast<std::size_t>(resources_.size()) * sizeof(plan::Block);
-  }
+  /// Of a row: to each rank, then from each.
+  std::size_t blocks_of_row() const { return 2 * static_cast<std::size_t>(resources_.size()); }
   void count(bool changed);
-  void prepare_shares();
-  engine::Prepared prepare_node_allgather(std::uint64_t bytes);
   void add_sent_by_row(std::span<std::uint64_t> bytes) const;
   bool update_own_row(const Task& task);
-  void find_plans_of_row();
-  bool find_shared_plan();
-  void keep_shared_plan();
-  std::size_t most_kept() const noexcept;
-  void allgather_on_node(const engine::Prepared& prepared, const void* mine, void* all);
   hierarchy::LocalBlocks known_blocks() const;
   plan::Plan make_plan() const;
   engine::Prepared prepare(const plan::Plan& plan);
@@ -98,24 +88,9 @@ class VectorExchange {
   std::vector<std::uint64_t> sent_;                    // by rank: bytes of the calls before these
   bool in_place_ = false;                              // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
-  RowSteps last_steps_;  // of its program
-  bool shares_ = false;  // rows, inside nodes, by the algorithm in use
-
-  // Where plans need the rows of the whole node: allgathers among its ranks, and what they brought.
-  std::optional<engine::Prepared> share_names_;
-  std::optional<engine::Prepared> share_rows_;
-  std::vector<std::uint64_t> named_;  // by place: a bit for each plan that the rank's row is of
-  std::vector<plan::Block> of_node_;  // rows, by place
-  /// A plan of the rows of the node.
-  struct Kept {
-    std::vector<plan::Block> own;  // this rank's row
-    bool in_place = false;
-    std::shared_ptr<Call> call = {};
-    std::uint64_t used = 0;  // in the use with this number
-  };
-  std::vector<Kept> kept_;
-  std::uint64_t of_row_ = 0;  // the bits of those of this rank's row
-  std::uint64_t used_ = 0;
+  RowSteps last_steps_;                  // of its program
+  bool plans_by_node_ = false;           // whether the algorithm in use needs the node's rows
+  std::optional<NodePlans> node_plans_;  // once one did
 };
 
 }  // namespace weft::comm
