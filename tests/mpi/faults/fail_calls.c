@@ -72,7 +72,7 @@ static int fails(const char* name, const void* caller) {
 /* All arguments are integers or pointers, six at most, and so is what is returned. The functions
  * have names of their own here, since their declarations differ. */
 #define FAILING_AS(symbol, name, error, returned)                                         \
-  long fail_##symbol(long, long, long, long, long, long) __asm__(#symbol);       \
+  long fail_##symbol(long, long, long, long, long, long) __asm__(#symbol);                \
   long fail_##symbol(long a, long b, long c, long d, long e, long f) {                    \
     static long (*real)(long, long, long, long, long, long);                              \
     if (real == NULL) real = (long (*)(long, long, long, long, long, long))find(#symbol); \

@@ -14,7 +14,7 @@ int MPI_Init(int* argc, char*** argv) {
 }
 
 int MPI_Alltoall(const void* in, int m, MPI_Datatype a, void* out, int n, MPI_Datatype b,
-                      MPI_Comm comm) {
+                 MPI_Comm comm) {
   ++calls;
   return PMPI_Alltoall(in, m, a, out, n, b, comm);
 }
