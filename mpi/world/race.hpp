@@ -18,11 +18,12 @@
 // clock that all ranks read: where they are on several hosts it is the least time that a rank was
 // in the call, which is about the same where no rank leaves before all have come.
 //
-// The price: after a call that is not timed, four calls, two of each server. Where they say that
-// one takes more than 1.5 times as long as the other, that is all, else eight more. Stages are
-// given up where they take 1.1 times as long, and tried after 96 calls: a few times their calls'
-// time is 2 % of that of twice as many. The same again whenever there have been eight times as many
-// calls, as machines change.
+// The price: each server serves a call that is not timed, as the caches are the other's, and then
+// two that are. Where they say that one takes more than 1.5 times as long as the other, that is
+// all, else each serves one and four more. Calls are timed by twos: programs that alternate between
+// two sizes do so for both servers. Stages are given up where they take 1.1 times as long, and
+// tried after 96 calls: a few times their calls' time is 2 % of that of twice as many. The same
+// again whenever there have been eight times as many calls, as machines change.
 #pragma once
 
 #include <array>
@@ -94,7 +95,7 @@ class Race {
   static constexpr std::size_t kHalves = 2;  // of a stage, in turns: the first touch takes long
 
   struct Trials {
-    std::size_t cold = 1;  // calls that the challenger serves first, and are not timed
+    std::size_t cold = 1;  // calls that are not timed before the next one that is
     std::size_t made = 0;
     std::size_t wanted = kFirst;
     // Whether there were system calls, and two for each trial.
