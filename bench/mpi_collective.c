@@ -13,7 +13,9 @@
    neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more.
 
    Buffers are of the heap; with --static=both they are static, as those of many Fortran programs,
-   with --static=send or --static=receive only those. */
+   with --static=send or --static=receive only those. With --fresh each rank writes what it sends
+   anew before each call, as programs do: else it stays in the caches of those who have read it.
+   Then there is a barrier between all calls, and neither is timed. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +30,8 @@ static int sends_static, receives_static;
 static enum { kUntimed, kTimed, kNoBarriers } barriers; /* where not all wait for all */
 static int bytes;                                       /* of a block or vector */
 static int words;                                       /* of a vector that is reduced */
+static size_t in_bytes;
+static int is_fresh;
 
 /* Blocks that a rank sends and receives. All alike but those of alltoallv. */
 static struct Blocks { int *bytes, *at; } sends, receives;
@@ -185,6 +189,7 @@ static void take_buffers(size_t sent, size_t received) {
             kMostStatic);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  in_bytes = sent;
   in = sends_static ? static_in : malloc(sent + 1);
   out = receives_static ? memset(static_out, 0, received) : calloc(received + 1, 1);
 }
@@ -242,10 +247,16 @@ static void check(const struct Collective* collective) {
   }
 }
 
+/* Writes the same, so that the lines are in this core's caches alone. */
+static void write_anew(void) {
+  volatile unsigned char* const bytes_sent = in;
+  for (size_t at = 0; at < in_bytes; at += 32) bytes_sent[at] = bytes_sent[at];
+}
+
 static double seconds_of(const struct Collective* collective, int calls) {
   double seconds = 0;
   MPI_Barrier(MPI_COMM_WORLD);
-  if (collective->waits_for_all || barriers != kUntimed) {
+  if (!is_fresh && (collective->waits_for_all || barriers != kUntimed)) {
     const int has_barriers = !collective->waits_for_all && barriers == kTimed;
     const double begin = MPI_Wtime();
     for (int i = 0; i < calls; ++i) {
@@ -255,10 +266,14 @@ static double seconds_of(const struct Collective* collective, int calls) {
     return MPI_Wtime() - begin;
   }
   for (int i = 0; i < calls; ++i) {
+    if (is_fresh) {
+      write_anew();
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
     const double begin = MPI_Wtime();
     collective->run();
     seconds += MPI_Wtime() - begin;
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (!is_fresh) MPI_Barrier(MPI_COMM_WORLD);
   }
   return seconds;
 }
@@ -302,6 +317,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "--static=both") == 0) sends_static = receives_static = 1;
     if (strcmp(argv[1], "--static=send") == 0) sends_static = 1;
     if (strcmp(argv[1], "--static=receive") == 0) receives_static = 1;
+    if (strcmp(argv[1], "--fresh") == 0) is_fresh = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
   }
@@ -309,7 +325,7 @@ int main(int argc, char** argv) {
   if (collective == NULL) {
     if (rank == 0) {
       fprintf(stderr,
-              "usage: mpi_collective [--static=both|send|receive] "
+              "usage: mpi_collective [--static=both|send|receive] [--fresh] "
               "[--barriers=untimed|timed|none] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();

@@ -101,7 +101,14 @@ class Rules {
   }
 
   Algorithm reduce() const {
-    if (!is_pair() && (bytes() <= kShortVector || !is_shared_out())) {
+    // On one node the root folds on its own what neighbours put into stages, but for long vectors
+    // of two ranks that lie in shared memory: as measured on two cores with 2 and 4 ranks. What is
+    // read by system calls took up to five times as long (bench/README.md).
+    if (facts_.machine.nodes() == 1 && !is_shared_out()) {
+      const bool is_shared = is_pair() && bytes() >= kLongVector && direct();
+      return first_of({is_shared ? "leader:leaders=all,direct=1" : "leader", "binomial"});
+    }
+    if (bytes() <= kShortVector || !is_shared_out()) {
       return first_of({direct() ? "leader:direct=1" : "leader", "binomial"});
     }
     return first_of({direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all",

@@ -1,0 +1,39 @@
+// The fixed rules, where a measurement stands behind one.
+#include "tune/fixed_rules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "hierarchy/machine.hpp"
+
+namespace weft::tune {
+namespace {
+
+std::string reduce_of(std::uint64_t bytes, int ranks, Direct direct, bool crowded) {
+  const auto machine = hierarchy::Machine::uniform(1, ranks);
+  plan::Problem problem = plan::Problem::alltoall(ranks, bytes);
+  problem.collective = plan::Collective::reduce;
+  problem.element_bytes = 4;
+  problem.commutative = true;
+  return choose_by_rules(problem, {machine, direct, false, crowded}).name();
+}
+
+TEST(FixedRules, LetTheRootReduceOnOneNode) {
+  for (const Direct direct : {Direct::none, Direct::calls, Direct::loads_of_long}) {
+    for (const std::uint64_t bytes : {8u, 4096u, 1u << 14, 1u << 15}) {
+      EXPECT_EQ(reduce_of(bytes, 2, direct, false), "leader") << bytes;
+      EXPECT_EQ(reduce_of(bytes, 4, direct, true), "leader") << bytes;
+    }
+    EXPECT_EQ(reduce_of(1 << 20, 4, direct, true), "leader");
+  }
+  EXPECT_EQ(reduce_of(1 << 20, 2, Direct::none, false), "leader");
+  EXPECT_EQ(reduce_of(1 << 20, 2, Direct::loads_of_long, false), "leader:leaders=all,direct=1");
+}
+
+TEST(FixedRules, ShareAReductionOutAmongCores) {
+  EXPECT_EQ(reduce_of(1 << 20, 4, Direct::none, false), "leader:leaders=all");
+}
+
+}  // namespace
+}  // namespace weft::tune
