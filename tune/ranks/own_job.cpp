@@ -15,35 +15,6 @@ namespace {
 
 using plan::Collective;
 
-/// The bootstrap of a job for one of several communicators.
-class BorrowedBootstrap final : public Bootstrap {
- public:
-  explicit BorrowedBootstrap(Bootstrap& owner) : owner_(owner) {}
-
-  int rank() const override { return owner_.rank(); }
-  int size() const override { return owner_.size(); }
-  std::vector<std::string> allgather(std::string_view mine) override {
-    return owner_.allgather(mine);
-  }
-  std::vector<std::string> exchange(std::span<const int> peers,
-                                    std::span<const std::string> mine) override {
-    return owner_.exchange(peers, mine);
-  }
-  std::string combine(std::string_view mine, const Merge& merge) override {
-    return owner_.combine(mine, merge);
-  }
-  std::vector<std::string> gather_among(std::span<const int> members,
-                                        std::string_view mine) override {
-    return owner_.gather_among(members, mine);
-  }
-  void give_up(std::string_view why) override { owner_.give_up(why); }
-  void progress() override { owner_.progress(); }
-  void check() override { owner_.check(); }
-
- private:
-  Bootstrap& owner_;
-};
-
 /// Of a communicator whose choices are weft's own, and that sees heaps.
 std::unique_ptr<comm::Resources> make_resources(std::unique_ptr<Bootstrap> bootstrap) {
   ::unsetenv("WEFT_TABLE");
@@ -63,7 +34,7 @@ OwnJob::OwnJob(std::unique_ptr<Bootstrap> bootstrap)
       meeting_(borrowed()) {}
 
 std::unique_ptr<Bootstrap> OwnJob::borrowed() {
-  return std::make_unique<BorrowedBootstrap>(*bootstrap_);
+  return borrowed_bootstrap(*bootstrap_);
 }
 
 std::string OwnJob::host() const {

@@ -72,4 +72,8 @@ WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
 /// Ranks that are threads of this process: one bootstrap for each, to be used by its own thread.
 WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 
+/// The ranks of `owner` for one communicator more. `owner` lives longer; two communicators over one
+/// bootstrap are not made, nor make calls with new sizes, at the same time.
+WEFT_API std::unique_ptr<Bootstrap> borrowed_bootstrap(Bootstrap& owner);
+
 }  // namespace weft

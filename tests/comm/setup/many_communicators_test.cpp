@@ -23,26 +23,6 @@ using nlohmann::json;
 constexpr int kRanks = 8;
 constexpr int kCommunicators = 300;
 
-/// The ranks of another bootstrap, which lives longer.
-class Borrowed final : public Bootstrap {
- public:
-  explicit Borrowed(Bootstrap& owner) : owner_(owner) {}
-  int rank() const override { return owner_.rank(); }
-  int size() const override { return owner_.size(); }
-  std::vector<std::string> allgather(std::string_view mine) override {
-    return owner_.allgather(mine);
-  }
-  std::vector<std::string> exchange(std::span<const int> peers,
-                                    std::span<const std::string> mine) override {
-    return owner_.exchange(peers, mine);
-  }
-  void progress() override { owner_.progress(); }
-  void check() override { owner_.check(); }
-
- private:
-  Bootstrap& owner_;
-};
-
 struct Taken {
   int descriptors = 0;
   int mappings = 0;         // of shared memory
@@ -100,7 +80,7 @@ std::string keep_many() {
   const auto bootstrap = tcp_bootstrap();
   std::vector<std::unique_ptr<Communicator>> communicators;
   const auto make = [&] {
-    communicators.push_back(std::make_unique<Communicator>(std::make_unique<Borrowed>(*bootstrap)));
+    communicators.push_back(std::make_unique<Communicator>(borrowed_bootstrap(*bootstrap)));
     return use(*communicators.back(), 0);
   };
   if (auto wrong = make(); !wrong.empty()) return wrong;
