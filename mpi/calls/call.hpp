@@ -48,6 +48,13 @@ class Call {
     if (!judgement_) judgement_ = judge(context);
     return *judgement_;
   }
+  /// Whether the host refuses the arguments in the call itself, before it communicates; false where
+  /// that is not certain. Instead of judge(), as it changes the call likewise.
+  bool is_refused(const Context& context) {
+    if (!is_surely_refused(context)) return false;
+    judgement_ = Passed::arguments;
+    return true;
+  }
   /// After judge(): the bytes of a block (of a vector) as all ranks know them; nothing where a rank
   /// knows its own only.
   virtual std::optional<std::uint64_t> block_bytes(const Context& context) const = 0;
@@ -114,6 +121,11 @@ class Call {
 
   Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
   ~Call() = default;
+
+  /// To be overridden where Passed::arguments may mean that the host is to serve the call.
+  virtual bool is_surely_refused(const Context& context) {
+    return judge(context) == Passed::arguments;
+  }
 
   /// See describe(), of a collective that has sent_bytes().
   void describe_irregular(RecordedKind& kind) const {

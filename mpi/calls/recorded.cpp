@@ -66,14 +66,14 @@ std::uint32_t recorded_kind(Recorder& recorder, Call& call, Attached& attached, 
   return *attached.last_recorded_number;
 }
 
-void record_start_in_host(Call& call) {
+void record_start_in_host(Call& call, bool request) {
   Recorder* const recorder = Recorder::get();
   if (recorder == nullptr || Freeing::contains(call.comm())) return;
   const std::uint64_t now = ticks();
   const Inside guard;
   Attached* const attached = World::get()->communicators().of(call.comm());
   if (attached == nullptr) return;
-  recorder->add(recorded_kind(*recorder, call, *attached, true, false), now, now);
+  recorder->add(recorded_kind(*recorder, call, *attached, request, false), now, now);
 }
 
 std::uint32_t Recorded::kind(Recorder& recorder, Attached* attached) {

@@ -17,8 +17,9 @@ namespace weft::mpi {
 std::uint32_t recorded_kind(Recorder& recorder, Call& call, Attached& attached, bool request,
                             bool served);
 
-/// A call that is not blocking, and that the host serves: recorded as it begins.
-void record_start_in_host(Call& call);
+/// A call that the host serves, recorded as it begins: one that is not blocking (`request`), or one
+/// that the host refuses.
+void record_start_in_host(Call& call, bool request);
 
 /// Scope of a blocking call of the program in the long way, to its end in weft or in the host.
 class Recorded {

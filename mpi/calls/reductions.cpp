@@ -57,12 +57,27 @@ std::optional<Passed> Reduction::judge(const Context& context) {
   if (given_ == 0) return Passed::no_bytes;
   resolution_ =
       context.world.operations().resolve(vectors_.op, vectors_.type, context.attached.operations);
-  if (resolution_ == nullptr) return Passed::arguments;
-  const bool addressed = !resolution_->layout.contiguous;
+  if (resolution_ == nullptr || lacks_buffer(resolution_->layout)) return Passed::arguments;
+  return std::nullopt;
+}
+
+bool Reduction::lacks_buffer(const Layout& layout) const {
+  const bool addressed = !layout.contiguous;
   const bool reads = in_place_ || vectors_.send != nullptr || addressed;
   const bool writes = !receives_ || results_ == 0 || vectors_.receive != nullptr || addressed;
-  if (!reads || !writes) return Passed::arguments;
-  return std::nullopt;
+  return !reads || !writes;
+}
+
+/// The operation and the datatype are refused also where there is nothing to reduce, buffers are
+/// not. Elements without bytes, and two buffers that are both MPI_BOTTOM, are no reason.
+bool Reduction::is_surely_refused(const Context& context) {
+  in_place_ = vectors_.send == MPI_IN_PLACE;
+  if (!read_counts(context)) return true;
+  const Operations& operations = context.world.operations();
+  if (operations.refuses(vectors_.op, vectors_.type, context.attached.operations)) return true;
+  const Layout layout = context.layouts().of(vectors_.type);
+  if (given_ == 0 || layout.size_bytes == 0) return false;
+  return lacks_buffer(layout) || (vectors_.send != nullptr && !buffers_are_good());
 }
 
 std::optional<std::uint64_t> Reduction::block_bytes(const Context& context) const {

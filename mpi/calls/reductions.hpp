@@ -35,6 +35,8 @@ class Reduction : public Call {
       : Call(collective, comm), vectors_(vectors) {}
   ~Reduction() = default;
 
+  bool is_surely_refused(const Context& context) final;
+
   /// Sets given_, results_ and receives_ from the arguments. False: the host refuses the count or
   /// the root. Called once.
   virtual bool read_counts(const Context& context) = 0;
@@ -53,6 +55,7 @@ class Reduction : public Call {
 
  private:
   bool buffers_are_good() const;
+  bool lacks_buffer(const Layout& layout) const;
   bool is_long_and_copied() const;
   void run_in_slices(const Context& context);
   void run_slice(const Context& context, MPI_Count from, MPI_Count elements, MPI_Count results);

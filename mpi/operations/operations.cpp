@@ -60,9 +60,7 @@ std::optional<Resolution> kernel_for(Operator op, Type type, const Layout& layou
 
 const Resolution* Operations::resolve(MPI_Op op, MPI_Datatype type,
                                       Resolutions& resolutions) const {
-  for (const auto& known : resolutions.known) {
-    if (known.op == op && known.type == type) return known.resolution.get();
-  }
+  if (const Resolution* known = resolutions.find(op, type)) return known;
   std::optional<Resolution> made = make(op, type);
   if (!made) return nullptr;
   if (!operator_of(op) || !is_for_reductions(type)) {
@@ -71,6 +69,11 @@ const Resolution* Operations::resolve(MPI_Op op, MPI_Datatype type,
   }
   resolutions.known.push_back({op, type, std::make_unique<const Resolution>(std::move(*made))});
   return resolutions.known.back().resolution.get();
+}
+
+bool Operations::refuses(MPI_Op op, MPI_Datatype type, const Resolutions& resolutions) const {
+  if (resolutions.find(op, type) != nullptr) return false;
+  return !layouts_.of(type).valid || !accepted(op, type);
 }
 
 // On a communicator of one rank and with no elements, the host checks its arguments and does

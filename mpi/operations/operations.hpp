@@ -40,6 +40,14 @@ class Resolutions {
   };
   std::vector<Known> known;             // predefined operations on predefined types: kept
   std::optional<Resolution> temporary;  // of any other pair: kept for one call
+
+  /// Null where it is not kept.
+  const Resolution* find(MPI_Op op, MPI_Datatype type) const {
+    for (const Known& one : known) {
+      if (one.op == op && one.type == type) return one.resolution.get();
+    }
+    return nullptr;
+  }
 };
 
 /// Resolves operations. Safe from many threads.
@@ -52,6 +60,10 @@ class Operations {
   /// Null: the host refuses this operation on this datatype before it communicates. The pointer is
   /// valid until the next call with these `resolutions`.
   const Resolution* resolve(MPI_Op op, MPI_Datatype type, Resolutions& resolutions) const;
+
+  /// Whether the host refuses this operation on this datatype before it communicates. Leaves the
+  /// `resolutions` of the communicator as they are.
+  bool refuses(MPI_Op op, MPI_Datatype type, const Resolutions& resolutions) const;
 
  private:
   std::optional<Resolution> make(MPI_Op op, MPI_Datatype type) const;

@@ -43,6 +43,7 @@ WEFT_BEHIND(Comm_spawn_multiple,
 
 // Those that do not wait.
 WEFT_DEFINE(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request), {
+  if (made == nullptr) return host(comm, made, request);  // which refuses it
   return weft::mpi::start_behind(comm, request,
                                  [=](MPI_Request* of_host) { return host(comm, made, of_host); });
 })

@@ -13,6 +13,7 @@
 #include "mpi/pmpi/define.hpp"
 #include "mpi/pmpi/waits.hpp"
 #include "mpi/requests/persistent.hpp"
+#include "mpi/requests/refusals.hpp"
 #include "mpi/requests/requests.hpp"
 
 using weft::mpi::Arguments;
@@ -49,7 +50,10 @@ using weft::plan::Collective;
 #define WEFT_BLOCKING(name, parameters, arguments)                                           \
   [[gnu::noinline]] static int call_##name parameters {                                      \
     static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);            \
-    weft::mpi::drain(comm);                                                                  \
+    if (weft::mpi::is_any_pending()) {                                                       \
+      if (weft::mpi::is_refused_before_others(make_##name arguments)) return host arguments; \
+      weft::mpi::drain_pending(comm);                                                        \
+    }                                                                                        \
     auto weft_call = make_##name arguments;                                                  \
     weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                      \
       BufferPair buffers;                                                                    \

@@ -17,6 +17,8 @@ class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
   /// Goes on with the first calls, unless another thread does. True when one has ended.
   bool go_on();
   bool is_empty();
+  /// As long as this is held, no call goes on.
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
  private:
   std::mutex mutex_;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/requests/refusals.hpp"
 #include "mpi/requests/requests.hpp"
 
 namespace weft::mpi {
@@ -40,6 +41,9 @@ int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit
   Attached* attached = served_in_background(comm);
   if (attached == nullptr) {
     background_of(make(arguments...));  // counted once, not at each start
+    return host_init(arguments..., info, request);
+  }
+  if (is_refused(make(arguments...), *attached, true)) {
     return host_init(arguments..., info, request);
   }
   return make_persistent(std::make_shared<CollectiveWork<Host, Make, Arguments...>>(

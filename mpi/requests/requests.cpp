@@ -6,6 +6,7 @@
 #include "mpi/calls/recorded.hpp"
 #include "mpi/host/host.hpp"
 #include "mpi/requests/failures.hpp"
+#include "mpi/requests/refusals.hpp"
 
 namespace weft::mpi {
 
@@ -79,8 +80,11 @@ Attached* background_of(Call&& call) {
   Passed why = Passed::arguments;
   if (Attached* attached = served_in_background(call.comm())) {
     const auto passed = passes_at_once(call, *world, *attached);
-    // Behind what is pending there all calls wait for their turn.
-    if (!passed || (is_any_pending() && attached->pending != nullptr)) return attached;
+    if (may_wait_behind(*attached)) {
+      // All calls wait for their turn there, but for those that the host refuses now.
+      return is_refused(std::move(call), *attached, true) ? nullptr : attached;
+    }
+    if (!passed) return attached;
     why = *passed;
   } else {
     const Inside guard;
@@ -89,7 +93,7 @@ Attached* background_of(Call&& call) {
     if (Freeing::contains(call.comm())) why = Passed::being_freed;
   }
   count_passed(call, *world, why);
-  record_start_in_host(call);
+  record_start_in_host(call, true);
   return nullptr;
 }
 

@@ -1,0 +1,64 @@
+#include "mpi/requests/refusals.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "mpi/calls/passed.hpp"
+#include "mpi/calls/recorded.hpp"
+#include "mpi/datatypes/device_memory.hpp"
+#include "mpi/requests/pending_queue.hpp"
+#include "mpi/requests/requests.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// Scope in which a communicator has other lists for its calls: those that it has may be in use by
+/// the call that is under way, which finds them again where they were.
+class OwnLists {
+ public:
+  explicit OwnLists(Attached& attached) : attached_(attached) { exchange(); }
+  OwnLists(const OwnLists&) = delete;
+  OwnLists& operator=(const OwnLists&) = delete;
+  ~OwnLists() { exchange(); }
+
+ private:
+  void exchange() noexcept {
+    std::swap(attached_.parts, parts_);
+    std::swap(attached_.receive_parts, receive_parts_);
+    std::swap(attached_.counts, counts_);
+    std::swap(attached_.out, out_);
+    std::swap(attached_.in, in_);
+  }
+
+  Attached& attached_;
+  std::vector<Part> parts_, receive_parts_;
+  std::vector<std::size_t> counts_;
+  std::vector<Edge> out_, in_;
+};
+
+}  // namespace
+
+bool is_refused(Call&& call, Attached& attached, bool request) {
+  World& world = *World::get();
+  if (world.host_facts() != nullptr) return false;
+  const Inside guard;
+  // Other threads do not go on with the call that is under way meanwhile.
+  const auto lock =
+      attached.pending == nullptr ? std::unique_lock<std::mutex>() : attached.pending->hold();
+  const OwnLists lists(attached);
+  device_memory::look_for_drivers();
+  if (!call.is_refused({world, attached})) return false;
+  count_passed(call, world, Passed::arguments);
+  record_start_in_host(call, request);
+  return true;
+}
+
+bool is_refused_before_others(Call&& call) {
+  Attached* const attached = served_in_background(call.comm());
+  if (attached == nullptr || !may_wait_behind(*attached)) return false;
+  return is_refused(std::move(call), *attached, false);
+}
+
+}  // namespace weft::mpi
