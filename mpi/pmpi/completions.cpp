@@ -39,9 +39,10 @@ WEFT_DEFINE(Wait, (MPI_Request * request, MPI_Status* status), {
   if (is_of_host()) return Failures::end_one(host(request, status));
   Unfolded requests(1, request);
   WEFT_HOST(Test);
-  return Failures::end_one(
-      wait_by_tests([&](int* done) { return Test(requests.get(), done, status); },
-                    [&] { return host(requests.get(), status); }));
+  const int code = wait_by_tests([&](int* done) { return Test(requests.get(), done, status); },
+                                 [&] { return host(requests.get(), status); });
+  requests.fold();
+  return Failures::end_one(code);
 })
 
 WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
@@ -52,6 +53,7 @@ WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
   const int code =
       wait_by_tests([&](int* done) { return Testall(count, requests.get(), done, statuses); },
                     [&] { return host(count, requests.get(), statuses); });
+  requests.fold();
   return ends.end(code, nullptr, nullptr, statuses);
 })
 
@@ -59,9 +61,11 @@ WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* st
   if (is_of_host()) return Failures::end_one(host(count, array, index, status));
   Unfolded requests(count, array);
   WEFT_HOST(Testany);
-  return Failures::end_one(
+  const int code =
       wait_by_tests([&](int* done) { return Testany(count, requests.get(), index, done, status); },
-                    [&] { return host(count, requests.get(), index, status); }));
+                    [&] { return host(count, requests.get(), index, status); });
+  requests.fold();
+  return Failures::end_one(code);
 })
 
 WEFT_DEFINE(Waitsome,
@@ -80,6 +84,7 @@ WEFT_DEFINE(Waitsome,
               };
               const int code = wait_by_tests(
                   test, [&] { return host(count, requests.get(), ended, indices, statuses); });
+              requests.fold();
               return ends.end(code, ended, indices, statuses);
             })
 
@@ -87,7 +92,9 @@ WEFT_DEFINE(Test, (MPI_Request * request, int* done, MPI_Status* status), {
   if (is_of_host()) return Failures::end_one(host(request, done, status));
   move_weft();
   Unfolded requests(1, request);
-  return Failures::end_one(host(requests.get(), done, status));
+  const int code = host(requests.get(), done, status);
+  requests.fold();
+  return Failures::end_one(code);
 })
 
 WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status statuses[]), {
@@ -99,6 +106,7 @@ WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status stat
     if (Failures::any()) Failures::take();  // told when all are completed
     return code;
   }
+  requests.fold();
   return ends.end(code, nullptr, nullptr, statuses);
 })
 
@@ -106,7 +114,9 @@ WEFT_DEFINE(Testany, (int count, MPI_Request array[], int* index, int* done, MPI
   if (is_of_host()) return Failures::end_one(host(count, array, index, done, status));
   move_weft();
   Unfolded requests(count, array);
-  return Failures::end_one(host(count, requests.get(), index, done, status));
+  const int code = host(count, requests.get(), index, done, status);
+  requests.fold();
+  return Failures::end_one(code);
 })
 
 WEFT_DEFINE(Testsome,
@@ -115,6 +125,7 @@ WEFT_DEFINE(Testsome,
               Unfolded requests(count, array);
               const SeveralEnds ends(count, requests.get());
               const int code = host(count, requests.get(), ended, indices, statuses);
+              requests.fold();
               return ends.end(code, ended, indices, statuses);
             })
 

@@ -5,6 +5,7 @@
 #include "mpi/calls/repeats.hpp"
 #include "mpi/calls/vector_repeats.hpp"
 #include "mpi/pmpi/define.hpp"
+#include "mpi/requests/failures.hpp"
 #include "mpi/requests/held.hpp"
 #include "mpi/requests/pending_call.hpp"
 #include "mpi/world/communicators.hpp"
@@ -62,6 +63,7 @@ WEFT_ENTRY int PMPI_Abort(MPI_Comm comm, int code) {
 
 WEFT_ENTRY int PMPI_Comm_free(MPI_Comm* comm) {
   static const auto host = host_function<decltype(PMPI_Comm_free)>("PMPI_Comm_free");
+  weft::mpi::Failures::forget_told();
   if (comm != nullptr && weft::mpi::free_comm_later(*comm, host)) {
     *comm = MPI_COMM_NULL;
     return MPI_SUCCESS;

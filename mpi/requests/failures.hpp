@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "mpi/world/busy.hpp"
+
 namespace weft::mpi {
 
 class PendingCall;
@@ -24,16 +26,26 @@ struct Failure {
 class Failures {
  public:
   static void add(Failure failure);
-  static bool any() noexcept { return is_any; }
+  /// False inside of weft, where nobody is to be told.
+  static bool any() noexcept { return is_any && !Inside::here(); }
   static std::vector<Failure> take();
 
   /// What a function that completes at most one request returns: `code`, the host's, or the error
   /// of the call, whose communicator's handler is called.
-  static int end_one(int code) { return is_any ? end_failed(code) : code; }
+  static int end_one(int code) { return any() ? end_failed(code) : code; }
+
+  /// Calls the handler of the call's communicator, which may leave this by longjmp. The error code.
+  static int tell(std::shared_ptr<const PendingCall> call);
+  /// Lets go of communicators whose handlers did: before the program frees one.
+  static void forget_told() {
+    if (has_told) forget();
+  }
 
  private:
   static int end_failed(int code);
+  static void forget();
 
+  [[gnu::tls_model("initial-exec")]] static constinit thread_local bool has_told;
   [[gnu::tls_model("initial-exec")]] static constinit thread_local bool is_any;
 };
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -48,6 +49,38 @@ ActiveQueues& active_queues() {
 
 // Whether this thread is in progress(): it runs one fiber at a time.
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool in_progress = false;
+
+/// Scope of a call of the host on a fiber that does not wait: the host returns its errors on the
+/// communicator. A handler of the program might leave by longjmp or an exception, so it is called
+/// where the program's request is completed (failures.hpp). Likewise on MPI_COMM_WORLD: to Open MPI
+/// its nonblocking collectives are of no communicator.
+class ErrorsReturned {
+ public:
+  explicit ErrorsReturned(MPI_Comm comm) : lock_(mutex()), comms_{MPI_COMM_WORLD, comm} {
+    for (std::size_t i = 0; i < comms_.size(); ++i) {
+      PMPI_Comm_get_errhandler(comms_[i], &handlers_[i]);
+      PMPI_Comm_set_errhandler(comms_[i], MPI_ERRORS_RETURN);
+    }
+  }
+  ErrorsReturned(const ErrorsReturned&) = delete;
+  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
+  ~ErrorsReturned() {
+    for (std::size_t i = comms_.size(); i-- > 0;) {
+      PMPI_Comm_set_errhandler(comms_[i], handlers_[i]);
+      PMPI_Errhandler_free(&handlers_[i]);
+    }
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static auto& one = *new std::mutex;  // threads may look to the end
+    return one;
+  }
+
+  const std::lock_guard<std::mutex> lock_;
+  const std::array<MPI_Comm, 2> comms_;
+  std::array<MPI_Errhandler, 2> handlers_ = {};
+};
 
 template <class IsOver>
 void wait_until(IsOver is_over) {
@@ -131,13 +164,18 @@ void PendingCall::run() noexcept {
 
 void PendingCall::wait_for_host() noexcept {
   MPI_Request request = MPI_REQUEST_NULL;
-  code_ = work_->start_at_host(&request);
+  {
+    const ErrorsReturned returned(comm_);
+    code_ = work_->start_at_host(&request);
+  }
+  if (code_ != MPI_SUCCESS) return;
+  // This calls no handler and tells no error of the collective.
   int done = 0;
-  while (code_ == MPI_SUCCESS) {
-    code_ = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
+  while (PMPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) {
     give_way();
   }
+  const ErrorsReturned returned(comm_);
+  code_ = PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, bool hands_back) {

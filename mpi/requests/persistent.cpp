@@ -128,8 +128,9 @@ Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests) {
   }
 }
 
-Unfolded::~Unfolded() {
+void Unfolded::fold() {
   if (!is_any_) return;
+  is_any_ = false;
   const std::lock_guard lock(persistent_table().mutex);
   for (std::size_t i = 0; i < copy_.size(); ++i) {
     if (!is_persistent_[i]) {

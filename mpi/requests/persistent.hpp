@@ -52,15 +52,18 @@ int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit
 }
 
 /// An array of requests of the program, in which those of the collectives that were started stand
-/// for persistent ones, or null for inactive ones. Written back when this goes: what the host has
-/// completed is inactive.
+/// for persistent ones, or null for inactive ones. Written back when this goes, or before: what
+/// the host has completed is inactive.
 class Unfolded {
  public:
   Unfolded(int count, MPI_Request requests[]);
   Unfolded(const Unfolded&) = delete;
   Unfolded& operator=(const Unfolded&) = delete;
-  ~Unfolded();
+  ~Unfolded() { fold(); }
 
+  /// Writes back, once: before an error handler of the program is called, which may leave by
+  /// longjmp.
+  void fold();
   MPI_Request* get() noexcept { return is_any_ ? copy_.data() : given_; }
 
  private:
