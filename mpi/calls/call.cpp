@@ -138,6 +138,12 @@ Outcome attempt(Call& call, World& world) {
   return outcome;
 }
 
+Outcome attempt(Call& call, World& world, Attached& own) {
+  Outcome outcome;
+  outcome.passed = try_to_run(call, world, own, false, outcome);
+  return outcome;
+}
+
 std::optional<Passed> passes_at_once(const Call& call, const World& world,
                                      const Attached& attached) {
   if (world.disabled(call.collective())) return Passed::disabled;

@@ -167,6 +167,8 @@ Race* race_of(const Call& call, const Context& context);
 
 /// Judges the call, makes weft take over where that is due, and runs the call. Inside of weft.
 Outcome attempt(Call& call, World& world);
+/// The same with what belongs to the call alone.
+Outcome attempt(Call& call, World& world, Attached& own);
 /// Whether the host must run a call, as far as that is known without a look at its arguments.
 std::optional<Passed> passes_at_once(const Call& call, const World& world,
                                      const Attached& attached);

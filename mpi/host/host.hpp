@@ -63,6 +63,10 @@ inline constexpr std::size_t kTypesReadBeyond = kIsOpenMpi ? 64 : 0;
 /// blocks of graphs to wrong places.
 inline constexpr bool kMatchesEdgesInOrder = kIsOpenMpi;
 
+/// Whether persistent collectives of the host may be used. Those of MPICH 4.0 deliver wrong data
+/// (an allgatherv in place), do not end, or end in an error in MPI_Testall.
+inline constexpr bool kHasPersistentCalls = kIsOpenMpi;
+
 using HostFacts = ::weft_host_facts;
 
 /// "Open MPI v4.1.4", as the host calls itself.

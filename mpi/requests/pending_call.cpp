@@ -146,7 +146,8 @@ bool PendingCall::resume(bool is_starting) {
 void PendingCall::run() noexcept {
   World& world = *World::get();
   if (Call* call = work_->make_call()) {
-    const Outcome outcome = attempt(*call, world);
+    Attached* const own = work_->own();
+    const Outcome outcome = own != nullptr ? attempt(*call, world, *own) : attempt(*call, world);
     if (Recorder* const recorder = Recorder::get()) {
       if (Attached* const attached = world.communicators().of(comm_)) {
         recorded_ = recorded_kind(*recorder, *call, *attached, true, !outcome.passed);
@@ -225,13 +226,15 @@ std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back) 
   World* world = World::get();
   if (world == nullptr || Inside::here()) return nullptr;
   const Inside guard;
-  Attached* attached = world->communicators().of(work->comm());
+  Attached* attached = work->own();
+  if (attached == nullptr) attached = world->communicators().of(work->comm());
   if (attached == nullptr) return nullptr;
   if (attached->pending == nullptr) {
     attached->pending = std::make_shared<PendingQueue>();
     world->post().set_others(&progress);
   }
-  return attached->pending->start(std::move(work), hands_back);
+  const std::shared_ptr<PendingQueue> queue = attached->pending;  // lives on if the work goes
+  return queue->start(std::move(work), hands_back);
 }
 
 bool progress() noexcept {

@@ -4,12 +4,13 @@
 // call can: set-ups, packing, pieces, operations of the program. Wherever that code waits it gives
 // way (base/give_way.hpp), and progress() goes on with it.
 //
-// The calls of a communicator run one after the other, in the order in which they were started,
-// which is the same on all ranks; communicators do not wait for one another. So a communicator's
-// scratch memory serves one call at a time, ranks agree about set-ups in the same order as they do
-// in blocking calls, and what is found out late to be the host's, on all ranks alike, comes to the
-// host in one order. Whatever else is collective over a communicator begins when the calls that are
-// pending there are over: see drain().
+// The nonblocking calls of a communicator run one after the other, in the order in which they were
+// started, which is the same on all ranks; communicators do not wait for one another, nor do
+// persistent collectives (persistent.hpp). So a communicator's scratch memory serves one call at a
+// time, ranks agree about set-ups in the same order as they do in blocking calls, and what is found
+// out late to be the host's, on all ranks alike, comes to the host in one order. Whatever else is
+// collective over a communicator begins when the nonblocking calls that are pending there are over:
+// see drain().
 //
 // Any thread that is inside MPI may go on with a fiber, by one at a time: a thread that has started
 // a call may leave its completion to another one. Nothing here knows requests of the host; whoever
@@ -84,7 +85,8 @@ inline std::atomic<bool> has_failed = false;
 /// Goes on with what is pending, without waiting. True when a call has ended. To be called while a
 /// rank waits in any call of MPI; does nothing on a fiber, nor inside of itself.
 bool progress() noexcept;
-/// Waits until nothing is pending on the communicator; before whatever else is collective over it.
+/// Waits until no nonblocking call is pending on the communicator; before whatever else is
+/// collective over it.
 void drain_pending(MPI_Comm comm);
 inline void drain(MPI_Comm comm) {
   if (is_any_pending()) drain_pending(comm);

@@ -12,6 +12,7 @@ namespace {
 struct Persistent {
   std::shared_ptr<Work> work;
   MPI_Request active = MPI_REQUEST_NULL;  // of the collective that was started
+  bool is_works_own = false;              // `active` is freed with the work
 };
 
 struct PersistentTable {
@@ -63,6 +64,11 @@ int make_in_host(const HostFacts& facts, std::shared_ptr<Work> work, MPI_Request
 
 }  // namespace
 
+std::shared_ptr<Attached> own_of_persistent(Attached& attached) {
+  const Inside guard;
+  return World::get()->communicators().add_persistent(attached);
+}
+
 int make_persistent(std::shared_ptr<Work> work, MPI_Request* request) {
   if (const HostFacts* facts = World::get()->host_facts()) {
     return make_in_host(*facts, std::move(work), request);
@@ -80,17 +86,22 @@ int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Req
     const std::shared_ptr<Work> work = work_of(requests[i]);
     MPI_Request active = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS;
+    bool is_works_own = false;
     if (work == nullptr) {
       code = host(1, &requests[i]);
     } else if (auto call = start(work)) {
       code = give_request(std::move(call), &active);
     } else {
       code = work->start_at_host(&active);
+      is_works_own = kHasPersistentCalls;
     }
     if (code != MPI_SUCCESS) return code;
     if (work == nullptr) continue;
     const std::lock_guard lock(persistent_table().mutex);
-    if (Persistent* persistent = persistent_table().find(requests[i])) persistent->active = active;
+    if (Persistent* persistent = persistent_table().find(requests[i])) {
+      persistent->active = active;
+      persistent->is_works_own = is_works_own;
+    }
   }
   return MPI_SUCCESS;
 }
@@ -107,7 +118,7 @@ bool free_persistent(MPI_Request* request, int& code) {
   }
   persistent_requests.fetch_sub(1, std::memory_order_relaxed);
   // What is under way ends later.
-  if (ended.active != MPI_REQUEST_NULL) PMPI_Request_free(&ended.active);
+  if (ended.active != MPI_REQUEST_NULL && !ended.is_works_own) PMPI_Request_free(&ended.active);
   code = PMPI_Request_free(request);
   return true;
 }

@@ -5,6 +5,10 @@
 // MPI_PROC_NULL, so that its handle means something in C and in Fortran. Each start begins the
 // collective anew, as a nonblocking one, which has a request of its own. Functions that complete
 // requests put that in the place of the program's: see Unfolded.
+//
+// Ranks make the persistent collectives of a communicator in one order and start them in any,
+// before and after its other collectives, too. So each has a queue and a communicator of weft of
+// its own.
 #pragma once
 
 #include <mpi.h>
@@ -25,6 +29,8 @@ inline bool has_persistent() noexcept {
   return persistent_requests.load(std::memory_order_relaxed) != 0;
 }
 
+/// What a persistent collective of the communicator has for itself.
+std::shared_ptr<Attached> own_of_persistent(Attached& attached);
 /// Gives the program an inactive request for `work`. MPI's error code.
 int make_persistent(std::shared_ptr<Work> work, MPI_Request* request);
 
@@ -33,8 +39,8 @@ int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Req
 /// MPI_Request_free: whether the request is weft's, and `code`.
 bool free_persistent(MPI_Request* request, int& code);
 
-/// Makes a persistent request of a collective. `host_init`: the host's function, for communicators
-/// whose calls weft does not even hold. `host`: the host's nonblocking one.
+/// Makes a persistent request of a collective. `host_init`: the host's function that makes one.
+/// `host`: the host's nonblocking one. `make`: gives the Call of `arguments`.
 template <class HostInit, class Host, class Make, class... Arguments>
 int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit host_init,
                     Host host, Make make, Arguments... arguments) {
@@ -46,9 +52,10 @@ int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit
   if (is_refused(make(arguments...), *attached, true)) {
     return host_init(arguments..., info, request);
   }
-  return make_persistent(std::make_shared<CollectiveWork<Host, Make, Arguments...>>(
-                             *attached, host, make, arguments...),
-                         request);
+  const auto work = std::make_shared<PersistentWork<HostInit, Host, Make, Arguments...>>(
+      own_of_persistent(*attached), host, make, arguments...);
+  const int code = work->make_in_host(host_init, info);
+  return code == MPI_SUCCESS ? make_persistent(work, request) : code;
 }
 
 /// An array of requests of the program, in which those of the collectives that were started stand

@@ -25,7 +25,10 @@ class Work {
   /// The call, to be run once; valid until the next one is made. Null: it is the host's in any
   /// case.
   virtual Call* make_call() = 0;
-  /// Starts it by the host's nonblocking function.
+  /// What belongs to this call alone, instead of to its communicator: it comes in no order with
+  /// others. Null: none.
+  virtual Attached* own() noexcept { return nullptr; }
+  /// Starts it in the host; a request that is persistent there stays this object's.
   virtual int start_at_host(MPI_Request* request) = 0;
 
  protected:
@@ -35,15 +38,21 @@ class Work {
   MPI_Comm comm_;
 };
 
-/// A collective that weft may run. `Host`: the host's nonblocking function, which takes the
-/// arguments and a request. `Make`: gives the Call of the arguments.
-template <class Host, class Make, class... Arguments>
-class CollectiveWork final : public Work {
+/// A collective that weft may run, with copies of its arguments. `Make`: gives the Call of the
+/// arguments.
+template <class Make, class... Arguments>
+class KeptWork : public Work {
   using Made = std::invoke_result_t<Make, Arguments...>;
 
  public:
-  CollectiveWork(const Attached& attached, Host host, Make make, Arguments... arguments)
-      : Work(attached.comm), host_(host), make_(make), arguments_(arguments...) {
+  Call* make_call() final {
+    call_.reset(new Made(std::apply(make_, arguments_)));
+    return call_.get();
+  }
+
+ protected:
+  KeptWork(const Attached& attached, Make make, Arguments... arguments)
+      : Work(attached.comm), make_(make), arguments_(arguments...) {
     Made made = make(arguments...);
     made.keep(arrays_, attached);
     Handles handles;
@@ -53,21 +62,65 @@ class CollectiveWork final : public Work {
     arguments_ = std::tuple<Arguments...>(arrays_.replace(arguments)...);
   }
 
-  Call* make_call() override {
-    call_.reset(new Made(std::apply(make_, arguments_)));
-    return call_.get();
-  }
-  int start_at_host(MPI_Request* request) override {
-    return std::apply([&](auto... arguments) { return host_(arguments..., request); }, arguments_);
-  }
+  const std::tuple<Arguments...>& arguments() const noexcept { return arguments_; }
 
  private:
-  Host host_;
   Make make_;
   std::tuple<Arguments...> arguments_;
   Arrays arrays_;
   Held held_;
   std::unique_ptr<Made> call_;
+};
+
+/// A nonblocking one. `Host`: the host's nonblocking function, which takes the arguments and a
+/// request.
+template <class Host, class Make, class... Arguments>
+class CollectiveWork final : public KeptWork<Make, Arguments...> {
+ public:
+  CollectiveWork(const Attached& attached, Host host, Make make, Arguments... arguments)
+      : KeptWork<Make, Arguments...>(attached, make, arguments...), host_(host) {}
+
+  int start_at_host(MPI_Request* request) override {
+    return std::apply([&](auto... arguments) { return host_(arguments..., request); },
+                      this->arguments());
+  }
+
+ private:
+  Host host_;
+};
+
+/// A persistent one. It has a persistent request of the host, too, as the host has to number it
+/// when it is made; where the host has none that may be used, it is started by `Host`.
+template <class HostInit, class Host, class Make, class... Arguments>
+class PersistentWork final : public KeptWork<Make, Arguments...> {
+ public:
+  PersistentWork(std::shared_ptr<Attached> own, Host host, Make make, Arguments... arguments)
+      : KeptWork<Make, Arguments...>(*own, make, arguments...), own_(std::move(own)), host_(host) {}
+  ~PersistentWork() override {
+    if (in_host_ != MPI_REQUEST_NULL) PMPI_Request_free(&in_host_);
+    if (World* world = World::get()) world->communicators().remove_persistent(own_);
+  }
+
+  int make_in_host(HostInit init, MPI_Info info) {
+    if (!kHasPersistentCalls) return MPI_SUCCESS;
+    return std::apply([&](auto... arguments) { return init(arguments..., info, &in_host_); },
+                      this->arguments());
+  }
+  Attached* own() noexcept override { return own_.get(); }
+  int start_at_host(MPI_Request* request) override {
+    if (in_host_ == MPI_REQUEST_NULL) {
+      return std::apply([&](auto... arguments) { return host_(arguments..., request); },
+                        this->arguments());
+    }
+    const int code = PMPI_Start(&in_host_);
+    *request = in_host_;
+    return code;
+  }
+
+ private:
+  std::shared_ptr<Attached> own_;
+  Host host_;
+  MPI_Request in_host_ = MPI_REQUEST_NULL;
 };
 
 /// What only the host runs, behind other calls of the communicator that may still become its.

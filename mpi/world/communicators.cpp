@@ -75,7 +75,7 @@ std::string larger_each(std::string_view left, std::string_view right) {
 }
 
 // Kinds of children, so that their context numbers differ.
-constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3, kNumbered = 4;
+constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3, kNumbered = 4, kPersistent = 5;
 
 }  // namespace
 
@@ -153,6 +153,32 @@ void Communicators::remove(Attached* removed, bool at_once) {
   retire(std::move(*attached->weft), at_once);
 }
 
+std::shared_ptr<Attached> Communicators::add_persistent(Attached& of) {
+  std::shared_ptr<Attached> fresh = attach(of.comm);
+  fresh->persistent = ++of.persistents;
+  // By a component the number is made at the set-up: other ranks may not know the communicator's.
+  const bool is_known = facts_ == nullptr && of.context != 0;
+  fresh->context = is_known ? mix(mix(of.context, kPersistent), fresh->persistent) : 0;
+  const std::lock_guard lock(mutex_);
+  end_retired();
+  persistents_.insert(fresh);
+  return fresh;
+}
+
+/// Perhaps in the middle of another call.
+void Communicators::remove_persistent(const std::shared_ptr<Attached>& attached) {
+  const std::lock_guard lock(mutex_);
+  if (persistents_.erase(attached) != 0) end_persistent(*attached);
+}
+
+void Communicators::end_persistent(Attached& attached) {
+  if (!attached.weft) return;
+  tally(attached);
+  retire(std::move(*attached.weft), false);
+  attached.weft.reset();
+  attached.state = Attached::State::passed_through;
+}
+
 void Communicators::tally(const Attached& attached) {
   world_.tally().add(attached.weft->statistics(), world_.shape_of(attached.members),
                      attached.members);
@@ -161,6 +187,9 @@ void Communicators::tally(const Attached& attached) {
 void Communicators::tally_live() {
   const std::lock_guard lock(mutex_);
   for (const auto& [comm, attached] : live_) {
+    if (attached->weft) tally(*attached);
+  }
+  for (const auto& attached : persistents_) {
     if (attached->weft) tally(*attached);
   }
 }
@@ -191,6 +220,11 @@ void Communicators::free_all() {
     left = live_;
   }
   world_.networks().prepare_to_end();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& attached : persistents_) end_persistent(*attached);
+    persistents_.clear();
+  }
   for (const auto& [comm, attached] : left) {
     if (facts_ != nullptr) {
       remove(attached);
@@ -254,7 +288,9 @@ void Communicators::add_merged(MPI_Comm child) {
 /// them, and in one order, as the number is in use until they have all freed the one before.
 bool Communicators::number(Attached& attached, std::span<const int> members) {
   if (facts_ != nullptr && attached.context == 0) {
-    const std::uint64_t key = mix_all(mix(facts_->number_of(attached.comm), kNumbered), members);
+    std::uint64_t number = mix(facts_->number_of(attached.comm), kNumbered);
+    if (attached.persistent != 0) number = mix(mix(number, kPersistent), attached.persistent);
+    const std::uint64_t key = mix_all(number, members);
     const std::lock_guard lock(mutex_);
     attached.context = mix(key, ++set_ups_[key]);
   }
@@ -289,6 +325,8 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
 
 /// Whether weft takes over at this call, which is counted.
 bool Communicators::is_due(Attached& attached, const SharedArguments& call) {
+  // The host would match it by the order of starts.
+  if (attached.persistent != 0 && !kHasPersistentCalls) return true;
   TakeOver& rule = *attached.take_over;
   if (rule.is_due()) return true;
   if (!call.sent_bytes) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -95,6 +96,9 @@ struct Attached {
   /// (MPI_Comm_create_group) by their tag and group.
   std::uint64_t children = 0;
   std::map<std::uint64_t, std::uint64_t> children_of_group;
+  /// How many persistent collectives were made on it; of one of these: which one it is, from 1.
+  std::uint64_t persistents = 0;
+  std::uint64_t persistent = 0;
   std::optional<Communicator> weft;  // of connected
   std::vector<int> members;          // likewise: its ranks, as ranks of the world
   std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
@@ -152,6 +156,12 @@ class Communicators {
   /// `at_once`: not in the middle of a call, on another communicator, from which the host's
   /// progress has come here: then the end of weft's part is left for later.
   void remove(Attached* attached, bool at_once = true);
+  /// What belongs to a persistent collective of a communicator, whose starts come in another order
+  /// than those of others on each rank: all that a communicator has, but for the host's. Ranks make
+  /// them in one order.
+  std::shared_ptr<Attached> add_persistent(Attached& of);
+  /// When the collective will not be started any more.
+  void remove_persistent(const std::shared_ptr<Attached>& attached);
   /// Of a communicator that is not connected: counts the call, and connects where the take-over
   /// rule is due or the collective is wanted at once. Collective then, but by none of the host's
   /// collectives. Nothing: weft serves the call; else the reason why the host does.
@@ -190,6 +200,7 @@ class Communicators {
   void open(Attached& attached, const std::vector<int>& members);
   void tally(const Attached& attached);
   void retire(Communicator weft, bool at_once = true);
+  void end_persistent(Attached& attached);
   void end_retired();
 
   World& world_;
@@ -197,6 +208,7 @@ class Communicators {
   int keyval_ = MPI_KEYVAL_INVALID;
   std::mutex mutex_;
   std::map<MPI_Comm, Attached*> live_;
+  std::set<std::shared_ptr<Attached>> persistents_;
   std::list<Communicator> retired_;  // freed by the program; other ranks may not have freed theirs
   std::map<std::uint64_t, std::uint64_t> merged_;   // communicators, by their group
   std::map<std::uint64_t, std::uint64_t> set_ups_;  // by the host's number and the group
