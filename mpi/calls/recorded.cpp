@@ -59,11 +59,12 @@ std::uint32_t recorded_kind(Recorder& recorder, Call& call, Attached& attached, 
     call.describe(kind, context);
     if (bytes && !kind.irregular) kind.bytes = *bytes;
   }
-  if (!attached.last_recorded_number || attached.last_recorded != kind) {
-    attached.last_recorded = kind;
-    attached.last_recorded_number = recorder.number_of(kind);
+  InRecording& recording = attached.recording();
+  if (!recording.last_number || recording.last_kind != kind) {
+    recording.last_kind = kind;
+    recording.last_number = recorder.number_of(kind);
   }
-  return *attached.last_recorded_number;
+  return *recording.last_number;
 }
 
 void record_start_in_host(Call& call, bool request) {
@@ -105,19 +106,20 @@ void Recorded::leave_to_host(Attached* attached) {
     return;
   }
   // Of the calls that the host makes to serve one of the program's only that one counts.
-  if (attached->in_host.depth++ == 0) {
-    attached->in_host.kind = kind(*recorder, attached);
-    attached->in_host.begin = begin_;
+  InRecording::InHostNow& in_host = attached->recording().in_host;
+  if (in_host.depth++ == 0) {
+    in_host.kind = kind(*recorder, attached);
+    in_host.begin = begin_;
   }
   call_ = nullptr;
 }
 
 void Recorded::end_in_host(Attached& attached) noexcept {
-  if (attached.in_host.depth == 0 || --attached.in_host.depth != 0) return;
+  if (attached.in_recording == nullptr) return;
+  InRecording::InHostNow& in_host = attached.in_recording->in_host;
+  if (in_host.depth == 0 || --in_host.depth != 0) return;
   Recorder* const recorder = Recorder::get();
-  if (recorder != nullptr) {
-    recorder->add(attached.in_host.kind, attached.in_host.begin, ticks());
-  }
+  if (recorder != nullptr) recorder->add(in_host.kind, in_host.begin, ticks());
 }
 
 }  // namespace weft::mpi

@@ -73,9 +73,29 @@ class SeldomAsked {
   unsigned left_ = 0;
 };
 
+/// What the recording of a communicator's calls needs.
+struct InRecording {
+  /// The communicator's number there: not asked for yet, or there are too many.
+  std::optional<std::optional<std::uint32_t>> number;
+  /// The last kind that was looked up, and its number.
+  RecordedKind last_kind;
+  std::optional<std::uint32_t> last_number;
+  /// By a component of the host: a call that the host serves, and the calls in it.
+  struct InHostNow {
+    unsigned depth = 0;
+    std::uint32_t kind = 0;
+    std::uint64_t begin = 0;
+  } in_host;
+};
+
 /// The state of one communicator of the program. Used by one thread at a time, as collective calls
 /// on a communicator are.
 struct Attached {
+  InRecording& recording() {
+    if (in_recording == nullptr) in_recording = std::make_unique<InRecording>();
+    return *in_recording;
+  }
+
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
@@ -115,17 +135,7 @@ struct Attached {
   mutable std::optional<Neighbourhood> neighbourhood;
   std::vector<Edge> out, in;              // of the neighbourhood collective at hand
   std::shared_ptr<PendingQueue> pending;  // calls that are not blocking; null before the first
-  /// Its number in the recording: not asked for yet, or there are too many.
-  std::optional<std::optional<std::uint32_t>> recorded_as;
-  /// The last kind that was looked up, and its number.
-  RecordedKind last_recorded;
-  std::optional<std::uint32_t> last_recorded_number;
-  /// By a component of the host: a recorded call that the host serves, and the calls in it.
-  struct InHostNow {
-    unsigned depth = 0;
-    std::uint32_t kind = 0;
-    std::uint64_t begin = 0;
-  } in_host;
+  std::unique_ptr<InRecording> in_recording;  // where calls are recorded
 };
 
 /// What all ranks of a communicator know of a call.

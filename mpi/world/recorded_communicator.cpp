@@ -91,8 +91,9 @@ std::string send_recording(Post& post, const std::string& mine) {
 
 std::optional<std::uint32_t> recorded_communicator(Recorder& recorder, const World& world,
                                                    Attached& attached) {
-  if (!attached.recorded_as) attached.recorded_as = recorder.add(describe(world, attached));
-  return *attached.recorded_as;
+  InRecording& recording = attached.recording();
+  if (!recording.number) recording.number = recorder.add(describe(world, attached));
+  return *recording.number;
 }
 
 void gather_recording(Recorder& recorder, Post& post, const std::string& path,
