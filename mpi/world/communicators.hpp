@@ -133,8 +133,8 @@ struct Attached {
   Resolutions operations;
   /// Of its topology, from the first neighbourhood collective on.
   mutable std::optional<Neighbourhood> neighbourhood;
-  std::vector<Edge> out, in;              // of the neighbourhood collective at hand
-  std::shared_ptr<PendingQueue> pending;  // calls that are not blocking; null before the first
+  std::vector<Edge> out, in;                  // of the neighbourhood collective at hand
+  std::shared_ptr<PendingQueue> pending;      // calls that are not blocking; null before the first
   std::unique_ptr<InRecording> in_recording;  // where calls are recorded
 };
 
