@@ -68,20 +68,23 @@ static void wait_for_one(MPI_Comm comm) {
   expect_sum(sum, "the first");
 }
 
-/* Together with a persistent one, which can be started again. */
+/* Together with the one before it, and with a persistent one, which can be started again. */
 static void wait_for_all(MPI_Comm comm) {
   static int values[kInts];
-  static int sum;
-  static MPI_Request requests[2];
-  MPI_Status statuses[2];
+  static int first, sum;
+  static MPI_Request requests[3];
+  MPI_Status statuses[3];
   INIT(Allreduce)(&rank, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[0]);
   let_others_begin();
   MPI_Start(&requests[0]);
-  broadcast(values, comm, &requests[1]);
+  MPI_Iallreduce(&rank, &first, 1, MPI_INT, MPI_SUM, comm, &requests[1]);
+  broadcast(values, comm, &requests[2]);
   has_begun();
   const int jumped = setjmp(place);
-  expect_error(jumped != 0 ? jumped : MPI_Waitall(2, requests, statuses));
-  expect(requests[1] == MPI_REQUEST_NULL, "a request that has failed is not null");
+  expect_error(jumped != 0 ? jumped : MPI_Waitall(3, requests, statuses));
+  expect(requests[1] == MPI_REQUEST_NULL, "a request that has ended is not null");
+  expect(requests[2] == MPI_REQUEST_NULL, "a request that has failed is not null");
+  expect_sum(first, "the first");
   expect_sum(sum, "a persistent call");
   sum = -1;
   MPI_Start(&requests[0]);
