@@ -13,6 +13,33 @@ void append(auto& list, const auto& more) {
   list.insert(list.end(), more.begin(), more.end());
 }
 
+/// The copies that take a message apart, one for each of its targets. A block waits for its own
+/// alone: among thousands of blocks, as many for each would take seconds to plan.
+class Copied {
+ public:
+  Copied(std::span<const Slice> targets, std::span<const OpId> copies)
+      : targets_(targets), copies_(copies) {}
+
+  /// Those of the next bytes of the message.
+  Ops next(std::uint64_t bytes) {
+    Ops ops;
+    end_ += bytes;
+    while (begin_ < end_) {
+      ops.push_back(copies_[at_]);
+      if (begin_ + targets_[at_].bytes() > end_) break;
+      begin_ += targets_[at_++].bytes();
+    }
+    return ops;
+  }
+
+ private:
+  std::span<const Slice> targets_;
+  std::span<const OpId> copies_;
+  std::size_t at_ = 0;
+  std::uint64_t begin_ = 0;  // of the target, in the message
+  std::uint64_t end_ = 0;    // of what was asked for
+};
+
 }  // namespace
 
 std::vector<int> run_of(const Team& team, int first, int count) {
@@ -96,6 +123,7 @@ void Holder::receive(int from, std::span<const int> blocks) {
   const OpId received = builder_.recv(team_.members[from], whole);
   Ops copies;
   if (!in_place && everywhere) builder_.scatter(targets, whole, received, copies);
+  Copied copied(targets, copies);
   std::uint64_t offset = 0;
   for (const int block : wanted) {
     State& state = states_[block];
@@ -105,7 +133,7 @@ void Holder::receive(int from, std::span<const int> blocks) {
     state.has = true;
     state.settled = true;
     state.arrived = {received};
-    if (!in_place && everywhere) state.arrived = copies;
+    if (!in_place && everywhere) state.arrived = copied.next(team_.bytes(block));
     if (!in_place && !everywhere && !slices.empty()) {
       state.arrived.clear();
       builder_.copy(slices, piece, received, state.arrived);

@@ -1,6 +1,8 @@
 // The closed forms at the head of each flat algorithm's file, against what its plans cost.
 #include <gtest/gtest.h>
 
+#include "gather/flat/algorithms.hpp"
+#include "gather/flat/team_of_all.hpp"
 #include "tests/gather/cost_support.hpp"
 
 namespace weft::gather {
@@ -220,6 +222,17 @@ TEST(AllgatherCost, OfBineIsTheClosedForm) {
     }
     EXPECT_LE(sheet.rounds, floor_lg(p) + 2) << p;
     EXPECT_GE(sheet.rounds, floor_lg(p) + 1) << p;
+  }
+}
+
+/// Of a message that is taken apart a block has what is its own, and not all the others' as well.
+TEST(AllgatherCost, OfBineKnowsOfEachBlockWhenItIsThere) {
+  constexpr int kRanks = 500;
+  plan::Problem problem = plan::Problem::alltoall(kRanks, kBlock);
+  problem.collective = Collective::allgather;
+  plan::Builder builder(1, kRanks, kBlock, kRanks * kBlock);
+  for (const Ops& ops : bine_allgather(builder, team_of_all(problem, 1))) {
+    EXPECT_LE(ops.size(), 1u);
   }
 }
 
