@@ -55,7 +55,7 @@ std::vector<Rule> tabulate(const plan::Problem& like, const Facts& facts,
                            const sim::Hardware& hardware, const ChoiceOptions& options,
                            const std::function<void(int done, int total)>& progress) {
   const bool sized = like.collective != plan::Collective::barrier;
-  const int sizes = sized ? std::bit_width(kLargestGridBytes) : 1;
+  const int sizes = sized ? static_cast<int>(std::bit_width(kLargestGridBytes)) : 1;
   std::vector<Rule> rules;
   for (int i = 0; i < sizes; ++i) {
     if (progress) progress(i, sizes);
