@@ -52,6 +52,9 @@ int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit
   if (is_refused(make(arguments...), *attached, true)) {
     return host_init(arguments..., info, request);
   }
+  // The host numbers it now, among its nonblocking ones: those that are pending come before it on
+  // all ranks. MPI lets this call wait for others.
+  if (kHasPersistentCalls) drain(comm);
   const auto work = std::make_shared<PersistentWork<HostInit, Host, Make, Arguments...>>(
       own_of_persistent(*attached), host, make, arguments...);
   const int code = work->make_in_host(host_init, info);
