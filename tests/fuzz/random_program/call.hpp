@@ -62,6 +62,8 @@ class Call {
   virtual void free_handles() = 0;
   /// Whether the MPI itself runs it in any case, as there is nothing to exchange.
   virtual bool is_hosts() const { return false; }
+  /// Whether it may be persistent.
+  virtual bool can_persist() const { return true; }
   /// Nothing, or what is wrong now that the call is complete.
   virtual std::string fault() = 0;
   /// For people.

@@ -84,6 +84,11 @@ class Move final : public Call {
     receive_->free_types();
   }
   bool is_hosts() const override { return most_ == 0 && spread_ == Spread::regular; }
+  /// Open MPI 4.1 does not number an irregular exchange in place, when it is made, on a rank that
+  /// exchanges nothing; the others then wait for that rank in the next collective it numbers.
+  bool can_persist() const override {
+    return !in_place_ || (kind_ != Kind::alltoallv && kind_ != Kind::alltoallw);
+  }
   std::string fault() override;
   std::string text() const override {
     return fmt::format("{}{} of {} x {} x {} numbers at most{}, root {}", name_of(kind_),

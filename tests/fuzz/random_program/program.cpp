@@ -209,6 +209,7 @@ void Program::collective(const Step& as_drawn) {
   // Open MPI's own nonblocking ones fail on a single rank, and on groups with derived datatypes.
   if (with.is_hosts) step.form = Form::blocking;
   std::shared_ptr<Call> call = draw_call(with, step.seed, {number_, step.number}, choice_.limits);
+  if (step.form == Form::persistent && !call->can_persist()) step.form = Form::nonblocking;
   // Where a rank does not move its calls on, others may wait for it.
   const bool may_be_hosts = with.is_hosts || call->is_hosts() || !choice_.limits.frees_early;
   if (choice_.limits.settles && step.form == Form::blocking && may_be_hosts) complete(active(true));
