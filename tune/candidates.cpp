@@ -21,6 +21,11 @@ constexpr std::uint64_t kPipelined = 64 << 10;
 // anyway, and elsewhere where ranks share cores.
 constexpr std::uint64_t kLoadedBytes = 2 << 10;
 constexpr std::uint64_t kLoadedWhereCrowded = 16 << 10;
+// From here on one copy takes less time than two through stages, of data that the reader still has
+// in its caches even if a system call makes it, and of other data no more than in the host MPIs:
+// two ranks with a core each (bench/README.md). Reductions and exchanges gain from stages up to
+// kLongBuffer.
+constexpr std::uint64_t kLongForPair = 8 << 10;
 
 /// A candidate with parameters, and the machines on which it is tried.
 struct Extra {
@@ -137,6 +142,21 @@ std::uint64_t buffer_bytes(const plan::Problem& problem) {
   return blocks * block_bytes(problem);
 }
 
+/// Bytes of a buffer from which most buffers are in a heap that nobody asked for, or are read by
+/// calls at no loss.
+std::uint64_t long_buffer(const plan::Problem& problem, const Facts& facts) {
+  const bool is_pair = facts.machine.nodes() == 1 && problem.ranks == 2 && !facts.crowded;
+  switch (problem.collective) {
+    case Collective::broadcast:
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::allgather:
+      return is_pair ? kLongForPair : kLongBuffer;
+    default:
+      return kLongBuffer;
+  }
+}
+
 }  // namespace
 
 std::uint64_t block_bytes(const plan::Problem& problem) {
@@ -153,7 +173,8 @@ std::uint64_t block_bytes(const plan::Problem& problem) {
 
 bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
   if (!is_by_loads(facts.direct)) return false;
-  if (facts.direct == Direct::loads_of_long && buffer_bytes(problem) < kLongBuffer) return false;
+  const bool only_long = facts.direct == Direct::loads_of_long;
+  if (only_long && buffer_bytes(problem) < long_buffer(problem, facts)) return false;
   // In these collectives some rank needs the data of all ranks, so all must have run first.
   const bool waits_anyway = is_alltoall(problem.collective) ||
                             problem.collective == Collective::reduce ||

@@ -35,5 +35,25 @@ TEST(FixedRules, ShareAReductionOutAmongCores) {
   EXPECT_EQ(reduce_of(1 << 20, 4, Direct::none, false), "leader:leaders=all");
 }
 
+/// Where most buffers of 32 KiB and more are in the heap, and others are read by system calls.
+std::string move(plan::Collective collective, std::uint64_t bytes, int ranks, bool crowded) {
+  const auto machine = hierarchy::Machine::uniform(1, ranks);
+  plan::Problem problem = plan::Problem::alltoall(ranks, bytes);
+  problem.collective = collective;
+  return choose_by_rules(problem, {machine, Direct::loads_of_long, false, crowded}).name();
+}
+
+TEST(FixedRules, ReadShorterBuffersInPlaceBetweenTwoRanks) {
+  using plan::Collective;
+  for (const Collective collective :
+       {Collective::broadcast, Collective::scatter, Collective::gather, Collective::allgather}) {
+    EXPECT_EQ(move(collective, 4 << 10, 2, false), "leader");
+    EXPECT_EQ(move(collective, 8 << 10, 2, false), "leader:inside=direct");
+    EXPECT_EQ(move(collective, 8 << 10, 2, true), "leader");
+    EXPECT_EQ(move(collective, 16 << 10, 4, false), "leader");
+  }
+  EXPECT_EQ(move(Collective::alltoall, 8 << 10, 2, false), "sa");
+}
+
 }  // namespace
 }  // namespace weft::tune
