@@ -23,8 +23,8 @@ constexpr std::uint64_t kLoadedBytes = 2 << 10;
 constexpr std::uint64_t kLoadedWhereCrowded = 16 << 10;
 // From here on one copy takes less time than two through stages, of data that the reader still has
 // in its caches even if a system call makes it, and of other data no more than in the host MPIs:
-// two ranks with a core each (bench/README.md). Reductions and exchanges gain from stages up to
-// kLongBuffer.
+// two ranks with a core each (bench/README.md). A reduction to one rank needs twice as many; where
+// all ranks get something from all, stages gain up to kLongBuffer.
 constexpr std::uint64_t kLongForPair = 8 << 10;
 
 /// A candidate with parameters, and the machines on which it is tried.
@@ -152,6 +152,8 @@ std::uint64_t long_buffer(const plan::Problem& problem, const Facts& facts) {
     case Collective::gather:
     case Collective::allgather:
       return is_pair ? kLongForPair : kLongBuffer;
+    case Collective::reduce:
+      return is_pair ? 2 * kLongForPair : kLongBuffer;
     default:
       return kLongBuffer;
   }

@@ -21,7 +21,10 @@ constexpr std::uint64_t kShortVector = 512;      // startups cost more than byte
 constexpr std::uint64_t kEveryone = 16 << 10;    // bytes of all vectors that every rank still reads
 constexpr std::uint64_t kFewRead = 256 << 10;    // the same of one vector, for up to four ranks
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
-constexpr int kFewRanks = 8;                     // a barrier of so few needs no leader
+constexpr std::uint64_t kLongOfPair = 16
+                                      << 10;  // from here on the root reads where the vector lies
+constexpr std::uint64_t kSharedOfPair = 1 << 20;     // from here on both reduce a half
+constexpr int kFewRanks = 8;                         // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelineBytes = 256 << 10;  // from here on segments follow one another
 
 /// Candidates, best first. The last ones may run for every problem.
@@ -101,12 +104,14 @@ class Rules {
   }
 
   Algorithm reduce() const {
-    // On one node the root folds on its own what neighbours put into stages, but for long vectors
-    // of two ranks that lie in shared memory: as measured on two cores with 2 and 4 ranks. What is
-    // read by system calls took up to five times as long (bench/README.md).
+    // On one node the root folds on its own what neighbours put into stages; of two ranks it reads
+    // where it lies what is longer, and the other one helps with the longest: as measured on two
+    // cores with 2 and 4 ranks (bench/README.md). Vectors that must be read by system calls are
+    // left to stages or the host by races.
     if (facts_.machine.nodes() == 1 && !is_shared_out()) {
-      const bool is_shared = is_pair() && bytes() >= kLongVector && direct();
-      return first_of({is_shared ? "leader:leaders=all,direct=1" : "leader", "binomial"});
+      const bool in_place = is_pair() && bytes() >= kLongOfPair && direct();
+      if (in_place && bytes() >= kSharedOfPair) return first_of({"leader:leaders=all,direct=1"});
+      return first_of({in_place ? "leader:direct=1" : "leader", "binomial"});
     }
     if (bytes() <= kShortVector || !is_shared_out()) {
       return first_of({direct() ? "leader:direct=1" : "leader", "binomial"});
