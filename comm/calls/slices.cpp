@@ -18,6 +18,12 @@ bool moves_nothing(const Task& task) {
                                 : std::ranges::all_of(problem.layout, is_empty);
 }
 
+Problem slice_of(const Problem& problem, std::uint64_t bytes) {
+  Problem slice = problem;
+  slice.block_bytes = bytes;
+  return slice;
+}
+
 const std::byte* set_aside(const std::byte* input, std::uint64_t bytes,
                            std::vector<std::byte>& aside) {
   if (bytes == 0) return input;

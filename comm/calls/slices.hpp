@@ -16,6 +16,9 @@ namespace weft::comm {
 /// differ only the root knows.
 bool moves_nothing(const Task& task);
 
+/// The problem with blocks of `bytes`.
+plan::Problem slice_of(const plan::Problem& problem, std::uint64_t bytes);
+
 /// The input of a call in place, copied to `aside`, out of the way of its output.
 const std::byte* set_aside(const std::byte* input, std::uint64_t bytes,
                            std::vector<std::byte>& aside);

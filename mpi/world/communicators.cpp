@@ -4,17 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <new>
 #include <span>
 
-#include "base/error.hpp"
-#include "comm/bootstrap/agreement.hpp"
-#include "mpi/host/errors.hpp"
 #include "mpi/host/handle_cache.hpp"
 #include "mpi/world/busy.hpp"
-#include "mpi/world/group_bootstrap.hpp"
 #include "mpi/world/world.hpp"
 
 namespace weft::mpi {
@@ -25,13 +20,6 @@ namespace {
 constexpr auto kGoodbye = std::chrono::seconds(2);
 
 using Known = HandleCache<MPI_Comm, Attached*>;
-
-/// Tells the other ranks, which go on, that this one gives up: their next agreement, which gathers
-/// from all ranks as this does, ends in `why`.
-void tell_failure(Bootstrap& bootstrap, const std::string& why) {
-  comm::run_step([&bootstrap](std::string_view mine) { return bootstrap.allgather(mine); },
-                 [&why]() -> std::string { throw Error(why); });
-}
 
 /// Mixes `value` into a context number (the finalizer of SplitMix64).
 std::uint64_t mix(std::uint64_t context, std::uint64_t value) {
@@ -44,34 +32,6 @@ std::uint64_t mix(std::uint64_t context, std::uint64_t value) {
 std::uint64_t mix_all(std::uint64_t context, std::span<const int> members) {
   for (const int member : members) context = mix(context, static_cast<unsigned>(member));
   return context;
-}
-
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-std::string to_text(std::span<const std::uint64_t> numbers) {
-  return fmt::format("{}", fmt::join(numbers, " "));
-}
-
-std::vector<std::uint64_t> numbers_of(std::string_view text) {
-  std::vector<std::uint64_t> numbers;
-  const char* const end = text.data() + text.size();
-  for (const char* at = text.data(); at < end;) {
-    at = std::from_chars(at, end, numbers.emplace_back()).ptr;
-    if (at < end) ++at;  // a blank
-  }
-  return numbers;
-}
-
-std::string larger_each(std::string_view left, std::string_view right) {
-  std::vector<std::uint64_t> largest = numbers_of(left);
-  const std::vector<std::uint64_t> others = numbers_of(right);
-  std::ranges::transform(largest, others, largest.begin(),
-                         [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
-  return to_text(largest);
 }
 
 // Kinds of children, so that their context numbers differ.
@@ -297,81 +257,6 @@ bool Communicators::number(Attached& attached, std::span<const int> members) {
   return attached.context != 0;
 }
 
-std::optional<Passed> Communicators::connect(Attached& attached, const SharedArguments& call) {
-  using enum Attached::State;
-  if (!world_.is_wanted_at_once(call.collective) && !is_due(attached, call)) {
-    return Passed::few_calls;
-  }
-  attached.state = passed_through;
-  attached.take_over.reset();
-  const std::uint64_t begin = comm::Stopwatch::ticks();
-  const std::vector<int> members = world_.members_of(attached.comm);
-  if (std::ranges::find(members, MPI_UNDEFINED) != members.end()) {
-    attached.why = Passed::foreign_ranks;
-  } else if (number(attached, members)) {
-    set_up(attached, members);
-  } else {
-    attached.why = Passed::unknown_origin;
-  }
-  world_.tally().add_setup_ticks(comm::Stopwatch::ticks() - begin);
-  if (!attached.weft) return attached.why;
-  attached.members = members;
-  if (world_.most_ranks_on_a_core() == 1) {
-    attached.races = std::make_unique<Races>(world_.wanted_at_once(), world_.has_one_clock());
-  }
-  attached.state = connected;
-  return std::nullopt;
-}
-
-/// Whether weft takes over at this call, which is counted.
-bool Communicators::is_due(Attached& attached, const SharedArguments& call) {
-  // The host would match it by the order of starts.
-  if (attached.persistent != 0 && !kHasPersistentCalls) return true;
-  TakeOver& rule = *attached.take_over;
-  if (rule.is_due()) return true;
-  if (!call.sent_bytes) {
-    rule.count(call.collective, call.block_bytes);
-    return false;
-  }
-  if (!rule.count_irregular(*call.sent_bytes)) return false;
-  agree_on_bytes(attached);
-  return rule.is_due();
-}
-
-void Communicators::agree_on_bytes(Attached& attached) {
-  const std::vector<int> members = world_.members_of(attached.comm);
-  if (std::ranges::find(members, MPI_UNDEFINED) != members.end() || !number(attached, members)) {
-    return;
-  }
-  try {
-    GroupBootstrap bootstrap(world_.post(), members, attached.context);
-    const std::string most =
-        bootstrap.combine(std::to_string(attached.take_over->sent_bytes()),
-                          [](std::string_view left, std::string_view right) {
-                            return std::string(number_of(left) < number_of(right) ? right : left);
-                          });
-    attached.take_over->learn(number_of(most));
-  } catch (const PeerError& error) {
-    attached.broken = error.what();
-    throw;
-  } catch (const std::exception& error) {
-    end_job(error.what());  // the host's messages fail
-  }
-}
-
-void Communicators::decide(Attached& attached, Race& race, const std::string& what) {
-  GroupBootstrap bootstrap(world_.post(), attached.members, attached.context);
-  const std::string largest = bootstrap.combine(to_text(race.figures()), larger_each);
-  const Race::Server before = race.winner();
-  race.learn(numbers_of(largest));
-  if (race.winner() == before || race.winner() == Race::Server::weft) return;
-  world_.tally().add_note(fmt::format(
-      "{}: {}", what,
-      race.winner() == Race::Server::host
-          ? "left to the host MPI, which takes less time"
-          : "copied through stages, as to read neighbours' buffers by system calls takes longer"));
-}
-
 void Communicators::give_up(Attached& attached, std::string why) {
   world_.tally().add_note(std::move(why));
   tally(attached);
@@ -381,38 +266,6 @@ void Communicators::give_up(Attached& attached, std::string why) {
   end_retired();
   retire(std::move(*attached.weft));
   attached.weft.reset();
-}
-
-/// Leaves the communicator without weft, with the reason, where any rank cannot have it.
-void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
-  GroupBootstrap bootstrap(world_.post(), members, attached.context);
-  std::string why;
-  try {
-    return open(attached, members);
-  } catch (const UsageError& error) {
-    end_job(error.what());
-  } catch (const SetupError& error) {  // all ranks have it
-    why = error.what();
-  } catch (const PeerError& error) {  // a rank is lost, and with it this communicator
-    attached.weft.reset();
-    attached.broken = error.what();
-    throw;
-  } catch (const std::exception& error) {
-    why = fmt::format("rank {}: {}", attached.rank, error.what());
-    tell_failure(bootstrap, error.what());
-  }
-  attached.weft.reset();
-  attached.why = Passed::setup_failed;
-  world_.tally().add_note(std::move(why));
-}
-
-void Communicators::open(Attached& attached, const std::vector<int>& members) {
-  Options options;
-  options.facts = world_.facts_of(members);
-  options.network = std::make_shared<const engine::NetworkShare>(
-      engine::NetworkShare{world_.networks().of(attached.context), members});
-  attached.weft.emplace(std::make_unique<GroupBootstrap>(world_.post(), members, attached.context),
-                        options);
 }
 
 }  // namespace weft::mpi
