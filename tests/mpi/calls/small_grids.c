@@ -2,8 +2,7 @@
  * looks at a datatype for each neighbour, which programs may well have behind those of the ranks.
  */
 #include "tests/mpi/program/check.h"
-
-#include <mpi-ext.h>
+#include "tests/mpi/program/persistent.h"
 
 enum { kTypes = 16, kTurns = 4, kInts = 50 };
 
@@ -22,8 +21,8 @@ int main(int argc, char** argv) {
   MPI_Type_commit(&row);
   for (int i = 0; i < kTypes; ++i) types[i] = i < size ? row : MPI_BYTE;
   for (int i = 0; i < size; ++i) places[i] = i * kInts * (int)sizeof(int);
-  MPIX_Alltoallw_init(send, counts, places, types, receive, counts, places, types, grid,
-                      MPI_INFO_NULL, &request);
+  INIT(Alltoallw)
+  (send, counts, places, types, receive, counts, places, types, grid, MPI_INFO_NULL, &request);
   for (int turn = 0; turn < kTurns; ++turn) {
     int wrong = 0;
     for (int i = 0; i < size * kInts; ++i) send[i] = turn * 1000 + rank * 500 + i;

@@ -7,13 +7,10 @@
 #define _GNU_SOURCE /* host.h, which comes later, needs it */
 #include "tests/mpi/program/complete.h"
 
-#if AS_REQUEST == 2 && defined(OPEN_MPI)
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#elif AS_REQUEST == 2 && defined(AS_LARGE)
+#if AS_REQUEST == 2 && defined(AS_LARGE) && !defined(OPEN_MPI)
 #define INIT(name) MPI_##name##_init_c
 #elif AS_REQUEST == 2
-#define INIT(name) MPI_##name##_init
+#include "tests/mpi/program/persistent.h"
 #elif defined(AS_LARGE)
 #define START(lower) MPI_I##lower##_c
 #else

@@ -8,13 +8,7 @@
 #include <setjmp.h>
 
 #include "tests/mpi/program/check.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
+#include "tests/mpi/program/persistent.h"
 
 enum { kInts = 64 };
 

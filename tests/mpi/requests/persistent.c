@@ -7,14 +7,8 @@
  *   persistent [ROUNDS [SEED [keep]]]
  *
  * "keep" does not free these: Open MPI 4 does not hold them. */
+#include "tests/mpi/program/persistent.h"
 #include "tests/mpi/program/complete.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
 
 enum { kComms = 4, kEach = 5, kAll = kComms * kEach, kInts = 700 };
 

@@ -5,13 +5,7 @@
  *
  *   persistent_order [ROUNDS [SEED]] */
 #include "tests/mpi/program/check.h"
-
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
+#include "tests/mpi/program/persistent.h"
 
 enum { kBroadcasts = 3, kSum = kBroadcasts, kBarrier, kAll, kInts = 50, kOthers = 4 };
 
