@@ -31,6 +31,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "algorithm/fold.hpp"
 #include "base/cast.hpp"
@@ -44,27 +45,54 @@ namespace {
 // Beyond this, costs only grow with the bytes, and no sum must overflow.
 constexpr std::uint64_t kMostBytes = 1ull << 40;
 
+/// What `members` cost in any case: a level of c members or groups starts as many messages as c has
+/// bits at least, and the first one moves the bytes about once. Of a latency of 1 byte and less
+/// that need not hold, as parts are rounded down.
+std::uint64_t least_cost(int members, std::uint64_t bytes, std::uint64_t latency) {
+  if (members == 1 || latency < 2) return 0;
+  return latency * static_cast<std::uint64_t>(std::bit_width(unsigned(members - 1))) + bytes;
+}
+
+/// From 2 on, ascending.
+std::vector<int> divisors(int number) {
+  std::vector<int> list;
+  std::vector<int> large;
+  for (int low = 1; low <= number / low; ++low) {
+    if (number % low != 0) continue;
+    if (low > 1) list.push_back(low);
+    if (low < number / low) large.push_back(number / low);
+  }
+  list.insert(list.end(), large.rbegin(), large.rend());
+  return list;
+}
+
 }  // namespace
 
 Level LevelChoice::choose(int members, std::uint64_t bytes) {
-  return best(members, std::min(bytes, kMostBytes)).level;
+  return best_below(members, std::min(bytes, kMostBytes), UINT64_MAX).level;
 }
 
-LevelChoice::Best LevelChoice::best(int members, std::uint64_t bytes) {
+LevelChoice::Best LevelChoice::best_below(int members, std::uint64_t bytes, std::uint64_t limit) {
   if (members == 1) return {};
+  const Best none{{}, limit};
+  if (least_cost(members, bytes, latency_) >= limit) return none;
   const auto known = known_.find({members, bytes});
-  if (known != known_.end()) return known->second;
-  Best best{{}, UINT64_MAX};
+  if (known != known_.end()) {
+    const Best& found = known->second;
+    if (found.cost >= limit) return none;
+    if (found.level.count != 0) return found;
+  }
+  Best best = none;
   const auto consider = [&](Principle principle, int count, std::uint64_t cost, int rest,
                             std::uint64_t rest_bytes) {
-    cost += this->best(rest, rest_bytes).cost;
+    if (cost >= best.cost) return;
+    cost += best_below(rest, rest_bytes, best.cost - cost).cost;
     if (cost < best.cost) best = {{principle, count}, cost};
   };
   if (members % 2 == 0) {
     consider(Principle::exchange, 2, latency_ + bytes + bytes / 4, members / 2, bytes);
   }
-  for (int count = 2; count <= members; ++count) {
-    if (members % count != 0) continue;
+  for (const int count : divisors(members)) {
     const auto group = static_cast<std::uint64_t>(count);
     const std::uint64_t part = bytes / group;
     consider(Principle::scatter, count, (group - 1) * (2 * latency_ + 2 * part + part / 4),

@@ -27,11 +27,12 @@ class LevelChoice {
 
  private:
   struct Best {
-    Level level;
+    Level level;  // of no count: none costs less than `cost`
     std::uint64_t cost = 0;
   };
 
-  Best best(int members, std::uint64_t bytes);
+  /// The best of what costs less than `limit`, or none, with the limit as its cost.
+  Best best_below(int members, std::uint64_t bytes, std::uint64_t limit);
 
   std::uint64_t latency_;
   std::map<std::pair<int, std::uint64_t>, Best> known_;
