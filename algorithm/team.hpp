@@ -44,6 +44,9 @@ struct Team {
   /// has to pass on what it does not want keeps it in scratch; where a target is given for such a
   /// block, it is kept there instead.
   std::function<Slices(int member, int block)> target;
+  /// Whether target(member, block), of a block with bytes, has any: where that can be told sooner.
+  /// No function: it is asked for.
+  std::function<bool(int member, int block)> wants;
   /// The ops after which source(self, block) holds its data. No function: from the beginning.
   std::function<Ops(int block)> ready;
   /// Room in the stages of the node; for teams inside a node.
@@ -54,12 +57,20 @@ struct Team {
   int around(int from, int distance) const {
     return ((from + distance) % size() + size()) % size();
   }
+  bool is_wanted(int member, int block) const {
+    return wants ? wants(member, block) : !target(member, block).empty();
+  }
   Ops ready_for(int block) const { return ready ? ready(block) : Ops(); }
 };
 
 /// For each block, the ops after which it is in this member's target; where it holds the block and
 /// has no target, when it is ready.
 using Arrived = std::vector<Ops>;
+
+/// For Team::wants: all members want all blocks.
+inline bool wants_all(int /*member*/, int /*block*/) {
+  return true;
+}
 
 /// For Team::holds: each member its own.
 inline bool holds_own(int member, int block) {

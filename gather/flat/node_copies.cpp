@@ -20,6 +20,7 @@
 // Source: the auxiliary collectives of Huang et al., "PiP-MColl: Process-in-Process-based
 // Multi-object MPI Collectives", 2023, section III-C.
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "gather/flat/algorithms.hpp"
@@ -46,16 +47,14 @@ class NodeCopies {
         exposed_(static_cast<std::size_t>(team.blocks)),
         exposing_(exposed_.size(), false),
         arrived_(exposed_.size()) {
-    for (int i = 1; i < team.size(); ++i) {
-      gives_.push_back({team.around(team.self, i), {}, {}});
-      takes_.push_back({team.around(team.self, -i), {}, {}});
-    }
     for (int block = 0; block < team.blocks; ++block) {
       if (team.bytes(block) > 0) assign(block);
     }
     choose_way();
-    std::erase_if(gives_, [](const Pair& pair) { return pair.blocks.empty(); });
-    std::erase_if(takes_, [](const Pair& pair) { return pair.blocks.empty(); });
+    // Around the members: not all deal with the same one first.
+    std::ranges::sort(gives_, {}, [&](const Pair& pair) { return distance(pair.member); });
+    std::ranges::sort(takes_, std::greater(),
+                      [&](const Pair& pair) { return distance(pair.member); });
   }
 
   Arrived run() && {
@@ -71,8 +70,8 @@ class NodeCopies {
   /// This member's dealings with another, in one direction.
   struct Pair {
     int member;
-    std::vector<int> blocks;
-    Ops moved;
+    std::vector<int> blocks = {};
+    Ops moved = {};
   };
 
   struct Way {
@@ -90,28 +89,34 @@ class NodeCopies {
   }
 
   bool wants(int member, int block) const {
-    return !team_.holds(member, block) && !team_.target(member, block).empty();
+    return !team_.holds(member, block) && team_.is_wanted(member, block);
   }
 
-  /// Notes what this member has to do with the block.
+  /// Notes what this member has to do with the block. Whom else another holder gives it to does not
+  /// matter once several are known to want.
   void assign(int block) {
     const int holder = holder_of(block);
+    const bool gives = holder == team_.self;
     bool wanted = false;
-    for (int member = 0; member < team_.size(); ++member) {
+    for (int member = 0; member < team_.size() && (gives || !wanted || one_wants_); ++member) {
       if (!wants(member, block)) continue;
       wanted = true;
       if (!first_) first_ = {block, holder, member};
       one_wants_ &= first_->wanting == member;
       one_holds_ &= first_->holder == holder;
-      if (holder == team_.self) of(gives_, member).push_back(block);
-      if (member == team_.self) of(takes_, holder).push_back(block);
+      if (gives) of(gives_, member).push_back(block);
     }
+    if (!gives && wants(team_.self, block)) of(takes_, holder).push_back(block);
     if (wanted) wanted_.push_back({block, holder, -1});
   }
 
   static std::vector<int>& of(std::vector<Pair>& pairs, int member) {
-    return std::ranges::find(pairs, member, &Pair::member)->blocks;
+    const auto known = std::ranges::find(pairs, member, &Pair::member);
+    return (known != pairs.end() ? *known : pairs.emplace_back(member)).blocks;
   }
+
+  /// From this member to another, around the members.
+  int distance(int member) const { return team_.around(member, -team_.self); }
 
   /// All members come to the same decision: what is true of one block is true of all.
   void choose_way() {

@@ -46,8 +46,13 @@ Arrived scatter_allgather(plan::Builder& builder, const Team& team, Allgather al
   const Arrived scattered = tree_scatter(builder, parts, binomial_tree);
 
   std::vector<int> last(team.members.size());  // of each member's subtree, as parts
-  for (int part = 0; part < p; ++part) {
-    last[part] = find_in_tree(binomial_tree, 2, p, part).own.last;
+  std::vector<Range> subtrees = {{0, p}};
+  while (!subtrees.empty()) {
+    const Range subtree = subtrees.back();
+    subtrees.pop_back();
+    last[subtree.first] = subtree.last;
+    const auto children = binomial_tree(subtree, 2);
+    subtrees.insert(subtrees.end(), children.begin(), children.end());
   }
   parts.holds = [&](int member, int block) {
     const int head = team.around(member, -team.root);

@@ -42,6 +42,10 @@ std::vector<Range> binomial_tree(Range range, int radix) {
 }
 
 TreeNode find_in_tree(Topology topology, int radix, int size, int member) {
+  // On the way to a member all others of these would be met.
+  if (topology == chain_tree)
+    return {{member, size}, member - 1, chain_tree({member, size}, radix)};
+  if (topology == sequential_tree && member > 0) return {{member, member + 1}, 0, {}};
   TreeNode node{{0, size}, -1, {}};
   for (;;) {
     node.children = topology(node.own, radix);

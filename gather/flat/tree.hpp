@@ -15,6 +15,7 @@ using algorithm::Range;
 using algorithm::Slices;
 using algorithm::Team;
 using algorithm::Topology;
+using algorithm::wants_all;
 
 /// The shapes:
 ///

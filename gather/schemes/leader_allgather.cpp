@@ -86,6 +86,7 @@ class LeaderAllgather : LeaderScheme {
       const plan::Block place = problem_.block(local_[block]);
       return at(Space::output, local_[member], place.offset, place.bytes);
     };
+    team.wants = wants_all;
     return move_inside(builder_, team, Collective::allgather, step());
   }
 
@@ -135,6 +136,7 @@ class LeaderAllgather : LeaderScheme {
     team.target = [this, node, column](int member, int) {
       return group_at(local_[member], node, column);
     };
+    team.wants = wants_all;
     team.ready = [&come](int) { return come; };
     move_inside(builder_, team, Collective::broadcast, step());
   }
