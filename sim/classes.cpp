@@ -23,9 +23,12 @@ using plan::Plan;
 
 namespace {
 
-// To make a plan costs as much as so many ops beside its own.
+// To make a plan costs as much as so many ops beside its own, and one for so many ranks.
 constexpr std::uint64_t kOpsOfAPlan = 16;
-constexpr std::uint64_t kLeastOps = 1 << 12;     // that may be made in any case
+constexpr std::uint64_t kRanksAnOp = 64;
+// That may be made in any case, some 20 ms, and of large machines so many for each rank.
+constexpr std::uint64_t kLeastOps = 1 << 17;
+constexpr std::uint64_t kLeastOpsARank = 16;
 constexpr std::uint64_t kMostKeptOps = 1 << 20;  // of plans that are kept: about 100 MiB
 constexpr int kMostDepth = 64;             // ranks in a row, each of which waits for the one before
 constexpr std::size_t kMostChildren = 16;  // of a root that are looked at
@@ -59,8 +62,13 @@ class Finder : public RankLookup {
   std::shared_ptr<const Plan> plan_of(int rank) override {
     if (const auto made = made_.find(rank); made != made_.end()) return made->second;
     auto plan = std::make_shared<const Plan>(plan_of_rank_(rank));
-    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan;
-    if (most_ops_ == 0) most_ops_ = std::max(kLeastOps, options_.most_plans * cost);
+    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan +
+                               static_cast<std::uint64_t>(machine_.ranks()) / kRanksAnOp;
+    if (most_ops_ == 0) {
+      most_ops_ =
+          std::max({kLeastOps, kLeastOpsARank * static_cast<std::uint64_t>(machine_.ranks()),
+                    options_.most_plans * cost});
+    }
     ops_ += cost;
     if (ops_ > most_ops_) throw NoClasses{"too many of its ranks do different things"};
     if (kept_ops_ > kMostKeptOps) {

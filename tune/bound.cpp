@@ -102,8 +102,10 @@ double best_scaling(const sim::Scaling& scaling, int senders) {
   return best;
 }
 
-// So many pairs of ranks are gone through in the time of one simulated op.
+// So many pairs of ranks are gone through in the time of one simulated op, and so many ranks are
+// listed, as each plan of a machine does.
 constexpr std::uint64_t kPairsAnOp = 8;
+constexpr std::uint64_t kListedAnOp = 4096;
 
 std::vector<int> evenly_spaced(std::span<const int> ranks, int most) {
   const std::size_t step = (ranks.size() - 1) / static_cast<std::size_t>(most) + 1;
@@ -157,15 +159,15 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
   const double most = best_scaling(adapter.senders, static_cast<int>(all_ranks.size()));
   result.likely_ns = result.time_ns;
   for (Traffic& rail : rails) {
+    result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
     rail.scale(all_ranks.size(), ranks.size());
     const double likely = adapter.senders.at(std::max(1, rail.senders));
-    result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
     result.likely_ns = std::max(result.likely_ns, rail.time_ns(adapter, likely));
   }
   if (crosses) result.time_ns = std::max(result.time_ns, adapter.latency_ns);
   result.likely_ns = std::max(result.likely_ns, result.time_ns);
   const auto all = static_cast<std::uint64_t>(machine.ranks());
-  result.ops = result.ops * all / ranks.size();
+  result.ops = result.ops * all / ranks.size() + all * all / kListedAnOp;
   if (has_blocks_of_all(problem.collective)) result.ops += all * all / kPairsAnOp;
   return result;
 }

@@ -17,10 +17,10 @@ struct Bound {
 };
 
 /// From the plans of one node, the root's or the widest; of `most_ranks` of its ranks, evenly
-/// spaced, and then all of them are taken to be like these: an estimate more than a bound. Its
-/// busiest core does its ops one after another at the best rates of the hardware; its adapters pass
-/// all messages with no gap between them but their own, at the rate of the best number of senders.
-/// Nothing waits. The time that sim::simulate() gives is never less.
+/// spaced: `likely_ns` and `ops` take all of them to be like these. Its busiest core does its ops
+/// one after another at the best rates of the hardware; its adapters pass all messages with no gap
+/// between them but their own, at the rate of the best number of senders. Nothing waits. The time
+/// that sim::simulate() gives is never less.
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
             const hierarchy::Machine& machine, const sim::Hardware& hardware,
             int most_ranks = INT32_MAX);

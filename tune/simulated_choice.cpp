@@ -47,20 +47,21 @@ class Comparison {
     if (by_class_) {
       most_ops_ = std::min(most_ops_, kWholeOpsARank * static_cast<std::uint64_t>(problem_.ranks));
     }
-    int done = 0;
     for (Entry& entry : entries_) {
-      if (by_class_ && simulate_classes(entry, done)) {
-        ++done;
-        continue;
-      }
       const Bound least = bound(entry.prediction.algorithm, problem_, facts_.machine, hardware_,
                                 by_class_ ? kSampledRanks : INT32_MAX);
       entry.prediction.time_ns = least.likely_ns;
-      entry.prediction.bound_ns = by_class_ ? 0 : least.time_ns;
+      entry.prediction.bound_ns = least.time_ns;
       entry.ops = least.ops;
     }
     // The most promising candidate comes first: its time often spares the simulation of others.
-    std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return e.prediction.bound_ns; });
+    std::ranges::stable_sort(entries_, {}, [this](const Entry& e) {
+      return by_class_ ? e.prediction.time_ns : e.prediction.bound_ns;
+    });
+    int done = 0;
+    if (by_class_) {
+      for (Entry& entry : entries_) done += may_win(entry) && simulate_classes(entry, done);
+    }
     for (Entry& entry : entries_) {
       if (!entry.prediction.simulated) simulate(entry, done++);
     }
@@ -78,6 +79,11 @@ class Comparison {
     Prediction prediction;
     std::uint64_t ops = 0;
   };
+
+  /// Whether it is to be simulated: it may be the fastest, as far as its bound tells.
+  bool may_win(const Entry& entry) const {
+    return options_.exhaustive || entry.prediction.bound_ns < best_ns_;
+  }
 
   /// Reports progress: `done` candidates, and `part` (of 1) of the next.
   void tell(int done, double part) const {
@@ -125,7 +131,7 @@ class Comparison {
   void simulate(Entry& entry, int done) {
     Prediction& made = entry.prediction;
     tell(done, 0);
-    if (!options_.exhaustive && made.bound_ns >= best_ns_) return;
+    if (!may_win(entry)) return;
     if (entry.ops > most_ops_ - spent_ops_) return;
     spent_ops_ += entry.ops;
     sim::Options how;

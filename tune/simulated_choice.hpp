@@ -17,7 +17,7 @@ struct Prediction {
   Algorithm algorithm;
   bool simulated = false;
   double time_ns = 0;          ///< simulated; else estimated
-  double bound_ns = 0;         ///< lower bound of the time; 0 where it was not asked for
+  double bound_ns = 0;         ///< lower bound of the time
   int ranks = 0;               ///< simulated: all, or one for each class
   bool counted = false;        ///< whether messages and bytes are known
   std::uint64_t messages = 0;  ///< between nodes

@@ -24,6 +24,7 @@ struct ExplainOptions {
   bool calls = false;
   bool loads = false;
   bool deterministic = false;
+  bool all = false;
   bool sensitivity = false;
   bool json = false;
 };
@@ -52,7 +53,8 @@ class Explanation {
   void run() {
     const std::vector<std::uint64_t>& sizes = scenario_.sizes();
     std::optional<Progress> bar;
-    tune::ChoiceOptions how{.exhaustive = true, .breakdown = true};
+    const bool is_small = facts_.machine.ranks() <= tune::ChoiceOptions::kMostRanksWhole;
+    tune::ChoiceOptions how{.exhaustive = is_small || options_.all, .breakdown = true};
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       how.progress = [&](int done, int total) {
         const auto each = static_cast<std::uint64_t>(total);
@@ -197,6 +199,10 @@ class Explanation {
   }
 
   static std::string row(const tune::Prediction& one) {
+    if (!one.simulated) {
+      return fmt::format("{:<44}{:>12}{:>10}  not simulated\n", one.algorithm.name(),
+                         fmt::format("> {:.3f}", one.bound_ns / 1e3), "-");
+    }
     std::string text = fmt::format("{:<44}{:>12.3f}{:>10}", one.algorithm.name(), one.time_ns / 1e3,
                                    one.counted ? std::to_string(one.messages) : "-");
     for (std::size_t cost = 0; cost < sim::kCosts; ++cost) {
@@ -217,6 +223,7 @@ class Explanation {
     return {{"algorithm", one.algorithm.name()},
             {"time_us", one.time_ns / 1e3},
             {"bound_us", one.bound_ns / 1e3},
+            {"simulated", one.simulated},
             {"messages", one.counted ? Json(one.messages) : Json()},
             {"wire_bytes", one.counted ? Json(one.wire_bytes) : Json()},
             {"dominant", to_string(tune::dominant(one))},
@@ -268,6 +275,9 @@ void add_explain(CommandLine& line) {
                    "Neighbours' buffers can be read by loads, as in a shared heap");
   command.add_flag("--deterministic", options->deterministic,
                    "Reductions must give the same bits on every placement");
+  command.add_flag("--all", options->all,
+                   "On more than 512 ranks also simulate candidates whose lower bound (>) is\n"
+                   "above the fastest's time");
   command.add_flag("--sensitivity", options->sensitivity,
                    "Also halve and double each number of the profile that is an estimate,\n"
                    "and show where the choice changes");

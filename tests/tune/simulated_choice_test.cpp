@@ -209,6 +209,22 @@ TEST(Choice, OnAClusterIsBySomeRanks) {
   }
 }
 
+/// Of 4,096 ranks few have plans of many ops, and many are of different classes.
+TEST(Choice, FindsLogarithmicAlgorithmsOnLargeMachines) {
+  const auto machine = hierarchy::Machine::uniform(64, 64);
+  for (const plan::Collective collective :
+       {plan::Collective::reduce, plan::Collective::allreduce, plan::Collective::broadcast,
+        plan::Collective::scan, plan::Collective::barrier}) {
+    plan::Problem problem = plan::Problem::alltoall(machine.ranks(), 64);
+    problem.collective = collective;
+    problem.element_bytes = 8;
+    problem.commutative = true;
+    const auto list = choose(problem, Facts{machine}, nic_profiles::load("connectx-7").hardware);
+    EXPECT_TRUE(list.front().simulated) << to_string(collective);
+    EXPECT_LT(list.front().time_ns, 20'000) << list.front().algorithm.name();
+  }
+}
+
 TEST(Choice, ExplainsItself) {
   const auto machine = hierarchy::Machine::uniform(16, 8);
   const auto list =
