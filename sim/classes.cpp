@@ -26,7 +26,7 @@ namespace {
 // To make a plan costs as much as so many ops beside its own, and one for so many ranks.
 constexpr std::uint64_t kOpsOfAPlan = 16;
 constexpr std::uint64_t kRanksAnOp = 64;
-// That may be made in any case, some 20 ms, and of large machines so many for each rank.
+// That may be made in any case, some 20 ms; and so many for each rank.
 constexpr std::uint64_t kLeastOps = 1 << 17;
 constexpr std::uint64_t kLeastOpsARank = 16;
 constexpr std::uint64_t kMostKeptOps = 1 << 20;  // of plans that are kept: about 100 MiB
@@ -62,12 +62,10 @@ class Finder : public RankLookup {
   std::shared_ptr<const Plan> plan_of(int rank) override {
     if (const auto made = made_.find(rank); made != made_.end()) return made->second;
     auto plan = std::make_shared<const Plan>(plan_of_rank_(rank));
-    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan +
-                               static_cast<std::uint64_t>(machine_.ranks()) / kRanksAnOp;
+    const auto ranks = static_cast<std::uint64_t>(machine_.ranks());
+    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan + ranks / kRanksAnOp;
     if (most_ops_ == 0) {
-      most_ops_ =
-          std::max({kLeastOps, kLeastOpsARank * static_cast<std::uint64_t>(machine_.ranks()),
-                    options_.most_plans * cost});
+      most_ops_ = std::max({kLeastOps, kLeastOpsARank * ranks, options_.most_plans * cost});
     }
     ops_ += cost;
     if (ops_ > most_ops_) throw NoClasses{"too many of its ranks do different things"};

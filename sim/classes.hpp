@@ -23,7 +23,8 @@ struct Classes {
 
 struct ClassOptions {
   int root = 0;  ///< of rooted collectives: its node is looked at first
-  /// The most plans that are made, of the size of the first one; a few thousand ops in any case.
+  /// The most plans that are made, of the size of the first one; in any case those of 2^17 ops, and
+  /// of 16 ops a rank.
   std::uint64_t most_plans = 1 << 14;
 };
 

@@ -21,8 +21,7 @@ constexpr std::uint64_t kShortVector = 512;      // startups cost more than byte
 constexpr std::uint64_t kEveryone = 16 << 10;    // bytes of all vectors that every rank still reads
 constexpr std::uint64_t kFewRead = 256 << 10;    // the same of one vector, for up to four ranks
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
-constexpr std::uint64_t kLongOfPair = 16
-                                      << 10;  // from here on the root reads where the vector lies
+constexpr std::uint64_t kLongOfPair = 16 << 10;  // from here on a root reads the other's in place
 constexpr std::uint64_t kSharedOfPair = 1 << 20;     // from here on both reduce a half
 constexpr int kFewRanks = 8;                         // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelineBytes = 256 << 10;  // from here on segments follow one another

@@ -45,7 +45,8 @@ struct ChoiceOptions {
   std::function<void(int done, int total)> progress = nullptr;
 };
 
-/// Predictions for all candidates, the fastest first. Never empty: some algorithm always may run.
+/// Predictions for all candidates, the fastest first; of large machines, where none is simulated,
+/// the one of the fixed rules. Never empty: some algorithm always may run.
 /// The same arguments give the same on every machine. That ranks share cores counts for alltoall
 /// only: other collectives would get slower algorithms by it (docs/decisions.md). UsageError where
 /// problem and machine do not fit together.

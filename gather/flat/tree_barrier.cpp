@@ -9,7 +9,7 @@
 //   rounds    twice the depth of the tree: sequential 2; chain 2 (p - 1); binary, binomial
 //             2 floor(lg p); tournament floor(lg p) + 1
 //   messages  2 (p - 1) in all
-//   copied    1 byte by a rank with more than 256 children, and of the tournament's champion
+//   copied    1 byte by a root with more than 256 children
 // A sequential tree inside a node is its flat barrier: one rank waits for all, then lets all go.
 //
 // Source: Hensgen, Finkel, Manber, "Two Algorithms for Barrier Synchronization", Int. J. Parallel
@@ -28,12 +28,12 @@ Ops gather_notes(Notes& notes, const BarrierGroup& group, const TreeNode& node) 
   return known;
 }
 
-// Children of a rank from which on one op waits for all of them, and what is told to each waits for
-// that one: else a rank with thousands of children would have millions of dependencies.
-constexpr std::size_t kManyChildren = 256;
+// More ops than this that others wait for become one: else each child of a rank with thousands
+// would wait for what was heard of all of them, by millions of dependencies.
+constexpr std::size_t kManyOps = 256;
 
-/// One op after all of `known`.
 Ops joined(plan::Builder& builder, const Ops& known) {
+  if (known.size() <= kManyOps) return known;
   const plan::Slice from = builder.allocate_scratch(1);
   return {builder.copy(builder.allocate_scratch(1), from, known)};
 }
@@ -50,7 +50,7 @@ Ops tree_barrier(plan::Builder& builder, const BarrierGroup& group, Topology top
   } else if (between) {
     known = between(known);
   }
-  if (node.children.size() > kManyChildren) known = joined(builder, known);
+  known = joined(builder, known);
   for (const Range& child : node.children) notes.tell(child.first, known);
   return known;
 }
@@ -60,7 +60,6 @@ Ops tournament_barrier(plan::Builder& builder, const BarrierGroup& group) {
   const TreeNode node = find_in_tree(binomial_tree, 2, group.size(), group.self);
   Ops known = gather_notes(notes, group, node);
   if (node.parent >= 0) return {notes.hear(0)};
-  if (static_cast<std::size_t>(group.size()) > kManyChildren) known = joined(builder, known);
   for (int member = 1; member < group.size(); ++member) notes.tell(member, known);
   return known;
 }
