@@ -9,6 +9,7 @@
 #include <span>
 
 #include "mpi/host/handle_cache.hpp"
+#include "mpi/host/host.hpp"
 #include "mpi/world/busy.hpp"
 #include "mpi/world/world.hpp"
 
@@ -211,8 +212,11 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
     attached->state = Attached::State::passed_through;
     attached->why = inter != 0 ? Passed::intercommunicator : Passed::one_rank;
   } else {
-    attached->take_over.emplace(TakeOver::Placement{attached->size, world_.machine().nodes(),
-                                                    world_.most_ranks_on_a_core()});
+    attached->take_over.emplace(
+        TakeOver::Placement{.ranks = attached->size,
+                            .nodes = world_.machine().nodes(),
+                            .most_ranks_on_a_core = world_.most_ranks_on_a_core(),
+                            .waiting_keeps_core = kReceiveKeepsCore});
   }
   return attached;
 }
