@@ -60,10 +60,11 @@ Operation operation_on(bool commutative) {
   return operation;
 }
 
+/// By a generator that is cheap to seed: its work was a quarter of a test under ThreadSanitizer.
 Bytes random_bytes(std::size_t size, int rank, int call) {
-  std::mt19937 random(static_cast<unsigned>(rank * 1000 + call));
+  std::minstd_rand random(static_cast<unsigned>(rank * 1000 + call + 1));
   Bytes bytes(size);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() | 1u);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() >> 16u | 1u);
   return bytes;
 }
 
