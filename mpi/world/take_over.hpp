@@ -20,8 +20,8 @@ class TakeOver {
  public:
   struct Placement {
     int ranks = 1;
-    int nodes = 1;                 // of the whole job
-    int most_ranks_on_a_core = 1;  // likewise
+    int nodes = 1;                    // of the whole job
+    int most_ranks_on_a_core = 1;     // likewise
     bool waiting_keeps_core = false;  // of a rank that waits in the host: kReceiveKeepsCore
   };
   explicit TakeOver(const Placement& placement) noexcept;
@@ -45,7 +45,7 @@ class TakeOver {
   std::int64_t rounds_;  // of an exchange along a tree
   std::int64_t message_ns_;
   std::int64_t turns_ns_ = 0;  // of a call in the host, which waits for the scheduler so long
-  std::int64_t left_ns_;  // of the cost of a set-up
+  std::int64_t left_ns_;       // of the cost of a set-up
   // Of alltoallv.
   std::int64_t irregular_calls_ = 0;
   std::int64_t next_agreement_ = 2;  // at this call
