@@ -20,6 +20,7 @@
 #include "mpi/calls/recorded.hpp"
 #include "mpi/calls/reductions.hpp"
 #include "mpi/calls/vector_repeats.hpp"
+#include "mpi/requests/pending_queue.hpp"
 #include "mpi/requests/persistent.hpp"
 #include "mpi/requests/requests.hpp"
 #include "mpi/world/communicators.hpp"
@@ -95,9 +96,10 @@ struct OfHost {
   }
 };
 
-/// Open MPI agrees on the number of a new communicator by allreduces of this form. It begins them
-/// from its progress engine, too, which may run inside of weft on one rank and outside on another:
-/// they are always the host's. The report does not count them, as few are the program's.
+/// Open MPI agrees on the number of a new communicator by nonblocking allreduces of this form over
+/// its parent. It begins them from its progress engine, too, which may run inside of weft on one
+/// rank and outside on another: they are always the host's. The report does not count them, as few
+/// are the program's.
 bool may_be_of_host(Collective collective, const void* /*send*/, void* /*receive*/, int count,
                     MPI_Datatype type, MPI_Op op, MPI_Comm /*comm*/) {
   return collective == Collective::allreduce && count == 1 && type == MPI_INT &&
@@ -108,17 +110,24 @@ bool may_be_of_host(Collective /*collective*/, const Arguments&... /*arguments*/
   return false;
 }
 
+/// Behind what is pending there, which may become the host's, too; also inside of weft.
 template <class Host, class... Arguments>
-int start_in_host(MPI_Request* request, Host host, MPI_Comm comm, Arguments... arguments) {
-  return start_behind(comm, request,
-                      [=](MPI_Request* of_host) { return host(arguments..., of_host); });
+int start_in_host(MPI_Request* request, const void* attached, Host host, MPI_Comm comm,
+                  Arguments... arguments) {
+  const auto start = [=](MPI_Request* of_host) { return host(arguments..., of_host); };
+  const auto* known = static_cast<const Attached*>(attached);
+  if (known != nullptr && known->pending != nullptr && !known->pending->is_empty()) {
+    const auto work = std::make_shared<HostWork<decltype(start)>>(comm, start);
+    if (auto call = known->pending->append(work)) return give_request(std::move(call), request);
+  }
+  return start(request);
 }
 
 template <class Host, class Make, class... Arguments>
 int start_from(MPI_Request* request, void** attached, Host host, Make make, MPI_Comm comm,
                Arguments... arguments) {
   if (may_be_of_host(make(arguments...).collective(), arguments...)) {
-    return start_in_host(request, host, comm, arguments...);
+    return start_in_host(request, *attached, host, comm, arguments...);
   }
   if (attached_to(comm, attached) == nullptr) return host(arguments..., request);
   return start_collective(request, host, make, arguments...);

@@ -181,8 +181,8 @@ void PendingCall::wait_for_host() noexcept {
 
 std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, bool hands_back) {
   auto call = std::make_shared<PendingCall>(std::move(work), hands_back);
-  const std::lock_guard lock(mutex_);
-  if (calls_.empty()) {
+  const std::lock_guard running(running_);
+  if (is_empty()) {
     const bool over = call->resume(true);
     if (call->is_for_host_) {
       call->record();
@@ -194,6 +194,14 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
     }
     active_queues().add(shared_from_this());
   }
+  push(call);
+  return call;
+}
+
+std::shared_ptr<PendingCall> PendingQueue::append(std::shared_ptr<Work> work) {
+  auto call = std::make_shared<PendingCall>(std::move(work), false);
+  const std::lock_guard lock(mutex_);
+  if (calls_.empty()) return nullptr;
   calls_.push_back(call);
   pending_calls.fetch_add(1, std::memory_order_relaxed);
   return call;
@@ -202,24 +210,36 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
 bool PendingQueue::go_on() {
   bool moved = false;
   while (true) {
-    std::shared_ptr<PendingCall> ended;
+    std::shared_ptr<PendingCall> call;
     {
-      const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (!lock || calls_.empty() || !calls_.front()->resume(false)) return moved;
-      ended = std::move(calls_.front());
+      const std::unique_lock running(running_, std::try_to_lock);
+      if (!running) return moved;
+      call = first();
+      if (call == nullptr || !call->resume(false)) return moved;
+      const std::lock_guard lock(mutex_);
       calls_.pop_front();
       if (calls_.empty()) active_queues().remove(this);
     }
     moved = true;
     // Without the lock: what the program has freed is freed now, perhaps the communicator.
-    ended->end();
+    call->end();
     pending_calls.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 
 bool PendingQueue::is_empty() {
+  return first() == nullptr;
+}
+
+std::shared_ptr<PendingCall> PendingQueue::first() {
   const std::lock_guard lock(mutex_);
-  return calls_.empty();
+  return calls_.empty() ? nullptr : calls_.front();
+}
+
+void PendingQueue::push(std::shared_ptr<PendingCall> call) {
+  const std::lock_guard lock(mutex_);
+  calls_.push_back(std::move(call));
+  pending_calls.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back) {

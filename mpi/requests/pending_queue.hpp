@@ -9,19 +9,27 @@
 
 namespace weft::mpi {
 
-/// Safe from many threads.
+/// Safe from many threads. The host may begin collectives of its own while a fiber is in it, so
+/// append() takes no part in who runs a fiber.
 class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
  public:
   /// Null: the host must run it now.
   std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back);
   /// Goes on with the first calls, unless another thread does. True when one has ended.
   bool go_on();
+  /// Puts it behind what is pending; never runs it. Null: nothing is pending, and the caller must.
+  /// Also inside of a call of this queue.
+  std::shared_ptr<PendingCall> append(std::shared_ptr<Work> work);
   bool is_empty();
   /// As long as this is held, no call goes on.
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(running_); }
 
  private:
-  std::mutex mutex_;
+  std::shared_ptr<PendingCall> first();
+  void push(std::shared_ptr<PendingCall> call);
+
+  std::mutex running_;                              // held by whoever runs a fiber
+  std::mutex mutex_;                                // of calls_; never while a fiber runs
   std::deque<std::shared_ptr<PendingCall>> calls_;  // the first one is under way
 };
 
