@@ -116,7 +116,7 @@ int start_in_host(MPI_Request* request, const void* attached, Host host, MPI_Com
                   Arguments... arguments) {
   const auto start = [=](MPI_Request* of_host) { return host(arguments..., of_host); };
   const auto* known = static_cast<const Attached*>(attached);
-  if (known != nullptr && known->pending != nullptr && !known->pending->is_empty()) {
+  if (is_any_pending() && known != nullptr && known->pending != nullptr) {
     const auto work = std::make_shared<HostWork<decltype(start)>>(comm, start);
     if (auto call = known->pending->append(work)) return give_request(std::move(call), request);
   }

@@ -194,17 +194,13 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
     }
     active_queues().add(shared_from_this());
   }
-  push(call);
+  push(call, false);
   return call;
 }
 
 std::shared_ptr<PendingCall> PendingQueue::append(std::shared_ptr<Work> work) {
   auto call = std::make_shared<PendingCall>(std::move(work), false);
-  const std::lock_guard lock(mutex_);
-  if (calls_.empty()) return nullptr;
-  calls_.push_back(call);
-  pending_calls.fetch_add(1, std::memory_order_relaxed);
-  return call;
+  return push(call, true) ? call : nullptr;
 }
 
 bool PendingQueue::go_on() {
@@ -236,10 +232,12 @@ std::shared_ptr<PendingCall> PendingQueue::first() {
   return calls_.empty() ? nullptr : calls_.front();
 }
 
-void PendingQueue::push(std::shared_ptr<PendingCall> call) {
+bool PendingQueue::push(std::shared_ptr<PendingCall> call, bool behind_others) {
   const std::lock_guard lock(mutex_);
+  if (behind_others && calls_.empty()) return false;
   calls_.push_back(std::move(call));
   pending_calls.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back) {

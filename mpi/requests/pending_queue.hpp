@@ -26,7 +26,8 @@ class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
 
  private:
   std::shared_ptr<PendingCall> first();
-  void push(std::shared_ptr<PendingCall> call);
+  /// False, and nothing done, where it has to be behind others and there are none.
+  bool push(std::shared_ptr<PendingCall> call, bool behind_others);
 
   std::mutex running_;                              // held by whoever runs a fiber
   std::mutex mutex_;                                // of calls_; never while a fiber runs

@@ -29,7 +29,7 @@ constexpr std::int64_t kBytesPer_ns = 4;
 // Where the host's waiting ranks keep a core from others, who are to send, each round of messages
 // takes a turn of the kernel's scheduler: with 4 and 8 ranks on two cores MPICH 4.0 takes 6 and 15
 // ms for an alltoall of 4 B, twice that for an allreduce. A set-up, which sends messages by the
-// host, took 13 and 29 ms on one node, 58 and 49 on two.
+// host, took 13 and 29 ms on one node, 58 and 49 on two, all beside other work.
 constexpr std::int64_t kTurn_ns = 3'000'000;
 constexpr std::int64_t kSetupTurns = 3;  // for each round
 constexpr std::int64_t kSetupTurnsBetweenNodes = 6;
