@@ -81,7 +81,7 @@ bool Links::close() noexcept {
 }
 
 /// True when an end has done all that it can. A connection that is being mended has its own
-/// timeout.
+/// timeout, and fails where mending it is no use: the peer, too, must learn that this end has gone.
 bool Links::close(End& end) noexcept {
   verbs::RcWire& wire = end.flow->wire;
   verbs::Channel& channel = end.flow->channel;
@@ -93,13 +93,11 @@ bool Links::close(End& end) noexcept {
     end.channel = nullptr;
     return true;
   };
-  if (status == verbs::Status::failed || channel.peer_abort()) {
+  // A channel that the peer has closed does not fail with its connection.
+  if (status == verbs::Status::failed || channel.peer_abort() || end.connection->has_failed()) {
     return leave(&verbs::FlowGroup::abandon);
   }
-  if (wire.is_recovering()) {
-    const bool is_over = poisoned_ || (network_->is_ending() && channel.is_closed_by_peer());
-    return is_over && leave(&verbs::FlowGroup::abandon);
-  }
+  if (wire.is_recovering()) return poisoned_ && leave(&verbs::FlowGroup::abandon);
   if (!channel.said_close()) {
     wire.signal_from_now_on();
     channel.close();

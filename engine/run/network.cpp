@@ -1,6 +1,7 @@
 #include "engine/run/network.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/board/whereabouts.hpp"
 
@@ -69,7 +70,7 @@ Network::Counts Network::counts() {
 
 void Network::prepare_to_end() noexcept {
   const std::lock_guard lock(mutex_);
-  if (is_ending_.exchange(true)) return;
+  if (std::exchange(is_ending_, true)) return;
   for (const auto& [process, connection] : connections_) {
     if (connection != nullptr) connection->prepare_to_end();
   }

@@ -65,7 +65,6 @@ class Network {
   /// To be cared for, until remove().
   void add(CaredFor& member);
   void remove(CaredFor& member) noexcept;
-  bool is_ending() const noexcept { return is_ending_.load(std::memory_order_relaxed); }
 
  private:
   bool take_care() noexcept;
@@ -76,7 +75,7 @@ class Network {
   std::unique_ptr<SlabRegistrations> slabs_;
   std::atomic<verbs::Endpoint*> opened_{nullptr};
   std::map<int, std::unique_ptr<verbs::FlowGroup>> connections_;  // by process
-  std::atomic<bool> is_ending_{false};
+  bool is_ending_ = false;
   std::mutex care_mutex_;
   std::vector<CaredFor*> members_;  // under it
 };

@@ -62,11 +62,14 @@ class End final : public RecoverableConnection {
     recovery.start(std::move(started));
   }
   Received received() const noexcept override { return has; }
-  bool is_closed_by_peer() const noexcept override { return false; }
+  bool is_ending() const noexcept override { return ends; }
+  bool is_closed_by_peer() const noexcept override { return is_closed; }
   void on_change() noexcept override {}
   std::string describe() const override { return "fake lanes"; }
 
   Received has;
+  bool ends = false;
+  bool is_closed = false;
   /// In the epoch after so many others.
   bool runs_in(std::uint32_t epoch) const {
     return recovery.is_running() && recovery.epoch() == epoch;

@@ -32,9 +32,16 @@ Connection::Connection(Endpoint& endpoint)
 
 void Connection::end() noexcept {
   has_ended_ = true;
+  if (recovery_) recovery_->say_goodbye();
+  for (const auto& lane : lanes_) lane->rail().flush_notices();
   recovery_.reset();
   lanes_.clear();
   running_.store(false, std::memory_order_relaxed);
+}
+
+void Connection::prepare_to_end() noexcept {
+  is_ending_ = true;
+  if (!has_ended_) recovery_->prepare_to_end();
 }
 
 std::string Connection::address() const {
@@ -106,9 +113,9 @@ Received Connection::received() const noexcept {
 }
 
 bool Connection::is_closed_by_peer() const noexcept {
-  return is_ending_ && std::ranges::all_of(wires_, [](const RcWire* wire) {
-           return wire == nullptr || !wire->is_in_use() || wire->is_closed_by_peer();
-         });
+  return std::ranges::all_of(wires_, [](const RcWire* wire) {
+    return wire == nullptr || !wire->is_in_use() || wire->is_closed_by_peer();
+  });
 }
 
 void Connection::on_change() noexcept {

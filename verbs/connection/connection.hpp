@@ -46,8 +46,8 @@ class Connection final : private RecoverableConnection {
   /// Destroys the queue pairs: no wire is written any more.
   void end() noexcept;
   /// Both ends are about to end it: when it breaks after the peer has closed all wires it is not
-  /// made anew.
-  void prepare_to_end() noexcept { is_ending_ = true; }
+  /// made anew, and fails. It fails, too, when the peer has given it up.
+  void prepare_to_end() noexcept;
   /// The peer is not told any more that this process lives, when it asks because of a break.
   void stop_answering() noexcept;
 
@@ -86,6 +86,7 @@ class Connection final : private RecoverableConnection {
   friend class RcWire;
 
   Received received() const noexcept override;
+  bool is_ending() const noexcept override { return is_ending_; }
   bool is_closed_by_peer() const noexcept override;
   void on_change() noexcept override;
   std::string describe() const override { return endpoint_.describe(); }

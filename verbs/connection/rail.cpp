@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,6 +15,8 @@ namespace {
 
 // Of the first completion queue.
 constexpr int kQueueEntries = 4096;
+// An adapter that works sends a datagram in microseconds.
+constexpr auto kLongestFlush = std::chrono::milliseconds(10);
 
 /// The software device stores a write's last word last. Mellanox's adapters place writes in order,
 /// on which MPIs have relied since InfiniHost. For other adapters a queue pair may know.
@@ -112,6 +115,12 @@ ibv_mr* Rail::register_memory(void* address, std::size_t bytes) noexcept {
   return library().reg_mr(
       handles_.domain, address, bytes,
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
+}
+
+void Rail::flush_notices() noexcept {
+  if (control_ == nullptr) return;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestFlush;
+  while (control_->is_sending() && std::chrono::steady_clock::now() < deadline) poll();
 }
 
 int Rail::poll() noexcept {

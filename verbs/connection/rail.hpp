@@ -54,6 +54,8 @@ class Rail {
 
   /// For the notices of recovery; null where broken connections are not recovered.
   ControlPath* control() const { return control_.get(); }
+  /// Waits until all notices have left, but not for long.
+  void flush_notices() noexcept;
   /// Null where there is none.
   LivenessResponder* responder() const { return responder_.get(); }
   void stop_responder() noexcept { responder_.reset(); }

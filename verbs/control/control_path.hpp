@@ -81,6 +81,8 @@ class ControlPath {
   /// Sends to the control path or liveness responder `to`, with its token. The notice may be lost,
   /// here or on the way.
   void send(ibv_ah* route, const ControlAddress& to, Notice notice) noexcept;
+  /// Some notice has not left yet. Its address must not be destroyed, nor the path, or it is lost.
+  bool is_sending() const noexcept { return sends_ != 0; }
   /// Handles a completion of this queue pair; true when a datagram arrived, which is in `notice`.
   bool complete(const ibv_wc& completion, Notice& notice) noexcept;
 

@@ -61,7 +61,6 @@ Recovery::Recovery(RecoveryGroup& group, RecoverableConnection& connection)
 }
 
 Recovery::~Recovery() {
-  if (is_recovering() || has_failed()) send_notices(Notice::kFailed);
   lanes_.clear();
   set_phase(Phase::running);
   std::erase(group_.members_, this);
@@ -106,7 +105,7 @@ void Recovery::lane_failed(RecoverableLane& lane, const char* why, bool recovera
   if (!recoverable || !std::ranges::any_of(lanes_, &RecoverableLane::has_control)) {
     return fail(why);
   }
-  if (connection_.is_closed_by_peer()) return fail(why);
+  if (is_of_no_use()) return fail(why);
   cause_ = why;
   if (peer_failed_) return fail_like_peer();
   if (lane.carried_nothing() && ++lane.failures_ >= kMostLaneFailures && has_other_than(lane)) {
@@ -221,11 +220,11 @@ void Recovery::receive(RecoverableLane& lane, const Notice& notice) noexcept {
     return;
   }
   if (peer_failed) {
-    // An end that is running may have all that it needs.
+    // An end that is running may have all that it needs; one that ends waits for the peer alone.
     peer_failed_ = true;
     reason_ = notice.reason;
     reason_.back() = '\0';
-    if (is_recovering()) fail_like_peer();
+    if (is_recovering() || connection_.is_ending()) fail_like_peer();
     return;
   }
   const auto ahead = static_cast<std::int32_t>(notice.epoch - epoch_);
@@ -263,6 +262,7 @@ void Recovery::end_exclusions() noexcept {
 
 void Recovery::advance() noexcept {
   if (phase_ != Phase::reconnecting && !degraded_) return;
+  if (is_recovering() && is_of_no_use()) return fail("both ends have closed it");
   const std::int64_t now = now_ns();
   if (!degraded_ && has_timed_out(now)) return;
   if (!degraded_) ask_liveness(now);
@@ -272,6 +272,19 @@ void Recovery::advance() noexcept {
   for (RecoverableLane* lane : lanes_) {
     if (lane->state_ != State::ready) send_notice(*lane, 0);
   }
+}
+
+/// Both ends end the connection, and the peer has closed it.
+bool Recovery::is_of_no_use() const noexcept {
+  return connection_.is_ending() && connection_.is_closed_by_peer();
+}
+
+void Recovery::prepare_to_end() noexcept {
+  if (peer_failed_) fail_like_peer();
+}
+
+void Recovery::say_goodbye() noexcept {
+  if (is_recovering() || has_failed()) send_notices(Notice::kFailed);
 }
 
 /// The peer's reason is in this end's error, too: all ranks report one cause.

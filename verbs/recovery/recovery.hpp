@@ -23,6 +23,11 @@
 // An end excludes a lane that fails again and again, and does not tell the other end. So the two
 // may exclude different lanes and have none in common. An end that stays without a ready lane for a
 // second uses those again that it has excluded. The last lane is never excluded for its failures.
+//
+// Of two ends that end the connection, each waits for the other to close it. An end that the peer
+// has closed needs nothing more, and what the peer still waits for is this end's own close, which
+// may have been lost when the connection broke. So the end does not reconnect: it fails, and the
+// notice of that lets the peer go, too.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -88,7 +93,9 @@ class RecoverableConnection {
  public:
   /// What this end has received by now, in all.
   virtual Received received() const noexcept = 0;
-  /// Whether both ends end the connection, and the peer has said that it will send nothing more.
+  /// Whether both ends are about to end the connection.
+  virtual bool is_ending() const noexcept = 0;
+  /// Whether the peer has said that it will send nothing more.
   virtual bool is_closed_by_peer() const noexcept = 0;
   /// It has broken, runs again, or has failed for good.
   virtual void on_change() noexcept = 0;
@@ -140,7 +147,6 @@ bool is_recoverable(ibv_wc_status status) noexcept;
 class Recovery {
  public:
   Recovery(RecoveryGroup& group, RecoverableConnection& connection);
-  /// A peer that still tries to reconnect learns that it need not.
   ~Recovery();
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
@@ -161,8 +167,12 @@ class Recovery {
   void lane_failed(RecoverableLane& lane, const char* why, bool recoverable) noexcept;
   /// The other end of `lane` has sent a notice.
   void receive(RecoverableLane& lane, const Notice& notice) noexcept;
-  /// Sends the notices that are due; fails when it takes too long.
+  /// Sends the notices that are due; fails when it takes too long, or when it is no use any more.
   void advance() noexcept;
+  /// The connection has begun to end.
+  void prepare_to_end() noexcept;
+  /// The connection ends now: a peer that still tries to reconnect learns that it need not.
+  void say_goodbye() noexcept;
   /// The number of the connection between the two ends: each recovery begins the next one.
   std::uint32_t epoch() const noexcept { return epoch_; }
   /// Ends the connection for good and tells the peer why.
@@ -185,6 +195,7 @@ class Recovery {
   void end_exclusions() noexcept;
   void send_notice(RecoverableLane& lane, std::uint32_t flags) noexcept;
   void send_notices(std::uint32_t flags) noexcept;
+  bool is_of_no_use() const noexcept;
   void fail_like_peer() noexcept;
 
   RecoveryGroup& group_;

@@ -37,6 +37,7 @@ class Broken final : public RecoverableConnection {
  public:
   Broken() { recovery.start({lanes.data(), lanes.data() + 1}); }
   Received received() const noexcept override { return {3, 5}; }
+  bool is_ending() const noexcept override { return false; }
   bool is_closed_by_peer() const noexcept override { return false; }
   void on_change() noexcept override {}
   std::string describe() const override { return "fuzz lanes"; }
