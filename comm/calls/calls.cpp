@@ -67,19 +67,31 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
 
 Communicator::Made Calls::keep_last() noexcept {
   if (last_ == nullptr || !(*last_)->is_plain) return {};
-  Call& call = **last_;
-  const std::size_t steps = call.slice->program.steps().size();
-  if (!call.is_kept && call.is_of_class && kept_.size() < kMostKept &&
-      kept_steps_ + steps <= kMostKeptSteps) {
-    try {
-      last_ = &(kept_[call.problem] = *last_);
-    } catch (const std::bad_alloc&) {
+  if (!(*last_)->is_kept && (*last_)->is_of_class) {
+    // Of blocks of different sizes it may be another one than last_.
+    const auto kept = kept_.find((*last_)->problem);
+    if (kept != kept_.end()) {
+      last_ = &kept->second;
+    } else if (!keep(*last_)) {
       return {};
     }
-    call.is_kept = true;
-    kept_steps_ += steps;
   }
+  const Call& call = **last_;
   return {&call, call.is_kept ? kept_since() : changes() | kOnlyLast};
+}
+
+/// False where there is no memory for it. It is not kept where there are too many.
+bool Calls::keep(const SharedCall& call) noexcept {
+  const std::size_t steps = call->slice->program.steps().size();
+  if (kept_.size() >= kMostKept || kept_steps_ + steps > kMostKeptSteps) return true;
+  try {
+    last_ = &kept_.emplace(call->problem, call).first->second;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  (*last_)->is_kept = true;
+  kept_steps_ += steps;
+  return true;
 }
 
 const SharedCall& Calls::rooted_call_for(const Problem& problem) {

@@ -186,7 +186,10 @@ Communicator::Made Communicator::last_made() const noexcept {
 }
 bool Communicator::repeat(const Made& made, const void* input, void* output,
                           const Operation* operation) {
-  return impl_->repeat(made, bytes_of(input), bytes_of(output), operation);
+  return impl_->repeat(made, bytes_of(input), bytes_of(output), operation, false);
+}
+bool Communicator::repeat_in_place(const Made& made, void* buffer, const Operation* operation) {
+  return impl_->repeat(made, nullptr, bytes_of(buffer), operation, true);
 }
 
 void Communicator::barrier() {

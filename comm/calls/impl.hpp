@@ -73,8 +73,9 @@ class Communicator::Impl {
 
   /// The last call, where it is one that repeat() makes again.
   Made last_made() noexcept { return checks_calls() ? Made{} : calls_.keep_last(); }
+  /// `in_place`: the input is at `output`, not at `input`.
   bool repeat(const Made& made, const std::byte* input, std::byte* output,
-              const Operation* operation);
+              const Operation* operation, bool in_place);
   [[noreturn]] void fail(std::string_view why);
   bool checks_calls() const noexcept { return resources_.settings().check; }
   void describe_next_call(comm::CallSignature added) { next_call_ = std::move(added); }

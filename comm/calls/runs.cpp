@@ -52,10 +52,11 @@ void Communicator::Impl::run(const comm::Task& task) {
 }
 
 bool Communicator::Impl::repeat(const Made& made, const std::byte* input, std::byte* output,
-                                const Operation* operation) {
+                                const Operation* operation, bool in_place) {
   const Call* const known = calls_.known(made);
   if (known == nullptr || needs_turn() || resources_.members().is_poisoned()) return false;
   const Call& call = *known;
+  if (in_place) input = comm::set_aside(output, call.input_bytes, aside_);
   const engine::Buffers buffers{input, output, operation};
   comm::Counts& counts = usage_.at(call.entry);
   const bool is_short = !call.slice->sequence.empty();

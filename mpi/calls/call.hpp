@@ -85,6 +85,7 @@ class Call {
   /// do so with others.
   struct Plain {
     const Operation* operation = nullptr;  // of a reduction; lives as long as the communicator
+    std::size_t own_offset = 0;            // of an allgather in place: where this rank's block lies
   };
   /// After run().
   virtual std::optional<Plain> plain(const Context& /*context*/) const { return std::nullopt; }

@@ -54,10 +54,16 @@ void Allgather::describe(RecordedKind& kind, const Context& context) const {
   kind.bytes = receive_.bytes(context.rank());
 }
 
-std::optional<Call::Plain> Allgather::plain(const Context&) const {
-  const bool is_plain = !receive_.is_irregular() && !send_.is_in_place() && !send_.is_packed() &&
-                        !receive_.is_packed() && receive_.total_bytes() <= kMostPlain;
-  return is_plain ? std::optional(Plain{}) : std::nullopt;
+std::optional<Call::Plain> Allgather::plain(const Context& context) const {
+  const bool is_plain = !receive_.is_irregular() && is_straight();
+  return is_plain ? std::optional(Plain{.own_offset = receive_.offset(context.rank())})
+                  : std::nullopt;
+}
+
+/// Whether few bytes went straight from and to the program's memory.
+bool Allgather::is_straight() const {
+  return !receive_.is_packed() && (send_.is_in_place() || !send_.is_packed()) &&
+         receive_.total_bytes() <= kMostPlain;
 }
 
 void Allgather::run_in_pieces(const Context& context, std::size_t pieces) {
@@ -112,6 +118,12 @@ void Allgather::run(const Context& context) {
     context.weft().allgather(input, output, receive_.bytes(0));
   }
   receive_.deliver(context.layouts(), output);
+}
+
+std::optional<Allgather::Straight> Allgather::straight(int rank) const {
+  if (!receive_.is_irregular() || !is_straight()) return std::nullopt;
+  const std::ptrdiff_t all = receive_.direct_offset();
+  return Straight{all, all + static_cast<std::ptrdiff_t>(receive_.offset(rank))};
 }
 
 void Allgather::keep(Arrays& arrays, const Attached& attached) {

@@ -30,8 +30,18 @@ class Allgather final : public Call {
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 
+  /// Where the bytes lie of an MPI_Allgatherv that went straight from and to the program's memory,
+  /// and of few bytes: behind the address of the output.
+  struct Straight {
+    std::ptrdiff_t all = 0;  // of all ranks
+    std::ptrdiff_t own = 0;  // of this rank
+  };
+  /// After run(), of rank `rank`. Nullopt: it went in another way.
+  std::optional<Straight> straight(int rank) const;
+
  private:
   void run_in_pieces(const Context& context, std::size_t pieces);
+  bool is_straight() const;
 
   Blocks send_, receive_;
 };

@@ -96,7 +96,7 @@ void Reduction::describe(RecordedKind& kind, const Context&) const {
 std::optional<Call::Plain> Reduction::plain(const Context& context) const {
   const std::optional<Resolution>& temporary = context.attached.operations.temporary;
   const bool is_kept = !temporary || &*temporary != resolution_;
-  const bool is_plain = is_kept && resolution_->form == Form::in_place && !in_place_ &&
+  const bool is_plain = is_kept && resolution_->form == Form::in_place &&
                         bytes_of(given_, *resolution_) <= kMostPlain;
   return is_plain ? std::optional(Plain{&resolution_->operation}) : std::nullopt;
 }

@@ -29,6 +29,16 @@ Race& no_race() {
   return race;
 }
 
+[[gnu::always_inline]] inline bool make(const KnownCall& known, const void* input, void* output) {
+  Communicator& weft = *known.attached->weft;
+  if (known.may_be_in_place && input == MPI_IN_PLACE) {
+    if (known.operation != nullptr)
+      return weft.repeat_in_place(known.made, output, known.operation);
+    input = static_cast<const std::byte*>(output) + known.own_offset;
+  }
+  return weft.repeat(known.made, input, output, known.operation);
+}
+
 /// Apart, with all that an error needs: in a handler of the exception.
 int end_failed(const KnownCall& known) {
   Outcome outcome;
@@ -46,7 +56,7 @@ int Repeats::run_known(const KnownCall& known, const void* input, void* output) 
   [[maybe_unused]] const std::uint64_t begin = is_recorded ? ticks() : 0;
   try {
     const Inside guard;
-    if (known.attached->weft->repeat(known.made, input, output, known.operation)) [[likely]] {
+    if (make(known, input, output)) [[likely]] {
       known.race->count();
       if constexpr (is_recorded) Recorder::get()->add(known.recorded, begin, ticks());
       return MPI_SUCCESS;
@@ -92,6 +102,9 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& 
                   .recorded = recorded,
                   .reads = reads_input(arguments.what, context.rank()),
                   .writes = writes_output(arguments.what, context.rank())};
+  known.may_be_in_place =
+      known.writes && (known.operation != nullptr || arguments.what == allgather);
+  known.own_offset = static_cast<std::uint32_t>(plain->own_offset);
   if (known.made.call == nullptr || !known.takes(buffers)) return;
   Set& set = known_[set_of(arguments)];
   const auto same = std::ranges::find(set, arguments, &KnownCall::arguments);

@@ -23,6 +23,10 @@ std::array<const int*, 4> arrays_of(const VectorArguments& arguments) noexcept {
           arguments.receive_places};
 }
 
+std::array<const int*, 2> arrays_of(const GatherArguments& arguments) noexcept {
+  return {arguments.counts, arguments.places};
+}
+
 /// Whether these are two buffers of the program.
 bool has_two_buffers(const VectorArguments& arguments) noexcept {
   return arguments.input != nullptr && arguments.input != MPI_IN_PLACE &&
@@ -31,132 +35,242 @@ bool has_two_buffers(const VectorArguments& arguments) noexcept {
 }
 
 /// What is known of the calls with some arrays.
-struct KnownVector {
+struct Known {
   Attached* attached = nullptr;        // null: nothing is known
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now()
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
-  std::vector<int> numbers = {};  // the four arrays, in the order of the arguments
-  std::vector<Part> sends = {}, receives = {};
-  std::ptrdiff_t input_offset = 0, output_offset = 0;  // of the parts' bytes in the buffers
+  std::vector<int> numbers = {};  // of the arrays, in the order of the arguments
 
-  bool is_of(const VectorArguments& arguments) const noexcept;
+  template <class Arguments>
+  bool has_arrays_of(const Arguments& arguments) const noexcept;
+  /// After all else: from now on something is known.
+  template <class Arguments>
+  void keep(const Arguments& arguments, Attached& of);
 };
 
-constexpr std::size_t kMostKnown = 4;
-constexpr int kMostRanks = 1024;  // 48 bytes each
-// Calls of which so many were kept in a row, and none was found, are kept now and then only.
-constexpr unsigned kMostInVain = 2 * kMostKnown;
-constexpr unsigned kSeldom = 32;
-
-struct KnownVectors {
-  std::array<KnownVector, kMostKnown> all = {};
-  std::size_t last = 0;  // that was found or kept
-  unsigned in_vain = 0;  // kept since one was found
-};
-// From turn_on() to turn_off(), which owns it: nothing is left to the end of the process.
-constinit KnownVectors* known_vectors = nullptr;
-
-bool KnownVector::is_of(const VectorArguments& arguments) const noexcept {
-  if (comm != arguments.comm || send_type != arguments.send_type ||
-      receive_type != arguments.receive_type || attached == nullptr) {
-    return false;
-  }
+template <class Arguments>
+bool Known::has_arrays_of(const Arguments& arguments) const noexcept {
   const int* mine = numbers.data();
+  const auto given = arrays_of(arguments);
   // Most other lists differ there already.
-  if (arguments.send_counts == nullptr || *mine != *arguments.send_counts) return false;
+  if (given.front() == nullptr || *mine != *given.front()) return false;
   const auto ranks = static_cast<std::size_t>(attached->size);
-  for (const int* const given : arrays_of(arguments)) {
-    if (given == nullptr || std::memcmp(mine, given, ranks * sizeof *mine) != 0) return false;
+  for (const int* const one : given) {
+    if (one == nullptr || std::memcmp(mine, one, ranks * sizeof *mine) != 0) return false;
     mine += ranks;
   }
   return true;
 }
 
-std::optional<int> run_known(const KnownVector& known, const VectorArguments& arguments) {
-  Attached& attached = *known.attached;
-  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
-                       has_two_buffers(arguments);
-  if (!may_run || !attached.packs_irregular.pass_if_not_due()) return std::nullopt;
+template <class Arguments>
+void Known::keep(const Arguments& arguments, Attached& of) {
+  numbers.clear();
+  for (const int* const given : arrays_of(arguments)) {
+    numbers.insert(numbers.end(), given, given + of.size);
+  }
+  comm = arguments.comm;
+  send_type = arguments.send_type;
+  receive_type = arguments.receive_type;
+  comms = Comms::generation_now();
+  types = Types::generation_now();
+  attached = &of;
+}
+
+struct KnownAlltoallv : Known {
+  std::vector<Part> sends = {}, receives = {};
+  std::ptrdiff_t input_offset = 0, output_offset = 0;  // of the parts' bytes in the buffers
+
+  bool is_of(const VectorArguments& arguments) const noexcept {
+    return comm == arguments.comm && send_type == arguments.send_type &&
+           receive_type == arguments.receive_type && attached != nullptr &&
+           has_arrays_of(arguments);
+  }
+};
+
+struct KnownAllgatherv : Known {
+  bool is_in_place = false;  // this rank's block, in all blocks
+  int count = 0;             // else of it
+  Race* race = nullptr;      // null: there is none
+  Communicator::Made made;
+  Allgather::Straight at;
+
+  bool is_of(const GatherArguments& arguments) const noexcept {
+    if (comm != arguments.comm || receive_type != arguments.receive_type || attached == nullptr ||
+        is_in_place != (arguments.input == MPI_IN_PLACE)) {
+      return false;
+    }
+    const bool is_same_block =
+        is_in_place || (count == arguments.count && send_type == arguments.send_type);
+    return is_same_block && has_arrays_of(arguments);
+  }
+};
+
+constexpr std::size_t kMostKnown = 4;
+constexpr int kMostRanks = 1024;  // 48 bytes each of an alltoallv
+// Calls of which so many were kept in a row, and none was found, are kept now and then only.
+constexpr unsigned kMostInVain = 2 * kMostKnown;
+constexpr unsigned kSeldom = 32;
+
+/// The last calls of one kind.
+template <class OfKind>
+class LastKnown {
+ public:
+  /// Null where there is none with these arguments.
+  template <class Arguments>
+  const OfKind* find(const Arguments& arguments) noexcept {
+    const std::size_t most = in_vain_ > kMostInVain ? 1 : kMostKnown;
+    for (std::size_t i = 0; i < most; ++i) {
+      const std::size_t number = (last_ + i) % kMostKnown;
+      const OfKind& one = all_[number];
+      // Of freed communicators nothing must be looked at.
+      if (one.comms != Comms::generation_now() || !one.is_of(arguments)) continue;
+      last_ = number;
+      in_vain_ = 0;
+      return &one;
+    }
+    return nullptr;
+  }
+  /// Whether the next one is to be kept.
+  bool wants_more() noexcept {
+    if (in_vain_ <= kMostInVain || in_vain_ % kSeldom == 0) return true;
+    ++in_vain_;
+    return false;
+  }
+  /// The place of the next one, of which nothing is known yet: that of the last one where it had
+  /// the same arguments.
+  template <class Arguments>
+  OfKind& next(const Arguments& arguments) noexcept {
+    const OfKind& last = all_[last_];
+    if (last.comms != Comms::generation_now() || !last.is_of(arguments)) {
+      last_ = (last_ + 1) % kMostKnown;
+    }
+    ++in_vain_;
+    all_[last_].attached = nullptr;
+    return all_[last_];
+  }
+
+ private:
+  std::array<OfKind, kMostKnown> all_ = {};
+  std::size_t last_ = 0;  // that was found or kept
+  unsigned in_vain_ = 0;  // kept since one was found
+};
+
+struct AllKnown {
+  LastKnown<KnownAlltoallv> alltoallvs;
+  LastKnown<KnownAllgatherv> allgathervs;
+};
+// From turn_on() to turn_off(), which owns it: nothing is left to the end of the process.
+constinit AllKnown* all_known = nullptr;
+
+/// Calls `run` inside of weft, and returns the error code of the call; nullopt: on all ranks alike
+/// nothing was done, and the host serves the call.
+template <class Run>
+std::optional<int> run_inside(Attached& attached, Run run) {
   Outcome outcome;
   try {
     const Inside guard;
-    run_guarded(*attached.weft, outcome, [&] {
-      attached.weft->alltoallv(
-          static_cast<const std::byte*>(arguments.input) + known.input_offset, known.sends,
-          static_cast<std::byte*>(arguments.output) + known.output_offset, known.receives);
-    });
+    run_guarded(*attached.weft, outcome, run);
   } catch (const SetupError& error) {
-    // On all ranks alike, and the program's buffers are as they were: the host serves this call.
     const Inside guard;
     World::get()->communicators().give_up(attached, error.what());
     return std::nullopt;
   }
-  return end_call(arguments.comm, outcome);
+  return end_call(attached.comm, outcome);
+}
+
+std::optional<int> run_known(const KnownAlltoallv& known, const VectorArguments& arguments) {
+  Attached& attached = *known.attached;
+  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
+                       has_two_buffers(arguments);
+  if (!may_run || !attached.packs_irregular.pass_if_not_due()) return std::nullopt;
+  return run_inside(attached, [&] {
+    attached.weft->alltoallv(
+        static_cast<const std::byte*>(arguments.input) + known.input_offset, known.sends,
+        static_cast<std::byte*>(arguments.output) + known.output_offset, known.receives);
+  });
+}
+
+std::optional<int> run_known(const KnownAllgatherv& known, const GatherArguments& arguments) {
+  Attached& attached = *known.attached;
+  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
+                       arguments.output != nullptr && arguments.output != MPI_IN_PLACE;
+  if (!may_run || (known.race != nullptr && !known.race->is_quiet())) return std::nullopt;
+  auto* const output = static_cast<std::byte*>(arguments.output);
+  const std::byte* const own = output + known.at.own;
+  const void* const input = known.is_in_place ? own : arguments.input;
+  // A block that is sent from its place is a mistake, which the long way reports.
+  if (input == nullptr || (input == own) != known.is_in_place) return std::nullopt;
+  bool is_served = false;
+  const auto code = run_inside(attached, [&] {
+    is_served = attached.weft->repeat(known.made, input, output + known.at.all);
+  });
+  if (!is_served && code == MPI_SUCCESS) return std::nullopt;  // forgotten
+  if (known.race != nullptr) known.race->count();
+  return code;
+}
+
+/// Where a call is to be kept; null: it is not.
+Attached* place_for(MPI_Comm comm) {
+  World* const world = World::get();
+  // Calls that are recorded or compared say what they are.
+  if (world == nullptr || world->checks_calls() || Recorder::get() != nullptr) return nullptr;
+  Attached* const attached = world->communicators().of(comm);
+  const bool is_good = attached != nullptr && attached->state == Attached::State::connected &&
+                       attached->size <= kMostRanks;
+  return is_good ? attached : nullptr;
 }
 
 }  // namespace
 
 std::optional<int> VectorRepeats::find_and_run(const VectorArguments& arguments) {
-  KnownVectors& known = *known_vectors;
-  const std::size_t most = known.in_vain > kMostInVain ? 1 : kMostKnown;
-  for (std::size_t i = 0; i < most; ++i) {
-    const std::size_t number = (known.last + i) % kMostKnown;
-    const KnownVector& one = known.all[number];
-    // Of freed communicators nothing must be looked at.
-    if (one.comms != Comms::generation_now() || !one.is_of(arguments)) continue;
-    known.last = number;
-    known.in_vain = 0;
-    return run_known(one, arguments);
-  }
-  return std::nullopt;
+  const KnownAlltoallv* const known = all_known->alltoallvs.find(arguments);
+  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+}
+
+std::optional<int> VectorRepeats::find_and_run(const GatherArguments& arguments) {
+  const KnownAllgatherv* const known = all_known->allgathervs.find(arguments);
+  return known == nullptr ? std::nullopt : run_known(*known, arguments);
 }
 
 void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call) {
-  World* const world = World::get();
-  // Calls that are recorded or compared say what they are.
-  if (!is_on_ || world == nullptr || world->checks_calls() || Recorder::get() != nullptr) return;
-  unsigned& in_vain = known_vectors->in_vain;
-  if (in_vain > kMostInVain && in_vain % kSeldom != 0) {
-    ++in_vain;
-    return;
-  }
-  Attached* const attached = world->communicators().of(arguments.comm);
-  if (attached == nullptr || attached->state != Attached::State::connected ||
-      attached->size > kMostRanks || !has_two_buffers(arguments)) {
-    return;
-  }
+  if (!is_on_ || !all_known->alltoallvs.wants_more()) return;
+  Attached* const attached = place_for(arguments.comm);
+  if (attached == nullptr || !has_two_buffers(arguments)) return;
   const auto straight = call.straight();
   if (!straight) return;
-  ++in_vain;
-  std::size_t& last = known_vectors->last;
-  last = (last + 1) % kMostKnown;
-  KnownVector& known = known_vectors->all[last];
-  known.attached = nullptr;  // until all of it is there
-  known.numbers.clear();
-  for (const int* const given : arrays_of(arguments)) {
-    known.numbers.insert(known.numbers.end(), given, given + attached->size);
-  }
+  KnownAlltoallv& known = all_known->alltoallvs.next(arguments);
   known.sends.assign(straight->sends.begin(), straight->sends.end());
   known.receives.assign(straight->receives.begin(), straight->receives.end());
   known.input_offset = straight->input_offset;
   known.output_offset = straight->output_offset;
-  known.comm = arguments.comm;
-  known.send_type = arguments.send_type;
-  known.receive_type = arguments.receive_type;
-  known.comms = Comms::generation_now();
-  known.types = Types::generation_now();
-  known.attached = attached;
+  known.keep(arguments, *attached);
+}
+
+void VectorRepeats::keep(const GatherArguments& arguments, const Allgather& call) {
+  if (!is_on_ || !all_known->allgathervs.wants_more()) return;
+  Attached* const attached = place_for(arguments.comm);
+  if (attached == nullptr) return;
+  const auto straight = call.straight(attached->rank);
+  const Communicator::Made made = attached->weft->last_made();
+  if (!straight || made.call == nullptr) return;
+  KnownAllgatherv& known = all_known->allgathervs.next(arguments);
+  known.is_in_place = arguments.input == MPI_IN_PLACE;
+  known.count = arguments.count;
+  known.race = race_of(call, {*World::get(), *attached});
+  known.made = made;
+  known.at = *straight;
+  known.keep(arguments, *attached);
 }
 
 void VectorRepeats::turn_on() {
-  if (known_vectors == nullptr) known_vectors = new KnownVectors;
+  if (all_known == nullptr) all_known = new AllKnown;
   is_on_ = true;
 }
 
 void VectorRepeats::turn_off() noexcept {
   is_on_ = false;
-  delete std::exchange(known_vectors, nullptr);
+  delete std::exchange(all_known, nullptr);
 }
 
 }  // namespace weft::mpi

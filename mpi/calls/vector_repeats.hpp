@@ -1,12 +1,12 @@
-// Vector repeats: blocking alltoallvs with the counts, places and datatypes of an earlier one,
-// which weft makes without working out again where their blocks lie.
+// Vector repeats: blocking alltoallvs and allgathervs with the counts, places and datatypes of an
+// earlier one, which weft makes without working out again where their blocks lie.
 //
-// Repeats (repeats.hpp) of calls whose arguments are arrays. Of the last few alltoallvs that weft
-// has served straight from and to the program's buffers the arrays are copied, with the parts that
-// follow from them. A call whose arrays have the same numbers takes these parts, under the same
-// conditions as a repeat: that is a rank's own affair. What ranks ask one another now and then,
-// whether somebody packs, is counted here as in the long way, which makes the calls in which it is
-// due.
+// Repeats (repeats.hpp) of calls whose arguments are arrays. Of the last few such calls that weft
+// has served straight from and to the program's buffers the arrays are copied, with what follows
+// from them: the parts of an alltoallv, the call of weft that an allgatherv is. A call whose arrays
+// have the same numbers takes these, under the same conditions as a repeat: that is a rank's own
+// affair. What ranks ask one another now and then in alltoallvs, whether somebody packs, is counted
+// here as in the long way, which makes the calls in which it is due.
 #pragma once
 
 #include <mpi.h>
@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "mpi/calls/alltoall.hpp"
+#include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/described.hpp"
 
 namespace weft::mpi {
@@ -31,16 +32,30 @@ struct VectorArguments {
   MPI_Comm comm;
 };
 
+/// The arguments of MPI_Allgatherv, in its order.
+struct GatherArguments {
+  const void* input;
+  int count;
+  MPI_Datatype send_type;
+  void* output;
+  const int* counts;
+  const int* places;
+  MPI_Datatype receive_type;
+  MPI_Comm comm;
+};
+
 /// Those of this process. For one thread.
 class VectorRepeats {
  public:
   /// Makes a call like a known one, and returns its error code. Nullopt: it takes the long way, and
   /// nothing was done.
-  static std::optional<int> run(const VectorArguments& arguments) {
+  template <class Arguments>
+  static std::optional<int> run(const Arguments& arguments) {
     return is_on_ ? find_and_run(arguments) : std::nullopt;
   }
   /// To be called when weft has just served `call`, which has these arguments.
   static void keep(const VectorArguments& arguments, const Alltoallv& call);
+  static void keep(const GatherArguments& arguments, const Allgather& call);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on();
@@ -48,6 +63,7 @@ class VectorRepeats {
 
  private:
   static std::optional<int> find_and_run(const VectorArguments& arguments);
+  static std::optional<int> find_and_run(const GatherArguments& arguments);
 
   static inline bool is_on_ = false;
 };
@@ -56,7 +72,9 @@ class VectorRepeats {
 template <Text name, class... Given>
 [[gnu::always_inline]] inline std::optional<int> repeat_vector(Given... given) {
   if constexpr (name.is("Alltoallv")) {
-    return VectorRepeats::run({given...});
+    return VectorRepeats::run(VectorArguments{given...});
+  } else if constexpr (name.is("Allgatherv")) {
+    return VectorRepeats::run(GatherArguments{given...});
   } else {
     return std::nullopt;
   }
@@ -64,7 +82,8 @@ template <Text name, class... Given>
 
 template <Text name, class Made, class... Given>
 inline void keep_vector(const Made& call, Given... given) {
-  if constexpr (name.is("Alltoallv")) VectorRepeats::keep({given...}, call);
+  if constexpr (name.is("Alltoallv")) VectorRepeats::keep(VectorArguments{given...}, call);
+  if constexpr (name.is("Allgatherv")) VectorRepeats::keep(GatherArguments{given...}, call);
 }
 
 }  // namespace weft::mpi

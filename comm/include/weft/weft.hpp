@@ -225,14 +225,16 @@ class WEFT_API Communicator {
     const void* call = nullptr;  // null: none
     std::uint64_t at = 0;
   };
-  /// The last call of a collective that takes one size; none where repeat() would not do. Not of
-  /// other collectives, which leave it as it was.
+  /// The last call of a collective that takes one size, or of an allgather; none where repeat()
+  /// would not do. Not of other collectives, which leave it as it was.
   Made last_made() const noexcept;
   /// Makes that call again with other buffers, which must not be the same memory: of all else it
   /// remembers what it worked out then. `operation`: the one that it had. False: it has forgotten,
   /// and nothing was done. Each rank may make its calls in this way or anew.
   bool repeat(const Made& made, const void* input, void* output,
               const Operation* operation = nullptr);
+  /// The same of a reduction whose input is where its result goes.
+  bool repeat_in_place(const Made& made, void* buffer, const Operation* operation);
 
   /// Inside a node ranks read neighbours' buffers where they lie, which is slow for buffers outside
   /// of the shared heap, and mostly no faster than two copies by way of stages. Which it is on this

@@ -46,6 +46,12 @@ static void allgather(int n) {
 static void allreduce(int n) {
   MPI_Allreduce(in, out, n, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
+static void allgather_in_place(int n) {
+  MPI_Allgather(MPI_IN_PLACE, n, MPI_UINT64_T, out, n, MPI_UINT64_T, MPI_COMM_WORLD);
+}
+static void allreduce_in_place(int n) {
+  MPI_Allreduce(MPI_IN_PLACE, out, n, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
 static void broadcast(int n) {
   MPI_Bcast(rank == 0 ? in : out, n, MPI_UINT64_T, 0, MPI_COMM_WORLD);
 }
@@ -112,6 +118,8 @@ static const struct Collective {
     {"alltoallv", alltoallv, 0},
     {"allgatherv", allgatherv, 0},
     {"allgatherv_new", allgatherv_new, 0},
+    {"allgather_in_place", allgather_in_place, 1},
+    {"allreduce_in_place", allreduce_in_place, 0},
 };
 enum { kCollectives = sizeof collectives / sizeof collectives[0] };
 

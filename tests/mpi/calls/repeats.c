@@ -6,7 +6,7 @@
 
 #include "tests/mpi/program/check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 11 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 12 };
 
 static unsigned state;
 static int choose(int below) {
@@ -103,6 +103,27 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
         const int mine = (number / 9 % 2 == 0 ? rank : size - 1 - rank) * ints;
         for (int at = 0; at < counts[i] * each; ++at) {
           expect(out[places[i] * each + at] == value(i, number, mine + at), "alltoallv: %d at %d",
+                 out[places[i] * each + at], at);
+        }
+      }
+      break;
+    }
+    case 10: {
+      /* Counts and places that are the same on all ranks; also without gaps, and with others. */
+      static int counts[kMostRanks], places[kMostRanks];
+      const int each = ints / count;
+      for (int i = 0, end = 0; i < size; ++i) {
+        counts[i] = (i + number / 3) % 3 * count / 2;
+        places[i] = number / 9 % 2 == 0 ? end : (size - 1 - i) * count;
+        end += counts[i];
+      }
+      if (in_place) {
+        memcpy(out + places[rank] * each, in, (size_t)(counts[rank] * each) * sizeof *in);
+      }
+      MPI_Allgatherv(given, counts[rank], type, out, counts, places, type, comm);
+      for (int i = 0; i < size; ++i) {
+        for (int at = 0; at < counts[i] * each; ++at) {
+          expect(out[places[i] * each + at] == value(i, number, at), "allgatherv: %d at %d",
                  out[places[i] * each + at], at);
         }
       }
