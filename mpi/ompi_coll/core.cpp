@@ -96,14 +96,22 @@ struct OfHost {
   }
 };
 
-/// Open MPI agrees on the number of a new communicator by nonblocking allreduces of this form over
-/// its parent. It begins them from its progress engine, too, which may run inside of weft on one
-/// rank and outside on another: they are always the host's. The report does not count them, as few
-/// are the program's.
+/// Open MPI agrees on the number of a new communicator by nonblocking collectives over its parent:
+/// by allreduces, of an inter-communicator by reductions to one rank and broadcasts. It begins them
+/// from its progress engine, too, which may run inside of weft on one rank and outside on another:
+/// they are always the host's. The report does not count them, as few are the program's.
 bool may_be_of_host(Collective collective, const void* /*send*/, void* /*receive*/, int count,
                     MPI_Datatype type, MPI_Op op, MPI_Comm /*comm*/) {
   return collective == Collective::allreduce && count == 1 && type == MPI_INT &&
          (op == MPI_MAX || op == MPI_MIN);
+}
+bool may_be_of_host(Collective /*reduce*/, const void* /*send*/, void* /*receive*/, int count,
+                    MPI_Datatype type, MPI_Op op, int /*root*/, MPI_Comm /*comm*/) {
+  return count == 1 && type == MPI_INT && (op == MPI_MAX || op == MPI_MIN);
+}
+bool may_be_of_host(Collective /*broadcast*/, void* /*buffer*/, int count, MPI_Datatype type,
+                    int /*root*/, MPI_Comm /*comm*/) {
+  return count == 1 && type == MPI_INT;
 }
 template <class... Arguments>
 bool may_be_of_host(Collective /*collective*/, const Arguments&... /*arguments*/) {
