@@ -55,7 +55,9 @@ struct Team {
   int size() const { return static_cast<int>(members.size()); }
   /// The member `distance` after `from` (before, when negative), around the group.
   int around(int from, int distance) const {
-    return ((from + distance) % size() + size()) % size();
+    const int member = from + distance;
+    if (0 <= member && member < size()) return member;
+    return (member % size() + size()) % size();
   }
   bool is_wanted(int member, int block) const {
     return wants ? wants(member, block) : !target(member, block).empty();

@@ -1,6 +1,7 @@
 #include "gather/flat/holder.hpp"
 
 #include <numeric>
+#include <utility>
 
 namespace weft::gather {
 
@@ -107,11 +108,13 @@ void Holder::send(int to, std::span<const int> blocks) {
 
 void Holder::receive(int from, std::span<const int> blocks) {
   const std::vector<int> wanted = missing(team_.self, blocks);
+  std::vector<Slices> places;  // of these
+  places.reserve(wanted.size());
   Slices targets;
   std::uint64_t bytes = 0;
   bool everywhere = true;
   for (const int block : wanted) {
-    const Slices slices = target(block);
+    const Slices& slices = places.emplace_back(target(block));
     everywhere &= !slices.empty();
     append(targets, slices);
     bytes += team_.bytes(block);
@@ -125,23 +128,27 @@ void Holder::receive(int from, std::span<const int> blocks) {
   if (!in_place && everywhere) builder_.scatter(targets, whole, received, copies);
   Copied copied(targets, copies);
   std::uint64_t offset = 0;
-  for (const int block : wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const int block = wanted[i];
     State& state = states_[block];
-    const Slices slices = target(block);
-    const Slices piece = plan::subslices(whole, offset, team_.bytes(block));
+    Slices& slices = places[i];
+    // Sent from the target where that is one slice, as it lies beside others there; else from where
+    // it came, as it would have to be packed again.
+    const bool from_target = slices.size() == 1;
+    const bool is_copied = !in_place && !everywhere && !slices.empty();
+    Slices piece;  // of the message
+    if (is_copied || !from_target) piece = plan::subslices(whole, offset, team_.bytes(block));
     offset += team_.bytes(block);
     state.has = true;
     state.settled = true;
-    state.arrived = {received};
-    if (!in_place && everywhere) state.arrived = copied.next(team_.bytes(block));
-    if (!in_place && !everywhere && !slices.empty()) {
-      state.arrived.clear();
+    if (is_copied) {
       builder_.copy(slices, piece, received, state.arrived);
+    } else if (in_place || !everywhere) {
+      state.arrived = {received};
+    } else {
+      state.arrived = copied.next(team_.bytes(block));
     }
-    // From the target where that is one slice, as it lies beside others there; else from where it
-    // came, as it would have to be packed again.
-    const bool from_target = slices.size() == 1;
-    state.place = from_target ? slices : piece;
+    state.place = std::move(from_target ? slices : piece);
     state.ready = from_target ? state.arrived : Ops{received};
   }
 }

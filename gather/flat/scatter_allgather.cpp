@@ -25,17 +25,24 @@ namespace weft::gather {
 Arrived scatter_allgather(plan::Builder& builder, const Team& team, Allgather allgather) {
   const int p = team.size();
   const std::uint64_t bytes = team.bytes(0);
-  const auto begin = [&](int part) { return algorithm::begin_of_part(bytes, team.grain, p, part); };
+  std::vector<std::uint64_t> begins;  // of the parts, and the end of the last one
+  begins.reserve(static_cast<std::size_t>(p) + 1);
+  for (int part = 0; part <= p; ++part) {
+    begins.push_back(algorithm::begin_of_part(bytes, team.grain, p, part));
+  }
+  const auto whole_at = [&](int member) {
+    return member == team.root ? team.source(member, 0) : team.target(member, 0);
+  };
+  const Slices own = whole_at(team.self);
   const auto place = [&](int member, int block) {
-    const int part = team.around(block, -team.root);
-    const Slices all = member == team.root ? team.source(member, 0) : team.target(member, 0);
-    return cut(all, begin(part), begin(part + 1));
+    const auto part = static_cast<std::size_t>(team.around(block, -team.root));
+    return cut(member == team.self ? own : whole_at(member), begins[part], begins[part + 1]);
   };
   Team parts = team;
   parts.blocks = p;
   parts.bytes = [&](int block) {
-    const int part = team.around(block, -team.root);
-    return begin(part + 1) - begin(part);
+    const auto part = static_cast<std::size_t>(team.around(block, -team.root));
+    return begins[part + 1] - begins[part];
   };
   parts.holds = [&](int member, int /*block*/) { return member == team.root; };
   parts.source = place;

@@ -5,6 +5,10 @@
 namespace weft::gather {
 
 Slices cut(const Slices& slices, std::uint64_t from, std::uint64_t to) {
+  if (slices.size() == 1) {
+    const std::uint64_t last = std::min(to, slices.front().bytes());
+    return from < last ? plan::subslices(slices.front(), from, last - from) : Slices();
+  }
   Slices result;
   std::uint64_t begin = 0;
   for (const plan::Slice& slice : slices) {
