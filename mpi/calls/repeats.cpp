@@ -104,6 +104,7 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& 
                   .writes = writes_output(arguments.what, context.rank())};
   known.may_be_in_place =
       known.writes && (known.operation != nullptr || arguments.what == allgather);
+  known.may_be_out_of_place = known.operation != nullptr || buffers.input != MPI_IN_PLACE;
   known.own_offset = static_cast<std::uint32_t>(plain->own_offset);
   if (known.made.call == nullptr || !known.takes(buffers)) return;
   Set& set = known_[set_of(arguments)];

@@ -67,16 +67,17 @@ struct alignas(64) KnownCall {
   Communicator::Made made;
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
   LongCall in_long_way = nullptr;
-  std::uint32_t recorded = 0;    // its kind in the recording, if there is one
-  bool reads = false;            // this rank: the first buffer
-  bool writes = false;           // the second one
-  bool may_be_in_place = false;  // what it reads may be where it writes
-  std::uint32_t own_offset = 0;  // of an allgather: where in what it writes
+  std::uint32_t recorded = 0;        // its kind in the recording, if there is one
+  bool reads = false;                // this rank: the first buffer
+  bool writes = false;               // the second one
+  bool may_be_in_place = false;      // what it reads may be where it writes
+  bool may_be_out_of_place = false;  // or elsewhere; in place nobody has looked at what is sent
+  std::uint32_t own_offset = 0;      // of an allgather in place: where in what it writes
 
   /// Whether these are buffers of the program, and two where the call takes two.
   [[gnu::always_inline]] bool takes(const BufferPair& buffers) const noexcept {
-    const bool is_good =
-        buffers.input != nullptr && (buffers.input != MPI_IN_PLACE || may_be_in_place);
+    const bool is_good = buffers.input != nullptr &&
+                         (buffers.input == MPI_IN_PLACE ? may_be_in_place : may_be_out_of_place);
     if (reads && !is_good) return false;
     if (!writes) return true;
     return buffers.output != nullptr && buffers.output != MPI_IN_PLACE &&
