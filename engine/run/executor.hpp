@@ -93,7 +93,7 @@ struct MemoryNeed {
 struct WhileWaiting {
   /// Where ranks share cores, before the rank gives its core away. True when it did anything.
   std::function<bool()> turn;
-  std::function<void()> progress;  // after a millisecond, and often: work that others wait for
+  std::function<void()> progress;  // after microseconds, and often: work that others wait for
   std::function<void()> check;     // every second or so: throws when a rank is known to be gone
   std::function<void()> give_way;  // on a fiber, in each turn (base/give_way.hpp)
   std::function<void()> answer;    // another process asks about ranks of other nodes
@@ -251,6 +251,7 @@ class Executor {
   bool idle() noexcept;
   void let_others_run() noexcept;
   void sleep() noexcept;
+  bool give_core_away() noexcept;
   bool has_waited_long() noexcept;
   bool do_timed_work() noexcept;
   bool check_peers(std::int64_t now) noexcept;

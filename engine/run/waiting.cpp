@@ -22,16 +22,26 @@ constexpr std::uint32_t kTurnsPerYield = 32;
 // once for each neighbour that it waits for, which costs a program more than turns do: with 200 of
 // them cp.x took 7 % longer than plain, with 8 ranks on 2 cores.
 constexpr std::uint32_t kCrowdedYields = 4000;
+// And between sleeps: a rank that sleeps does not move the host on.
+constexpr std::uint32_t kYieldsBetweenSleeps = 64;
 // Other processes may keep a core for milliseconds that was given away: so often as this a rank
 // reads the clock then, whatever its number of turns says.
 constexpr std::uint32_t kYieldsPerLook = 8;
-// A wait this long may be for a rank that itself waits for work in WhileWaiting::progress(). From
-// then on a rank with a core of its own calls that often; a rank that sleeps wakes up for it.
-constexpr std::int64_t kProgressAfter_ns = 1'000'000;
+// The rank that is waited for may itself wait for work in WhileWaiting::progress(): for a piece of
+// a large message of the host MPI, or one of many accesses to a window of it, each of which takes
+// less than a microsecond. So a waiting rank with a core of its own calls it after some
+// microseconds and every few then, and nearly as often as the host alone would once the wait is a
+// long one. Where ranks outnumber cores it does so each time before it gives its core away, after
+// the first turns; a rank that sleeps wakes up for it.
+constexpr std::uint32_t kTurnsBeforeProgress = 128;
+constexpr std::uint32_t kTurnsPerProgress = 64;
+constexpr std::uint32_t kTurnsPerProgressInLong = 8;
+constexpr std::uint32_t kCrowdedTurnsBeforeProgress = 64;
+constexpr std::int64_t kProgressAfter_ns = 1'000'000;  // where ranks sleep
 constexpr std::int64_t kProgressEvery_ns = 20'000;
-constexpr int kPieces = 4;  // calls at a time, each for a piece of a large message of the host MPI
+constexpr int kPieces = 4;  // calls at a time
 constexpr std::int64_t kLongWait_ns = 5'000'000;
-constexpr std::int64_t kSleepAtMost_ns = 1'000'000;
+constexpr std::int64_t kSleepAtMost_ns = 100'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
 constexpr std::int64_t kProbeEvery_ns = 1'000'000'000;
 // A wait this long is no short one: from then on it is counted what missing ranks compute.
@@ -54,21 +64,35 @@ bool Executor::idle() noexcept {
   }
   if (!crowded_) {
     relax();
+    const bool is_long = idle_turns_ > kSpinTurns;
+    const bool moves_host =
+        idle_turns_ >= kTurnsBeforeProgress &&
+        idle_turns_ % (is_long ? kTurnsPerProgressInLong : kTurnsPerProgress) == 0;
+    if (moves_host && !call_caller(meanwhile_.progress)) return false;
     // A wait this long is no longer about latency, and others may want the core.
-    if (idle_turns_ <= kSpinTurns) return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
+    if (!is_long) return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
     if (idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
     return idle_turns_ % (kTurnsPerYield * kYieldsPerLook) != 0 || do_timed_work();
   }
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
   if (idle_turns_ < kCrowdedYields) {
-    bool moved = false;
-    if (meanwhile_.turn && !call_caller([&] { moved = meanwhile_.turn(); })) return false;
-    if (!moved) ::sched_yield();
+    if (!give_core_away()) return false;
     return idle_turns_ % kYieldsPerLook != 0 || !has_waited_long() || do_timed_work();
   }
   sleep();
+  idle_turns_ = kCrowdedYields - kYieldsBetweenSleeps;
   return do_timed_work();
+}
+
+/// After the first turns the host is moved on each time.
+bool Executor::give_core_away() noexcept {
+  bool moved = false;
+  const bool is_short = idle_turns_ < kCrowdedTurnsBeforeProgress;
+  const bool is_good = is_short ? call_caller([&] { moved = meanwhile_.turn && meanwhile_.turn(); })
+                                : call_caller(meanwhile_.progress);
+  if (!moved) ::sched_yield();
+  return is_good;
 }
 
 /// On a fiber. What its program does outside MPI for long is no wait of its call.
@@ -118,7 +142,7 @@ bool Executor::do_timed_work() noexcept {
     next_probe_ns_ = now + kProbeEvery_ns;
     return true;
   }
-  if (now >= next_progress_ns_ && !gives_way()) {
+  if (crowded_ && now >= next_progress_ns_ && !gives_way()) {
     next_progress_ns_ = now + kProgressEvery_ns;
     for (int piece = 0; piece < kPieces; ++piece) {
       if (!call_caller(meanwhile_.progress)) return false;
