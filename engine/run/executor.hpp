@@ -311,7 +311,7 @@ class Executor {
   bool heard_all_ = false;            // the last one's program waits for every neighbour
   bool registered_ = false;           // buffers of what is under way
 
-  std::uint32_t idle_turns_ = 0;
+  std::uint64_t idle_turns_ = 0;
   std::int64_t idle_since_ns_ = 0;
   std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
