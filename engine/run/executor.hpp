@@ -313,7 +313,6 @@ class Executor {
 
   std::uint64_t idle_turns_ = 0;
   std::int64_t idle_since_ns_ = 0;
-  std::int64_t next_progress_ns_ = 0;
   std::int64_t next_look_ns_ = 0;
   std::int64_t next_probe_ns_ = 0;
   bool is_helped_ = false;   // it is another thread that calls

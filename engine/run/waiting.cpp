@@ -32,14 +32,11 @@ constexpr std::uint32_t kYieldsPerLook = 8;
 // less than a microsecond. So a waiting rank with a core of its own calls it after some
 // microseconds and every few then, and nearly as often as the host alone would once the wait is a
 // long one. Where ranks outnumber cores it does so each time before it gives its core away, after
-// the first turns; a rank that sleeps wakes up for it.
+// the first turns.
 constexpr std::uint32_t kTurnsBeforeProgress = 128;
 constexpr std::uint32_t kTurnsPerProgress = 64;
 constexpr std::uint32_t kTurnsPerProgressInLong = 8;
 constexpr std::uint32_t kCrowdedTurnsBeforeProgress = 64;
-constexpr std::int64_t kProgressAfter_ns = 1'000'000;  // where ranks sleep
-constexpr std::int64_t kProgressEvery_ns = 20'000;
-constexpr int kPieces = 4;  // calls at a time
 constexpr std::int64_t kLongWait_ns = 5'000'000;
 constexpr std::int64_t kSleepAtMost_ns = 100'000;
 constexpr std::int64_t kLookEvery_ns = 20'000'000;
@@ -137,16 +134,9 @@ bool Executor::do_timed_work() noexcept {
   const std::int64_t now = now_ns();
   if (idle_since_ns_ == 0) {
     idle_since_ns_ = now;
-    next_progress_ns_ = now + kProgressAfter_ns;
     next_look_ns_ = now + kLookEvery_ns;
     next_probe_ns_ = now + kProbeEvery_ns;
     return true;
-  }
-  if (crowded_ && now >= next_progress_ns_ && !gives_way()) {
-    next_progress_ns_ = now + kProgressEvery_ns;
-    for (int piece = 0; piece < kPieces; ++piece) {
-      if (!call_caller(meanwhile_.progress)) return false;
-    }
   }
   if (now < next_look_ns_) return true;
   next_look_ns_ = now + kLookEvery_ns;

@@ -2,7 +2,6 @@
 // also when its peers have ended before.
 #include "engine/run/links.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,23 +13,17 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
+#include "tests/verbs/inject_faults.hpp"
 
 namespace weft::engine {
 namespace {
 
+using test::inject;
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kRanks = 3;
 constexpr std::size_t kCommunicators = 3;
 // Far less than the time after which a rank gives a broken connection up (WEFT_RECOVERY, 10 s).
 constexpr auto kPatience = std::chrono::seconds(5);
-
-void inject(const std::string& faults) {
-  void* device = ::dlopen(verbs::soft_device_path().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (device == nullptr) throw Error("the software device is not loaded");
-  auto* call = reinterpret_cast<int (*)(const char*)>(::dlsym(device, "weft_soft_inject"));
-  if (call == nullptr || call(faults.c_str()) != 0) throw Error("not injected: " + faults);
-}
 
 Links::Settings settings(verbs::Placement placement) {
   Links::Settings settings;

@@ -2,7 +2,6 @@
 // the absent rank's process is known to live, and no longer. Nobody else can speak for it.
 #include "verbs/control/liveness_responder.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "base/error.hpp"
+#include "tests/verbs/inject_faults.hpp"
 #include "verbs/channel/channel.hpp"
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"
@@ -21,17 +20,11 @@
 namespace weft::verbs {
 namespace {
 
+using test::inject;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr milliseconds kRecovery(1000);
-
-void inject(const char* faults) {
-  void* device = ::dlopen(soft_device_path().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (device == nullptr) throw Error("the software device is not loaded");
-  auto* call = reinterpret_cast<int (*)(const char*)>(::dlsym(device, "weft_soft_inject"));
-  if (call == nullptr || call(faults) != 0) throw Error(std::string("not injected: ") + faults);
-}
 
 PortSettings settings(milliseconds absence) {
   PortSettings settings;

@@ -2,7 +2,6 @@
 // whole, while flows are opened, closed and used again, and while their owners are away.
 #include "verbs/connection/flow.hpp"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,21 +17,15 @@
 #include <thread>
 #include <vector>
 
-#include "base/error.hpp"
+#include "tests/verbs/inject_faults.hpp"
 
 namespace weft::verbs {
 namespace {
 
+using test::inject;
 using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr std::uint64_t kRendezvousBytes = 3000;
-
-void inject(const std::string& faults) {
-  void* device = ::dlopen(soft_device_path().c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (device == nullptr) throw Error("the software device is not loaded");
-  auto* call = reinterpret_cast<int (*)(const char*)>(::dlsym(device, "weft_soft_inject"));
-  if (call == nullptr || call(faults.c_str()) != 0) throw Error("not injected: " + faults);
-}
 
 unsigned seeds() {
   return std::getenv("WEFT_LONG_TESTS") == nullptr ? 8 : 400;

@@ -207,6 +207,27 @@ TEST(Recovery, FailsForThePeersReasonAfterThePeerHasFailed) {
                                            why.substr(0, Notice::kReasonBytes - 1));
 }
 
+/// What the peer still waits for, this end's close, may have been lost.
+TEST(Recovery, IsNotWantedOnceThePeerHasClosed) {
+  Pair pair(7, 1);
+  pair.a.recovery.lane_failed(pair.a.lanes[0], "broken", true);
+  pair.a.is_closed = true;
+  pair.a.group.advance();
+  EXPECT_FALSE(pair.a.recovery.has_failed()) << "it may be used again";
+  pair.a.ends = pair.b.ends = true;
+  EXPECT_TRUE(pair.until([](const End& end) { return end.recovery.has_failed(); }));
+}
+
+/// An end that runs goes on, until it ends, too.
+TEST(Recovery, OfAnEndThatEndsFailsWithThePeer) {
+  Pair pair(8, 1);
+  pair.b.recovery.fail("both ends have closed it");
+  pair.a.recovery.receive(pair.a.lanes[0], pair.b.lanes[0].sent.back());
+  EXPECT_FALSE(pair.a.recovery.has_failed());
+  pair.a.recovery.prepare_to_end();
+  EXPECT_TRUE(pair.a.recovery.has_failed());
+}
+
 TEST(Recovery, FailsWhenAConnectionBreaksAgainAndAgain) {
   Pair pair(3, 1);
   for (int i = 0; i < 100; ++i) {

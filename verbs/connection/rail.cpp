@@ -120,7 +120,10 @@ ibv_mr* Rail::register_memory(void* address, std::size_t bytes) noexcept {
 void Rail::flush_notices() noexcept {
   if (control_ == nullptr) return;
   const auto deadline = std::chrono::steady_clock::now() + kLongestFlush;
-  while (control_->is_sending() && std::chrono::steady_clock::now() < deadline) poll();
+  while (control_->is_sending() && !is_stuck_) {
+    poll();
+    is_stuck_ = std::chrono::steady_clock::now() >= deadline;
+  }
 }
 
 int Rail::poll() noexcept {

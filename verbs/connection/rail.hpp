@@ -54,7 +54,7 @@ class Rail {
 
   /// For the notices of recovery; null where broken connections are not recovered.
   ControlPath* control() const { return control_.get(); }
-  /// Waits until all notices have left, but not for long.
+  /// Waits until all notices have left, but not for long, and not again where they did not.
   void flush_notices() noexcept;
   /// Null where there is none.
   LivenessResponder* responder() const { return responder_.get(); }
@@ -99,6 +99,7 @@ class Rail {
   int most_entries_ = 0;  // of a completion queue
   std::unique_ptr<ControlPath> control_;
   std::unique_ptr<LivenessResponder> responder_;
+  bool is_stuck_ = false;  // notices do not leave
   std::uint64_t sent_bytes_ = 0;
   std::unordered_map<std::uint32_t, RcLane*> lanes_;  // by queue pair number
 };
