@@ -11,19 +11,18 @@ namespace weft::plan {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSpaceNames = {"input", "output", "stage", "scratch"};
-constexpr std::uint64_t kLimit = 1ull << 63;
-
 bool same_memory(const Slice& a, const Slice& b) {
   return a.space == b.space && a.owner == b.owner;
 }
 
 /// Joins `next` to the end of `slice` where the two are one block.
 bool join(Slice& slice, const Slice& next) {
-  if (!same_memory(slice, next) || !slice.is_contiguous() || !next.is_contiguous() ||
-      next.offset != slice.end()) {
+  if (next.offset != slice.end() || !slice.is_contiguous() || !next.is_contiguous() ||
+      !same_memory(slice, next)) {
     return false;
   }
-  slice = Slice::contiguous(slice.space, slice.owner, slice.offset, slice.bytes() + next.bytes());
+  slice.block_bytes += next.block_bytes;
+  slice.stride = slice.block_bytes;
   return true;
 }
 
@@ -60,14 +59,6 @@ std::string_view to_string(Space space) {
   return kSpaceNames[static_cast<std::size_t>(space)];
 }
 
-Slice Slice::contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes) {
-  // The common case: plans have thousands of contiguous slices.
-  if (bytes == 0 || offset >= kLimit || bytes > kLimit - offset) {
-    return strided(space, owner, offset, bytes, 1, bytes);
-  }
-  return {space, owner, offset, bytes, 1, bytes};
-}
-
 Slice Slice::strided(Space space, int owner, std::uint64_t offset, std::uint64_t block_bytes,
                      std::uint64_t count, std::uint64_t stride) {
   if (block_bytes == 0 || count == 0) return {space, owner, 0, 0, 0, 0};
@@ -88,19 +79,18 @@ Slice Slice::strided(Space space, int owner, std::uint64_t offset, std::uint64_t
 }
 
 std::vector<Slice> coalesce(std::span<const Slice> slices) {
-  // Blocks that touch become one before distances are looked at: they do not mix.
   std::vector<Slice> result;
-  result.reserve(slices.size());
+  const auto add = [&result](const Slice& slice) {
+    if (result.empty() || !extend(result.back(), slice)) result.push_back(slice);
+  };
+  // Blocks that touch become one before distances are looked at: they do not mix.
+  Slice block;
   for (const Slice& slice : slices) {
-    if (slice.empty()) continue;
-    if (result.empty() || !join(result.back(), slice)) result.push_back(slice);
+    if (slice.empty() || (!block.empty() && join(block, slice))) continue;
+    if (!block.empty()) add(block);
+    block = slice;
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    if (kept > 0 && extend(result[kept - 1], result[i])) continue;
-    result[kept++] = result[i];
-  }
-  result.resize(kept);
+  if (!block.empty()) add(block);
   return result;
 }
 

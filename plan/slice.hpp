@@ -32,7 +32,13 @@ struct Slice {
   std::uint64_t count = 0;        // blocks
   std::uint64_t stride = 0;       // bytes from one block's start to the next's; >= block_bytes
 
-  static Slice contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes);
+  static Slice contiguous(Space space, int owner, std::uint64_t offset, std::uint64_t bytes) {
+    // The common case, as plans have thousands of contiguous slices.
+    if (bytes != 0 && offset < kLimit && bytes <= kLimit - offset) {
+      return {space, owner, offset, bytes, 1, bytes};
+    }
+    return strided(space, owner, offset, bytes, 1, bytes);
+  }
   /// UsageError when blocks would overlap (stride < block_bytes) or the end passes 2^63.
   static Slice strided(Space space, int owner, std::uint64_t offset, std::uint64_t block_bytes,
                        std::uint64_t count, std::uint64_t stride);
@@ -46,6 +52,8 @@ struct Slice {
   }
 
   bool operator==(const Slice&) const = default;
+
+  static constexpr std::uint64_t kLimit = 1ull << 63;  // of the end
 };
 
 /// The same bytes in the same order in as few slices as strides allow: neighbours join into one

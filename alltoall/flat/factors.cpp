@@ -64,6 +64,35 @@ std::vector<int> factors_of(int members, int most) {
   return factors;
 }
 
+/// What a member has between two phases, place by place: slices of each, or, in scratch where all
+/// blocks have one size, places of that size in a row.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Slice& row, std::uint64_t each) : row_(row), each_(each) {}
+
+  /// Ends a place: it has the slices that were appended to slices() since the one before.
+  void end_place() { begins_.push_back(slices_.size()); }
+  std::vector<Slice>& slices() { return slices_; }
+  std::span<const Slice> at(int place) const {
+    return std::span(slices_).subspan(begins_[place], begins_[place + 1] - begins_[place]);
+  }
+
+  bool is_row() const { return each_ > 0; }
+  /// Of a row: `run` places from `first` on, in every `period`.
+  Slice part(int first, int run, int period) const {
+    const auto bytes = [this](int places) { return static_cast<std::uint64_t>(places) * each_; };
+    return Slice::strided(row_.space, row_.owner, row_.offset + bytes(first), bytes(run),
+                          row_.bytes() / bytes(period), bytes(period));
+  }
+
+ private:
+  Slice row_;
+  std::uint64_t each_ = 0;
+  std::vector<Slice> slices_;
+  std::vector<std::size_t> begins_ = {0};
+};
+
 class Factors {
  public:
   Factors(plan::Builder& builder, const Exchange& exchange, std::vector<int> radices)
@@ -71,25 +100,20 @@ class Factors {
 
   Arrived run() && {
     if (exchange_.size() == 1) return Transfers(builder_, exchange_).finish();
-    here_.resize(exchange_.members.size());
     for (int to = 0; to < exchange_.size(); ++to) {
-      if (exchange_.bytes(exchange_.self, to) == 0) continue;
-      exchange_.source(to, here_[to].slices);
-      if (exchange_.ready) exchange_.ready(to, here_[to].ready);
+      if (exchange_.bytes(exchange_.self, to) > 0) exchange_.source(to, here_.slices());
+      here_.end_place();
     }
     weight_ = exchange_.size();
     for (std::size_t phase = 0; phase < radices_.size(); ++phase) run_phase(phase);
-    Arrived arrived;
-    for (const Place& place : here_) add(arrived, place.ready);
-    std::ranges::sort(arrived);
-    arrived.erase(std::unique(arrived.begin(), arrived.end()), arrived.end());
-    return arrived;
+    std::ranges::sort(done_);
+    done_.erase(std::unique(done_.begin(), done_.end()), done_.end());
+    return std::move(done_);
   }
 
  private:
-  /// Where a block lies, and the ops after which it is there; of the next buffer those after which
-  /// it may be written.
-  struct Place {
+  /// What stands at some places, as one, and the ops after which it is there, or may be written.
+  struct Part {
     std::vector<Slice> slices;
     std::vector<OpId> ready;
   };
@@ -104,18 +128,23 @@ class Factors {
   }
 
   void run_phase(std::size_t phase) {
+    phase_ = phase;
     radix_ = radices_[phase];
     weight_ /= radix_;
-    there_ = next_buffer(phase);
-    used_.clear();
+    there_ = next_buffer();
+    std::vector<OpId> read;
+    std::vector<OpId> written;
     for (int distance = 1; distance < radix_; ++distance) {
-      receive(partner(-distance));
-      send(partner(distance));
+      receive(partner(-distance), written);
+      send(partner(distance), read);
     }
-    keep();
-    blocked_ = std::move(used_);
+    keep(read, written);
+    blocked_ = std::move(read);
+    done_ = std::move(written);
     here_ = std::move(there_);
   }
+
+  bool is_last() const { return phase_ + 1 == radices_.size(); }
 
   /// The size of what stands at a place once the phase of `weight_` is over.
   std::uint64_t bytes_after(int place) const {
@@ -124,52 +153,76 @@ class Factors {
                            exchange_.self - below + place % weight_);
   }
 
-  std::vector<Place> next_buffer(std::size_t phase) {
-    std::vector<Place> places(exchange_.members.size());
-    const bool is_last = phase + 1 == radices_.size();
+  Buffer next_buffer() {
     std::vector<std::uint64_t> sizes;
     std::uint64_t all = 0;
     for (int place = 0; place < exchange_.size(); ++place) {
       sizes.push_back(bytes_after(place));
       all += sizes.back();
     }
-    Slice& buffer = buffers_[phase % 2];
-    if (!is_last && buffer.bytes() < all) buffer = builder_.allocate_scratch(all);
+    Slice& buffer = buffers_[phase_ % 2];
+    if (!is_last() && buffer.bytes() < all) buffer = builder_.allocate_scratch(all);
+    const auto is_first = [&](std::uint64_t size) { return size == sizes.front(); };
+    if (!is_last() && all > 0 && std::ranges::all_of(sizes, is_first)) {
+      return {Slice::contiguous(buffer.space, buffer.owner, buffer.offset, all), sizes.front()};
+    }
     std::uint64_t offset = buffer.offset;
+    Buffer next;
     for (int place = 0; place < exchange_.size(); ++place) {
-      Place& one = places[place];
-      if (sizes[place] == 0) continue;
-      if (is_last) {
-        exchange_.target(place, one.slices);
-        if (exchange_.vacated) exchange_.vacated(place, one.ready);
-      } else {
-        one.slices = {Slice::contiguous(buffer.space, buffer.owner, offset, sizes[place])};
-        if (phase >= 2) one.ready = blocked_;
+      if (sizes[place] > 0 && is_last()) exchange_.target(place, next.slices());
+      if (sizes[place] > 0 && !is_last()) {
+        next.slices().push_back(
+            Slice::contiguous(buffer.space, buffer.owner, offset, sizes[place]));
       }
+      next.end_place();
       offset += sizes[place];
     }
-    return places;
+    return next;
   }
 
-  /// What stands at places with this member's digit `of`, as one.
-  Place collect(const std::vector<Place>& places, int of) const {
-    Place all;
-    for (int place = 0; place < exchange_.size(); ++place) {
-      if (digit(place) != of) continue;
-      const Place& one = places[place];
-      all.slices.insert(all.slices.end(), one.slices.begin(), one.slices.end());
-      add(all.ready, one.ready);
+  /// Calls `visit` with every place that has the digit `of`.
+  template <class Visit>
+  void at_places_with(int of, Visit visit) const {
+    for (int first = of * weight_; first < exchange_.size(); first += radix_ * weight_) {
+      for (int place = first; place < first + weight_; ++place) visit(place);
     }
+  }
+
+  /// What a buffer has at the places with the digit `of`. `ready` appends what a place of a source
+  /// or target follows.
+  Part collect(const Buffer& buffer, int of,
+               const std::function<void(int place, std::vector<OpId>& ops)>& ready) const {
+    if (buffer.is_row()) return {{buffer.part(of * weight_, weight_, radix_ * weight_)}, {}};
+    Part all;
+    at_places_with(of, [&](int place) {
+      const auto slices = buffer.at(place);
+      all.slices.insert(all.slices.end(), slices.begin(), slices.end());
+      if (ready && !slices.empty()) ready(place, all.ready);
+    });
     all.slices = plan::coalesce(all.slices);
     return all;
   }
 
-  void send(int to) {
-    const Place from = collect(here_, digit(to));
+  /// What stands here. After a phase places with one digit have blocks with all of its digits.
+  Part from_here(int of) const {
+    Part part = collect(here_, of, phase_ == 0 ? exchange_.ready : nullptr);
+    if (!part.slices.empty()) add(part.ready, done_);
+    return part;
+  }
+
+  /// Where it is to stand. A buffer is written again once the phase that read it is over.
+  Part into_there(int of) const {
+    Part part = collect(there_, of, is_last() ? exchange_.vacated : nullptr);
+    if (!part.slices.empty() && !is_last() && phase_ >= 2) part.ready = blocked_;
+    return part;
+  }
+
+  void send(int to, std::vector<OpId>& read) {
+    const Part from = from_here(digit(to));
     if (from.slices.empty()) return;
     const int peer = exchange_.members[to];
     if (from.slices.size() == 1) {
-      used_.push_back(builder_.send(peer, from.slices.front(), from.ready));
+      read.push_back(builder_.send(peer, from.slices.front(), from.ready));
       return;
     }
     std::uint64_t bytes = 0;
@@ -178,54 +231,47 @@ class Factors {
     std::vector<OpId> copies;
     builder_.gather(packed, from.slices, from.ready, copies);
     builder_.send(peer, packed, copies);
-    add(used_, copies);
+    add(read, copies);
   }
 
-  void receive(int from) {
-    const Place into = collect(there_, digit(from));
+  void receive(int from, std::vector<OpId>& written) {
+    const Part into = into_there(digit(from));
     if (into.slices.empty()) return;
     const int peer = exchange_.members[from];
-    std::vector<OpId> done;
     if (into.slices.size() == 1) {
-      done.push_back(builder_.recv(peer, into.slices.front(), into.ready));
-    } else {
-      std::uint64_t bytes = 0;
-      for (const Slice& slice : into.slices) bytes += slice.bytes();
-      const Slice packed = builder_.allocate_scratch(bytes);
-      const OpId received = builder_.recv(peer, packed);
-      builder_.scatter(into.slices, packed, plan::After(received, into.ready), done);
+      written.push_back(builder_.recv(peer, into.slices.front(), into.ready));
+      return;
     }
-    set_ready(digit(from), done);
+    std::uint64_t bytes = 0;
+    for (const Slice& slice : into.slices) bytes += slice.bytes();
+    const Slice packed = builder_.allocate_scratch(bytes);
+    const OpId received = builder_.recv(peer, packed);
+    builder_.scatter(into.slices, packed, plan::After(received, into.ready), written);
   }
 
   /// Copies what has this member's own digit to the same places of the next buffer.
-  void keep() {
+  void keep(std::vector<OpId>& read, std::vector<OpId>& written) {
     const int own = digit(exchange_.self);
-    const Place from = collect(here_, own);
-    const Place into = collect(there_, own);
+    const Part from = from_here(own);
+    const Part into = into_there(own);
     if (from.slices.empty()) return;
-    std::vector<OpId> done;
-    builder_.copy(into.slices, from.slices, plan::After(from.ready, into.ready), done);
-    set_ready(own, done);
-    add(used_, done);
-  }
-
-  void set_ready(int of, const std::vector<OpId>& done) {
-    for (int place = 0; place < exchange_.size(); ++place) {
-      if (digit(place) == of) there_[place].ready = done;
-    }
+    std::vector<OpId> copies;
+    builder_.copy(into.slices, from.slices, plan::After(from.ready, into.ready), copies);
+    add(read, copies);
+    add(written, copies);
   }
 
   plan::Builder& builder_;
   const Exchange& exchange_;
   const std::vector<int> radices_;
-  int radix_ = 1;             // of the phase
-  int weight_ = 1;            // of its digit
-  std::vector<Place> here_;   // what the phase begins with
-  std::vector<Place> there_;  // and ends with
+  std::size_t phase_ = 0;
+  int radix_ = 1;   // of the phase
+  int weight_ = 1;  // of its digit
+  Buffer here_;     // what the phase begins with
+  Buffer there_;    // and ends with
   std::array<Slice, 2> buffers_ = {};
-  std::vector<OpId> used_;     // the ops of the phase that read `here_`
-  std::vector<OpId> blocked_;  // those of the phase before
+  std::vector<OpId> done_;     // the ops of the phase before that wrote `here_`
+  std::vector<OpId> blocked_;  // and those that read what it began with
 };
 
 }  // namespace

@@ -55,6 +55,7 @@ class Aggregation {
         if (post.member().rank == self_) exchange(post, arrived);
       }
     }
+    std::ranges::sort(arrived);
     inside_.exchange_blocks();
     if (machine_.nodes() > 1) inside_.distribute(distributing(), arrived);
   }
@@ -167,19 +168,20 @@ class Aggregation {
   /// What `to` has in each message of a post.
   void take(const Post& post, int to, After after, std::vector<OpId>& done) {
     const Member& own = post.member();
+    const auto place = static_cast<std::size_t>(std::ranges::lower_bound(own.receivers, to) -
+                                                own.receivers.begin());
     for (std::size_t i = 0; i < post.in.size(); ++i) {
       if (post.in[i].bytes == 0) continue;
       const auto senders = (*post.lane)[i].senders;
       std::uint64_t offset = post.in[i].offset;
       for (const int source : senders) {
-        for (const int target : own.receivers) {
-          const std::uint64_t bytes = target == to ? layout_.in_bytes(to, source) : 0;
-          if (bytes > 0) {
-            sources_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
-            targets_.push_back(blocks_.target(to, source));
-          }
-          offset += layout_.in_room(target, source);
+        offset += layout_.in_room(own.receivers.first(place), {&source, 1});
+        const std::uint64_t bytes = layout_.in_bytes(to, source);
+        if (bytes > 0) {
+          sources_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
+          targets_.push_back(blocks_.target(to, source));
         }
+        offset += layout_.in_room(own.receivers.subspan(place), {&source, 1});
       }
       if (!blocks_.in_place()) continue;
       std::vector<OpId> vacated(after.ids().begin(), after.ids().end());

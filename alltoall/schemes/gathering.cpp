@@ -32,9 +32,10 @@ void Gathering::run(hierarchy::InsideNode& inside) {
 bool Gathering::any(int from, int to) const {
   for (const Post& post : layout_.posts()) {
     const Member& own = post.member();
-    if (!post.gathers || !is_one_of(own.senders, from)) continue;
+    if (!post.gathers) continue;
     const Relay* relay = layout_.relay(post, from);
     if ((relay != nullptr ? relay->via : own.rank) != to) continue;
+    if (!is_one_of(own.senders, from)) continue;
     for (std::size_t i = 0; i < post.out.size(); ++i) {
       if (post.out[i].bytes == 0) continue;
       if (layout_.slot()) return true;
@@ -59,10 +60,10 @@ void Gathering::copy(int from, int to, bool to_relays, After after, std::vector<
   lines_.clear();
   for (const Post& post : layout_.posts()) {
     const Member& own = post.member();
-    if (!post.gathers || !is_one_of(own.senders, from)) continue;
+    if (!post.gathers) continue;
     const Relay* relay = layout_.relay(post, from);
-    if ((relay != nullptr) != to_relays) continue;
-    if ((to_relays ? relay->via : own.rank) == to) add_lines(post, from, relay);
+    if ((relay != nullptr) != to_relays || (to_relays ? relay->via : own.rank) != to) continue;
+    if (is_one_of(own.senders, from)) add_lines(post, from, relay);
   }
   const bool own = to == builder_.rank();
   if (blocks_.in_place() || (own && !are_alike(targets_))) {
@@ -76,14 +77,13 @@ void Gathering::copy(int from, int to, bool to_relays, After after, std::vector<
 void Gathering::add_lines(const Post& post, int from, const Relay* relay) {
   const int owner = relay != nullptr ? relay->via : post.member().rank;
   const auto senders = relay != nullptr ? relay->sources : post.member().senders;
+  const auto before = senders.first(
+      static_cast<std::size_t>(std::ranges::lower_bound(senders, from) - senders.begin()));
   for (std::size_t i = 0; i < post.out.size(); ++i) {
     if (post.out[i].bytes == 0) continue;
     const auto receivers = (*post.lane)[i].receivers;
-    std::uint64_t offset = relay != nullptr ? relay->out[i].offset : post.out[i].offset;
-    for (const int source : senders) {
-      if (source == from) break;
-      for (const int target : receivers) offset += layout_.out_room(source, target);
-    }
+    const std::uint64_t offset = layout_.out_room(before, receivers) +
+                                 (relay != nullptr ? relay->out[i].offset : post.out[i].offset);
     const std::size_t first = sources_.size();
     const std::size_t first_target = targets_.size();
     std::uint64_t bytes = 0;
@@ -170,8 +170,7 @@ void Gathering::add_passed(const Post& post, const Relay& relay) {
         Slice::contiguous(Space::stage, relay.via, relay.out[i].offset, relay.out[i].bytes));
     std::uint64_t offset = post.out[i].offset;
     for (const int source : own.senders) {
-      std::uint64_t bytes = 0;
-      for (const int target : (*post.lane)[i].receivers) bytes += layout_.out_room(source, target);
+      const std::uint64_t bytes = layout_.out_room({&source, 1}, (*post.lane)[i].receivers);
       if (bytes > 0 && is_one_of(relay.sources, source)) {
         targets_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
       }

@@ -22,6 +22,7 @@ StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::
       machine_(machine),
       limit_(limit),
       slot_(slot),
+      room_(slot || !blocks.constant_bytes() ? slot : kept(*blocks.constant_bytes())),
       domains_(machine.domains_on(blocks.node())) {
   for (const int rank : machine.ranks_on(blocks.node())) ends_.push_back(inside.stage_bytes(rank));
   for (const Lane& lane : lanes) {
@@ -41,27 +42,20 @@ StageLayout::StageLayout(const hierarchy::LocalBlocks& blocks, const hierarchy::
   if (gather == Gather::by_domains && domains_ > 1) place_relays();
 }
 
-/// Where all blocks take as much room.
-std::optional<std::uint64_t> StageLayout::room() const {
-  if (slot_) return slot_;
-  const auto constant = blocks_.constant_bytes();
-  return constant ? std::optional(kept(*constant)) : std::nullopt;
-}
-
-std::uint64_t StageLayout::bytes_out(const Member& from, const Member& to) const {
-  if (const auto each = room()) return *each * from.senders.size() * to.receivers.size();
+std::uint64_t StageLayout::out_room(std::span<const int> from, std::span<const int> to) const {
+  if (room_) return *room_ * from.size() * to.size();
   std::uint64_t bytes = 0;
-  for (const int source : from.senders) {
-    for (const int target : to.receivers) bytes += out_bytes(source, target);
+  for (const int source : from) {
+    for (const int target : to) bytes += out_room(source, target);
   }
   return bytes;
 }
 
-std::uint64_t StageLayout::bytes_in(const Member& to, const Member& from) const {
-  if (const auto each = room()) return *each * from.senders.size() * to.receivers.size();
+std::uint64_t StageLayout::in_room(std::span<const int> to, std::span<const int> from) const {
+  if (room_) return *room_ * from.size() * to.size();
   std::uint64_t bytes = 0;
-  for (const int target : to.receivers) {
-    for (const int source : from.senders) bytes += in_bytes(target, source);
+  for (const int target : to) {
+    for (const int source : from) bytes += in_room(target, source);
   }
   return bytes;
 }
@@ -78,7 +72,8 @@ void StageLayout::place(bool out, int self) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
       const Member& other = (*post.lane)[i];
       if (other.node == own.node) continue;
-      messages[i] = {end, out ? bytes_out(own, other) : bytes_in(own, other)};
+      messages[i] = {end, out ? out_room(own.senders, other.receivers)
+                              : in_room(own.receivers, other.senders)};
       if (staged) end += messages[i].bytes;
     }
   }
@@ -108,9 +103,7 @@ Relay StageLayout::make_relay(const Post& post, std::span<const int> sources) {
   relay.out.resize(post.out.size());
   for (std::size_t i = 0; i < post.out.size(); ++i) {
     if (post.out[i].bytes == 0) continue;
-    Member some = post.member();
-    some.senders = sources;
-    relay.out[i] = {end, bytes_out(some, (*post.lane)[i])};
+    relay.out[i] = {end, out_room(sources, (*post.lane)[i].receivers)};
     end += relay.out[i].bytes;
   }
   return relay;

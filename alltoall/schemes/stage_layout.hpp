@@ -84,15 +84,15 @@ class StageLayout {
   /// The bytes that a block takes in a message.
   std::uint64_t out_room(int from, int to) const { return slot_ ? *slot_ : out_bytes(from, to); }
   std::uint64_t in_room(int to, int from) const { return slot_ ? *slot_ : in_bytes(to, from); }
+  /// The same of the blocks of several for several.
+  std::uint64_t out_room(std::span<const int> from, std::span<const int> to) const;
+  std::uint64_t in_room(std::span<const int> to, std::span<const int> from) const;
   /// The bytes of a block that go in a message.
   std::uint64_t out_bytes(int from, int to) const { return kept(blocks_.sent_bytes(from, to)); }
   std::uint64_t in_bytes(int to, int from) const { return kept(blocks_.received_bytes(to, from)); }
 
  private:
   std::uint64_t kept(std::uint64_t bytes) const { return bytes <= limit_ ? bytes : 0; }
-  std::optional<std::uint64_t> room() const;
-  std::uint64_t bytes_out(const Member& from, const Member& to) const;
-  std::uint64_t bytes_in(const Member& to, const Member& from) const;
   void place(bool out, int self);
   void place_relays();
   Relay make_relay(const Post& post, std::span<const int> sources);
@@ -101,7 +101,8 @@ class StageLayout {
   const hierarchy::Machine& machine_;
   const std::uint64_t limit_;
   const std::optional<std::uint64_t> slot_;
-  const int domains_;  // of the node
+  const std::optional<std::uint64_t> room_;  // of every block, where all take as much
+  const int domains_;                        // of the node
   std::vector<Post> posts_;
   std::vector<Relay> relays_;        // by post, then by domain; none where all go straight
   std::vector<std::uint64_t> ends_;  // by place: of what is placed so far
