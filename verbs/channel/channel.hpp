@@ -87,9 +87,14 @@ class Channel {
   /// After a failure: the two ends have described a message differently.
   bool is_mismatch() const noexcept { return std::string_view(failure_) == kMismatch; }
 
-  /// Writes a word that the peer knows already: the write fails when the peer has ended, which this
-  /// end would not notice while it only waits.
-  Status probe() noexcept { return tell_credit(); }
+  /// For a receiver that has waited long. Writes a word that the peer knows already: the write
+  /// fails when the peer has ended, which this end would not notice while it only waits. And the
+  /// peer's process sees whether what it has sent has failed, also while its rank is elsewhere.
+  Status probe() noexcept {
+    const Status status = tell_credit();
+    wire_.call_caretaker();
+    return status;
+  }
 
   /// Tells the peer, as far as possible, in which call this rank waits for it: a word of the user's
   /// choice that only grows.

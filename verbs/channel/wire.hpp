@@ -79,6 +79,10 @@ class Wire {
   virtual const Bounce* bounce_out() noexcept { return nullptr; }
   virtual const Bounce* bounce_in() noexcept { return nullptr; }
 
+  /// Has the peer's process look after the connection, should its rank be elsewhere. What an end
+  /// has sent before it left may have failed on a rail that only this end's messages do not take.
+  virtual void call_caretaker() noexcept {}
+
   /// Handles completions. Returns failed once the connection is broken for good. While recovery is
   /// under way commit() and put() return again.
   virtual Status poll() noexcept = 0;

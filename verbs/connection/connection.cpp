@@ -142,6 +142,15 @@ void Connection::tell_all() noexcept {
   telling_ = false;
 }
 
+void Connection::ask_liveness() noexcept {
+  Notice question;
+  question.epoch = epoch();
+  question.flags = Notice::kAlive;
+  for (const auto& lane : lanes_) {
+    if (lane->has_control()) lane->ask_liveness(question);
+  }
+}
+
 bool Connection::ask(const std::array<char, Notice::kReasonBytes>& text) noexcept {
   Notice question;
   question.epoch = epoch();

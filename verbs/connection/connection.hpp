@@ -55,6 +55,10 @@ class Connection final : private RecoverableConnection {
   /// Endpoint::take_answers(). It may be lost, as the answer may. False where there is none.
   bool ask(const std::array<char, Notice::kReasonBytes>& text) noexcept;
 
+  /// Asks the peer's liveness responder whether its process is there, which makes it look after its
+  /// connections: see LivenessResponder::set_caretaker().
+  void ask_liveness() noexcept;
+
   // Called by rails, with a completion of a lane's queue pair and with a notice of the peer.
   void complete(RcLane& lane, const ibv_wc& completion) noexcept;
   void receive(RcLane& lane, const Notice& notice) noexcept {

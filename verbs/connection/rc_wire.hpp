@@ -52,6 +52,10 @@ class RcWire final : public Wire {
   }
   const Bounce* bounce_out() noexcept override { return bounce_half(0); }
   const Bounce* bounce_in() noexcept override { return bounce_half(1); }
+  void call_caretaker() noexcept override {
+    const auto guard = endpoint_.guard();
+    connection_.ask_liveness();
+  }
   Status poll() noexcept override;
   bool resume(Received& peer) noexcept override;
   const char* failure() const noexcept override { return connection_.failure(); }

@@ -1,8 +1,12 @@
 // Several rails between nodes: how messages are spread over them, and the loss of a rail.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <numeric>
+#include <thread>
 
 #include "base/error.hpp"
 #include "tests/comm/support/algorithms_that_ran.hpp"
@@ -172,6 +176,42 @@ INSTANTIATE_TEST_SUITE_P(Rails, LostRail,
                          [](const auto& one) {
                            return std::string(std::get<0>(one.param).name) + std::get<1>(one.param);
                          });
+
+/// What a rank has sent by a rail before it left is lost with the rail. The rank that waits for it
+/// sends by the other one and sees nothing of that.
+TEST(Rails, LostBehindARankThatHasLeftAreNoticedForIt) {
+  auto* arrived = static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
+                                                        PROT_READ | PROT_WRITE,
+                                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(arrived, MAP_FAILED);
+  const auto body = [arrived](int rank) -> std::string {
+    Options options;
+    options.algorithms["broadcast"] = "sequential";
+    Communicator comm(tcp_bootstrap(), options);
+    int value = rank == 1 ? 4711 : 0;
+    comm.broadcast(&value, sizeof value, 1);
+    comm.barrier();
+    if (rank == 1) inject("port-down:at=1");
+    value *= rank == 1 ? 2 : 0;
+    comm.broadcast(&value, sizeof value, 1);
+    if (rank == 2) arrived->store(value);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (rank != 2 && arrived->load() == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    const int come = arrived->load();
+    comm.barrier();
+    if (auto other = test::other_than("sequential", "broadcast", comm); !other.empty()) {
+      return other;
+    }
+    const bool is_mended = rank == 0 || comm.statistics().reconnections > 0;
+    return fmt::format("{}, {}", come, is_mended ? "mended" : "no rail was lost");
+  };
+  // Ranks 0 and 1 of a node take turns with its rails.
+  const auto ended = test::run_processes(3, with(kTwoRails, "WEFT_NODES", "0,0,1"), body);
+  for (const auto& end : ended) EXPECT_EQ(end.said, "9422, mended");
+  ::munmap(arrived, sizeof(std::atomic<int>));
+}
 
 TEST(Rails, ThatComeBackAreUsedAgain) {
   const auto body = [](int rank) -> std::string {
