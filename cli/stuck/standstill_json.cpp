@@ -31,6 +31,13 @@ Json form(const SeenWait& wait) {
   json["moved_bytes"] = wait.moved;
   json["path"] = wait.over_device ? "device" : "shared memory";
   json["broken"] = wait.broken;
+  if (wait.link) json["ring_slots"] = wait.link->slots;
+  if (wait.link && wait.link->queue_pairs != 0) {
+    json["connection"] = {{"queue_pairs", wait.link->queue_pairs},
+                          {"ready", wait.link->ready},
+                          {"requests", wait.link->requests},
+                          {"times_made_anew", wait.link->epoch}};
+  }
   return json;
 }
 

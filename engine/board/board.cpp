@@ -232,7 +232,7 @@ void Poster::begin_waits(std::uint64_t tag, std::string_view operation) noexcept
 }
 
 void Poster::add_wait(WaitKind kind, std::uint64_t flags, std::uint32_t op, int peer,
-                      std::uint64_t bytes, std::uint64_t moved) noexcept {
+                      std::uint64_t bytes, std::uint64_t moved, const Link& link) noexcept {
   const std::uint32_t at = posting_->waits.load(std::memory_order_relaxed);
   if (at >= kWaits) return;
   Wait& wait = posting_->waiting[at];
@@ -241,6 +241,7 @@ void Poster::add_wait(WaitKind kind, std::uint64_t flags, std::uint32_t op, int 
   wait.peer.store(static_cast<std::uint64_t>(peer), std::memory_order_relaxed);
   wait.bytes.store(bytes, std::memory_order_relaxed);
   wait.moved.store(moved, std::memory_order_relaxed);
+  wait.link.store(link.word(), std::memory_order_relaxed);
   posting_->waits.store(at + 1, std::memory_order_release);
 }
 

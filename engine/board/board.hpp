@@ -63,7 +63,7 @@ class Poster {
   /// reduction, in words; else empty.
   void begin_waits(std::uint64_t tag, std::string_view operation) noexcept;
   void add_wait(WaitKind kind, std::uint64_t flags, std::uint32_t op, int peer, std::uint64_t bytes,
-                std::uint64_t moved) noexcept;
+                std::uint64_t moved, const Link& link = {}) noexcept;
   void end_waits() noexcept;
   /// Notes what the neighbours' processes have computed so far, where that was not noted since
   /// `since`.

@@ -20,7 +20,7 @@ namespace weft::engine::board {
 
 /// How the file's name begins in /proc/PID/fd.
 inline constexpr const char* kLabel = "weft-board";
-inline constexpr std::uint64_t kMagic = 0x32647261'6f627477;  // "wtboard2"
+inline constexpr std::uint64_t kMagic = 0x33647261'6f627477;  // "wtboard3"
 inline constexpr std::uint64_t kPostingMagic = 0x3174736f'70627477;
 
 inline constexpr std::size_t kCalls = 8;
@@ -56,12 +56,33 @@ constexpr std::uint64_t pack(std::uint8_t collective, std::uint16_t algorithm, i
 
 enum class WaitKind : std::uint8_t { signal, send, recv, entry };
 
+/// What a rank sees of the way to the one that it waits for.
+struct Link {
+  std::uint8_t slots = 0;        // of the peer's ring: written, and not known to be read
+  std::uint8_t queue_pairs = 0;  // of the connection; 0: shared memory
+  std::uint8_t ready = 0;        // of these: may send
+  std::uint16_t requests = 0;    // posted on them and not known to be complete, the most that fits
+  std::uint32_t epoch = 0;       // how many times the connection was made anew, modulo 2^24
+
+  constexpr std::uint64_t word() const noexcept {
+    return std::uint64_t{epoch} << 40 | std::uint64_t{requests} << 24 | std::uint64_t{ready} << 16 |
+           std::uint64_t{queue_pairs} << 8 | slots;
+  }
+  static constexpr Link of(std::uint64_t word) noexcept {
+    return {static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 8),
+            static_cast<std::uint8_t>(word >> 16), static_cast<std::uint16_t>(word >> 24),
+            static_cast<std::uint32_t>(word >> 40)};
+  }
+  bool operator==(const Link&) const = default;
+};
+
 /// One op of a plan that waits for another rank.
 struct Wait {
   Word what{0};   // kind | flags << 8 | op << 32
   Word peer{0};   // rank
   Word bytes{0};  // of the message; 0: a signal without any
   Word moved{0};  // of these
+  Word link{0};   // Link::word(), of a message
 };
 inline constexpr std::uint64_t kOverDevice = 1 << 8;
 inline constexpr std::uint64_t kBroken = 1 << 9;  // its connection is being made anew

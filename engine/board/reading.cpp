@@ -63,6 +63,9 @@ void read_waits(const Posting& posting, const Ages& ages, SeenRank& rank) {
     wait.peer = static_cast<int>(value(from.peer));
     wait.bytes = value(from.bytes);
     wait.moved = value(from.moved);
+    if (wait.kind == WaitKind::send || wait.kind == WaitKind::recv) {
+      wait.link = Link::of(value(from.link));
+    }
     rank.waits.push_back(wait);
   }
   const auto& operation = posting.operation;

@@ -101,6 +101,23 @@ void add_different(const Standstill& found, std::string& text) {
               : "weft:   no call in common is known\n";
 }
 
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Queue pairs and ring.
+std::string describe(const Link& link) {
+  std::string text;
+  if (link.queue_pairs != 0) {
+    text = fmt::format(": {} of {} ready, {} not complete, made anew {}, ", link.ready,
+                       counted(link.queue_pairs, "queue pair"), counted(link.requests, "request"),
+                       counted(link.epoch, "time"));
+  } else {
+    text = ": ";
+  }
+  return text + counted(link.slots, "slot") + " of the ring written and not known to be read";
+}
+
 std::string describe(const SeenWait& wait, int from, int to, const std::string& algorithm) {
   std::string text;
   const std::string by = algorithm.empty() ? "" : fmt::format(" of {}", algorithm);
@@ -121,10 +138,11 @@ std::string describe(const SeenWait& wait, int from, int to, const std::string& 
                          from, to);
   }
   if (wait.kind != WaitKind::signal) {
-    text += fmt::format(" ({} have moved; {})", wait.moved,
+    text += fmt::format(" ({} have moved; {}{})", wait.moved,
                         !wait.over_device ? "by shared memory"
                         : wait.broken     ? "by the device, whose connection is broken"
-                                          : "by the device, whose connection is whole");
+                                          : "by the device, whose connection is whole",
+                        wait.link ? describe(*wait.link) : "");
   }
   return text;
 }

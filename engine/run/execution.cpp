@@ -284,6 +284,16 @@ int Execution::awaited_place() const noexcept {
   return static_cast<int>(prepared_->program.steps()[waiting_[0]].peer);
 }
 
+namespace {
+board::Link link_of(const verbs::Channel& channel) noexcept {
+  const auto state = channel.link_state();
+  constexpr std::uint64_t kMost = UINT16_MAX;
+  return {static_cast<std::uint8_t>(channel.slots_under_way()),
+          static_cast<std::uint8_t>(state.queue_pairs), static_cast<std::uint8_t>(state.ready),
+          static_cast<std::uint16_t>(std::min(state.requests, kMost)), state.epoch};
+}
+}  // namespace
+
 void Execution::post_waits(board::Poster& poster) const noexcept {
   const auto& steps = prepared_->program.steps();
   // The messages first: a signal mostly comes from a rank that waits for one itself.
@@ -296,7 +306,8 @@ void Execution::post_waits(board::Poster& poster) const noexcept {
     poster.add_wait(
         sends ? board::WaitKind::send : board::WaitKind::recv,
         (is_local ? 0 : board::kOverDevice) | (channel.is_replaying() ? board::kBroken : 0),
-        moving_[i], prepared_->ranks[step.peer], ours.bytes(), transfers_[step.ordinal].moved);
+        moving_[i], prepared_->ranks[step.peer], ours.bytes(), transfers_[step.ordinal].moved,
+        link_of(channel));
   }
   for (std::size_t i = 0; i < waiting_count_; ++i) {
     const Step& step = steps[waiting_[i]];

@@ -33,7 +33,7 @@ class Job {
       begin(rank, 2, 128);
       posters_[rank].begin_waits(tag(2), "");
       posters_[rank].add_wait(board::WaitKind::recv, board::kOverDevice, 41, rank == 0 ? 1 : 2,
-                              3072, 0);
+                              3072, 0, {.slots = 3, .queue_pairs = 2, .ready = 1, .requests = 4});
       posters_[rank].end_waits();
     }
   }
@@ -95,8 +95,9 @@ TEST(Stuck, SaysWhoHasNotComeAndWhoIsBlocked) {
         "(call 2, by sa)",
         "not arrived: rank 2", "has come out of broadcast of 64 bytes",
         "blocked at: rank 1 waits for 3072 bytes from rank 2, op 41 of sa (0 have moved; by the "
-        "device, whose connection is whole); rank 2 has not entered the call; 1 other waits for "
-        "rank 2, too, directly or not"}) {
+        "device, whose connection is whole: 1 of 2 queue pairs ready, 4 requests not complete, made "
+        "anew 0 times, 3 slots of the ring written and not known to be read); rank 2 has not "
+        "entered the call; 1 other waits for rank 2, too, directly or not"}) {
     EXPECT_NE(ended.out.find(part), std::string::npos) << ended.out;
   }
   EXPECT_EQ(ended.out.find("another call"), std::string::npos) << ended.out;
@@ -114,7 +115,10 @@ TEST(Stuck, PrintsJsonOfItsSchema) {
   EXPECT_EQ(one.at("communicator"), "0badcafe12345678");
   EXPECT_EQ(one.at("not_arrived"), json({2}));
   EXPECT_EQ(one.at("blocked_at").at("target"), "not arrived");
-  EXPECT_EQ(one.at("blocked_at").at("wait").at("bytes"), 3072);
+  const json& wait = one.at("blocked_at").at("wait");
+  EXPECT_EQ(wait.at("bytes"), 3072);
+  EXPECT_EQ(wait.at("ring_slots"), 3);
+  EXPECT_EQ(wait.at("connection").at("ready"), 1);
   EXPECT_EQ(one.at("ranks").size(), 3u);
 }
 

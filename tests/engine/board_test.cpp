@@ -86,7 +86,8 @@ TEST(Board, ShowsWhatARankWaitsForInItsLastCallOnly) {
   poster.show(kCommunicator, 4, 6, 0, neighbours);
   begin(poster, 1, plan::Collective::allreduce, 0, 64);
   poster.begin_waits(tag_of(1), "sum of int32");
-  poster.add_wait(WaitKind::recv, kOverDevice | kBroken, 41, 5, 3072, 1024);
+  const Link link{3, 2, 1, 65535, (1 << 24) - 1};
+  poster.add_wait(WaitKind::recv, kOverDevice | kBroken, 41, 5, 3072, 1024, link);
   poster.add_wait(WaitKind::signal, 0, 7, 3, 0, 0);
   poster.end_waits();
   const SeenRank waiting = seen_in(::getpid()).ranks.front();
@@ -98,6 +99,8 @@ TEST(Board, ShowsWhatARankWaitsForInItsLastCallOnly) {
   EXPECT_EQ(waiting.waits[0].kind, WaitKind::recv);
   EXPECT_TRUE(waiting.waits[0].over_device);
   EXPECT_TRUE(waiting.waits[0].broken);
+  EXPECT_EQ(waiting.waits[0].link, link);
+  EXPECT_FALSE(waiting.waits[1].link);
   EXPECT_EQ(waiting.waits[1].kind, WaitKind::signal);
   EXPECT_EQ(waiting.calls.back().operation, "sum of int32");
   poster.end_call(tag_of(1), ticks());

@@ -82,6 +82,12 @@ class Channel {
   Status progress() noexcept;
   /// Between a break and the end of what it made necessary progress() receives nothing.
   bool is_replaying() const noexcept { return replaying_ || wire_.is_resumable(); }
+  Wire::LinkState link_state() const noexcept { return wire_.link_state(); }
+  /// Slots of the peer's ring, of kSlots, that this end has written and the peer is not known to
+  /// have read.
+  std::uint32_t slots_under_way() const noexcept {
+    return slots_sent_ + static_cast<std::uint32_t>(kSlots) - slots_granted_;
+  }
   bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
   const char* failure() const noexcept { return failure_; }
   /// After a failure: the two ends have described a message differently.

@@ -108,6 +108,15 @@ class Wire {
   /// Why it failed, in a few words; never null.
   virtual const char* failure() const noexcept = 0;
 
+  /// The state of its connection, for people. All 0: it has none.
+  struct LinkState {
+    int queue_pairs = 0;
+    int ready = 0;               ///< queue pairs that may send
+    std::uint64_t requests = 0;  ///< posted on them and not known to be complete
+    std::uint32_t epoch = 0;     ///< how many times it was made anew
+  };
+  virtual LinkState link_state() const noexcept { return {}; }
+
  protected:
   /// Arrivals are found by reading the inbox.
   void use_polled_inbox(std::byte* inbox) noexcept {

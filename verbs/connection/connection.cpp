@@ -142,6 +142,17 @@ void Connection::tell_all() noexcept {
   telling_ = false;
 }
 
+Wire::LinkState Connection::link_state() const noexcept {
+  Wire::LinkState state;
+  state.epoch = epoch();
+  for (const auto& lane : lanes_) {
+    ++state.queue_pairs;
+    state.ready += is_running() && lane->is_ready();
+    state.requests += lane->posted() - lane->completed();
+  }
+  return state;
+}
+
 void Connection::ask_liveness() noexcept {
   Notice question;
   question.epoch = epoch();

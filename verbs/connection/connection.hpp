@@ -55,6 +55,8 @@ class Connection final : private RecoverableConnection {
   /// Endpoint::take_answers(). It may be lost, as the answer may. False where there is none.
   bool ask(const std::array<char, Notice::kReasonBytes>& text) noexcept;
 
+  Wire::LinkState link_state() const noexcept;
+
   /// Asks the peer's liveness responder whether its process is there, which makes it look after its
   /// connections: see LivenessResponder::set_caretaker().
   void ask_liveness() noexcept;

@@ -59,6 +59,10 @@ class RcWire final : public Wire {
   Status poll() noexcept override;
   bool resume(Received& peer) noexcept override;
   const char* failure() const noexcept override { return connection_.failure(); }
+  LinkState link_state() const noexcept override {
+    const auto guard = endpoint_.guard();
+    return connection_.link_state();
+  }
 
   /// Asks for the completion of every commit until the end of this use, also of those that are made
   /// again after a break: so is_drained() comes true.

@@ -230,6 +230,11 @@ TEST(StuckOverTheDevice, ShowsTheMessageThatDoesNotCome) {
     });
     EXPECT_FALSE(seen.standstill.edge->wait->broken);
     EXPECT_EQ(seen.standstill.edge->wait->bytes, 12u);
+    const auto link = seen.standstill.edge->wait->link;
+    ASSERT_TRUE(link);
+    EXPECT_EQ(link->queue_pairs, 1);
+    EXPECT_EQ(link->ready, 1);
+    EXPECT_EQ(link->epoch, 0u);
     for (const pid_t process : children()) ::kill(process, SIGKILL);
   });
   test::run_processes(kRanks, {{"WEFT_NODES", "2"}, {"WEFT_RECOVERY", "0"}}, [&](int rank) {
