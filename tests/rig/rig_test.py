@@ -222,6 +222,23 @@ class Outage(OnRig):
             self.assertLess(int(ms), 30_000)
 
 
+    def test_rank_that_stays_away(self):
+        """The report on a rank of another guest that never comes: who, and the edge that blocks."""
+        script = self.ranks("40", "4000", "isend", "--leave", "20", "1")
+        result = self.run_job(script, [1, 1], {"WEFT_TIMEOUT": "4"})
+        self.assertEqual(result.status, 1)
+        said = result.output + result.errors
+        self.assertRegex(said, "rank 0: in round 20 after .*WEFT_TIMEOUT")
+        for line in (r"  not arrived: rank 1: \S+ \(S\); has come out of alltoall of 4000 bytes",
+                     r"    rank 1: on another node, outside of weft for \d",
+                     r"  blocked at: rank 0 waits for 4000 bytes from rank 1, op \d+ of isend "
+                     r"\(0 have moved; by the device, whose connection is whole: "
+                     r"1 of 1 queue pair ready"):
+            self.assertRegex(said, "weft: " + line)
+        # Nothing is sent again and again to a rank that takes nothing.
+        self.assertLess(wire.total(result.marks, "roce_frames"), 2_000)
+
+
 class Rails(OnRig):
     def ranks(self, *words):
         return shlex.join(["ranks", self.program("tests/rig/rig_outage"), *words])

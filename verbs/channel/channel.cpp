@@ -99,7 +99,7 @@ Status Channel::close() noexcept {
 }
 
 void Channel::tell_call(std::uint64_t word) noexcept {
-  if (said_close() || is_replaying()) return;
+  if (word == told_call_ || said_close() || is_replaying()) return;
   if (wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, word) == Status::ok) {
     told_call_ = word;
   }

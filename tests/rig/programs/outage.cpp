@@ -1,12 +1,16 @@
 // Alltoalls in a row while something is taken away. Ranks are joined by TCP (WEFT_RANK and so on).
 //
 //   outage COUNT BYTES SCHEME [--drop ROUND FRAMES MS] [--die ROUND RANK] [--cut ROUND RANK LINK]
+//          [--leave ROUND RANK]
 //
 // --drop: in that round the switch lets so many more RoCE frames pass, then drops all for MS.
 // --die: in that round the kernel under that rank panics while the others are in the collective.
 // --cut: in that round the rank takes a network interface of its node down, for good.
+// --leave: instead of that round the rank waits outside of weft, for good.
 // Each rank prints one line: "rank 2: 50 rounds, longest 1203 ms", or "rank 2: in round 7 after
 // 3100 ms: WHY" and exits with 1.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -32,6 +36,8 @@ struct Settings {
   int cut_round = -1;
   int cut_rank = -1;
   std::string cut;  // command that does it
+  int leave_round = -1;
+  int leave_rank = -1;
 };
 
 Settings parse(int argc, char** argv) {
@@ -48,6 +54,10 @@ Settings parse(int argc, char** argv) {
     } else if (std::string_view(argv[i]) == "--die" && i + 2 < argc) {
       settings.die_round = std::atoi(argv[i + 1]);
       settings.die_rank = std::atoi(argv[i + 2]);
+      i += 2;
+    } else if (std::string_view(argv[i]) == "--leave" && i + 2 < argc) {
+      settings.leave_round = std::atoi(argv[i + 1]);
+      settings.leave_rank = std::atoi(argv[i + 2]);
       i += 2;
     } else if (std::string_view(argv[i]) == "--cut" && i + 3 < argc) {
       settings.cut_round = std::atoi(argv[i + 1]);
@@ -85,6 +95,7 @@ int run(const Settings& settings, weft::Communicator& world) {
     const auto input = weft::rig::blocks_to_all(rank, world.size(), settings.bytes, mixed);
     if (round == settings.drop_round && rank == 0) weft::rig::tell_wire(settings.drop);
     if (round == settings.die_round && rank == settings.die_rank) panic();
+    if (round == settings.leave_round && rank == settings.leave_rank) ::pause();
     if (round == settings.cut_round && rank == settings.cut_rank &&
         std::system(settings.cut.c_str()) != 0) {
       std::printf("rank %d: failed: %s\n", rank, settings.cut.c_str());
