@@ -2,6 +2,7 @@
 // from which its message or signal comes. Only files of sim/ include this.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct NoClasses {
   std::string reason;
 };
 
+/// Ranks in a row, each of which waits for the one before.
+inline constexpr int kMostDepth = 64;
+
 /// What is known of ranks while classes are looked for.
 class RankLookup {
  public:
@@ -25,6 +29,10 @@ class RankLookup {
   /// The member of a rank's class, which is made where there is none.
   virtual int member_for(int rank) = 0;
   virtual int rank_of(int member) const = 0;
+  /// Of its plan: shape_of().
+  virtual std::uint64_t shape_at(int rank) = 0;
+  /// The ranks in a row that wait for one another before it can begin.
+  virtual int height_at(int rank) = 0;
 };
 
 /// In list order. Throws NoClasses where a message has no counterpart.

@@ -14,6 +14,7 @@
 #include "sim/class_sources.hpp"
 #include "sim/plan_shape.hpp"
 #include "sim/symmetry.hpp"
+#include "sim/tree_walk.hpp"
 
 namespace weft::sim {
 
@@ -30,8 +31,6 @@ constexpr std::uint64_t kRanksAnOp = 64;
 constexpr std::uint64_t kLeastOps = 1 << 17;
 constexpr std::uint64_t kLeastOpsARank = 16;
 constexpr std::uint64_t kMostKeptOps = 1 << 20;  // of plans that are kept: about 100 MiB
-constexpr int kMostDepth = 64;             // ranks in a row, each of which waits for the one before
-constexpr std::size_t kMostChildren = 16;  // of a root that are looked at
 constexpr std::size_t kMostMembers = 1 << 14;
 
 /// Finds members node by node, and their sources until nobody is missing.
@@ -44,7 +43,7 @@ class Finder : public RankLookup {
   Classes run() {
     add_node(machine_.node_of(options_.root));
     for (const int node : samples()) look_at_node(node);
-    walk_down();
+    TreeWalk(*this, machine_, options_.root).run();
     std::vector<std::vector<Source>> sources;
     for (std::size_t i = 0; i < list_.size(); ++i) {  // grows meanwhile
       sources.push_back(find_sources(*this, machine_, *plans_[i]));
@@ -96,6 +95,8 @@ class Finder : public RankLookup {
   }
 
   int rank_of(int member) const override { return list_[static_cast<std::size_t>(member)].rank; }
+  std::uint64_t shape_at(int rank) override { return see(rank).shape; }
+  int height_at(int rank) override { return see(rank).height; }
 
  private:
   struct Key {
@@ -194,86 +195,6 @@ class Finder : public RankLookup {
       count += remote == !machine_.same_node(op.peer, plan.rank());
     }
     return count;
-  }
-
-  /// What a rank on a way down a tree costs those behind it: for each level, and for each send
-  /// before the one that is waited for.
-  struct Weights {
-    int level = 1;
-    int send = 1;
-  };
-
-  /// Where data goes down a tree from the root, the ranks that get it last become members: those at
-  /// the ends of the longest ways, whatever a level costs beside a send.
-  void walk_down() {
-    const auto children = receivers(*plan_of(options_.root));
-    if (children.empty()) return;
-    const int height = see(options_.root).height;
-    if (see(children.front()).height <= height && see(children.back()).height <= height) return;
-    for (const bool to_last : {false, true}) {
-      for (const int child : children.size() > kMostChildren
-                                 ? std::vector{children.front(), children.back()}
-                                 : children) {
-        walk_down(child, to_last);
-      }
-    }
-    for (const Weights weights : {Weights{1, 0}, {4, 1}, {1, 1}, {1, 4}, {0, 1}}) {
-      longest_.clear();
-      int rank = options_.root;
-      for (int level = 0; level < kMostDepth && rank >= 0; ++level) {
-        const auto node = machine_.ranks_on(machine_.node_of(rank));
-        for (const int one : {rank, node.front(), node.back()}) member_for(one);
-        rank = longest(rank, weights, 0).child;
-      }
-    }
-  }
-
-  void walk_down(int rank, bool to_last) {
-    for (int level = 0; level < kMostDepth; ++level) {
-      const auto node = machine_.ranks_on(machine_.node_of(rank));
-      for (const int one : {rank, node.front(), node.back()}) member_for(one);
-      const auto children = receivers(*plan_of(rank));
-      if (children.empty()) return;
-      const int next = to_last ? children.back() : children.front();
-      if (see(next).height <= see(rank).height) return;
-      rank = next;
-    }
-  }
-
-  struct Way {
-    int length = 0;
-    int child = -1;  // the first rank on it; -1: the rank is a leaf
-  };
-
-  /// The longest way from a rank down. Ranks of one shape have subtrees of one shape.
-  Way longest(int rank, const Weights& weights, int level) {
-    Way way;
-    const Seen seen = see(rank);
-    if (const auto known = longest_.find(seen.shape); known != longest_.end()) {
-      if (level > 0) return known->second;
-    }
-    if (level > kMostDepth) return way;
-    const std::vector<int> children = receivers(*plan_of(rank));
-    const std::size_t step = 1 + children.size() / kMostChildren;
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (i % step != 0 && i + 1 != children.size()) continue;
-      if (see(children[i]).height <= seen.height) continue;
-      const int length = weights.level + weights.send * static_cast<int>(i) +
-                         longest(children[i], weights, level + 1).length;
-      if (length >= way.length) way = {length, children[i]};
-    }
-    longest_[seen.shape] = way;
-    return way;
-  }
-
-  /// The peers to which a rank sends: on other nodes, if there are any.
-  std::vector<int> receivers(const Plan& plan) const {
-    std::vector<int> local, remote;
-    for (const plan::Op& op : plan.ops()) {
-      if (op.kind != OpKind::send) continue;
-      (machine_.same_node(op.peer, plan.rank()) ? local : remote).push_back(op.peer);
-    }
-    return remote.empty() ? local : remote;
   }
 
   Key look(int rank) {
@@ -376,8 +297,7 @@ class Finder : public RankLookup {
   std::uint64_t ops_ = 0;
   std::uint64_t most_ops_ = 0;
   int level_ = 0;
-  std::unordered_map<std::uint64_t, Way> longest_;  // by shape
-  std::map<std::pair<int, OpId>, int> heights_;     // by rank and op
+  std::map<std::pair<int, OpId>, int> heights_;  // by rank and op
   std::map<Key, int> by_key_;
   std::unordered_map<int, int> node_numbers_;
   std::vector<Member> list_;
