@@ -123,9 +123,38 @@ void Memory::moved_by_adapter(const Side& side, std::uint64_t bytes) {
 }
 
 void Memory::assign(const Part& part, std::uint32_t value) {
+  constexpr std::uint32_t kFewBlocks = 4;
+  if (part.side.blocks > kFewBlocks) return assign_blocks(part, value);
   each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
     assign(part.side.region, begin, end, value);
   });
+}
+
+/// The same of many blocks, in one pass over the ranges.
+void Memory::assign_blocks(const Part& part, std::uint32_t value) {
+  auto& ranges = regions_[part.side.region];
+  std::vector<Range> merged;
+  merged.reserve(ranges.size() + 2 * part.side.blocks);
+  const auto add = [&merged](std::uint64_t begin, std::uint32_t touch) {
+    if (!merged.empty() && merged.back().begin == begin) merged.pop_back();
+    if (touch != (merged.empty() ? kUntouched : merged.back().last_touch)) {
+      merged.push_back({begin, touch});
+    }
+  };
+  auto next = ranges.begin();
+  std::uint32_t behind = kUntouched;  // what was there before, up to `next`
+  each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
+    if (begin == end) return;
+    for (; next != ranges.end() && next->begin < begin; ++next) {
+      behind = next->last_touch;
+      add(next->begin, behind);
+    }
+    add(begin, value);
+    for (; next != ranges.end() && next->begin <= end; ++next) behind = next->last_touch;
+    add(end, behind);
+  });
+  for (; next != ranges.end(); ++next) add(next->begin, next->last_touch);
+  ranges = std::move(merged);
 }
 
 void Memory::assign(std::uint32_t region, std::uint64_t begin, std::uint64_t end,

@@ -70,6 +70,7 @@ class Memory {
            std::uint64_t end) const;
   void assign(std::uint32_t region, std::uint64_t begin, std::uint64_t end, std::uint32_t value);
   void assign(const Part& part, std::uint32_t value);
+  void assign_blocks(const Part& part, std::uint32_t value);
 
   const Program& program_;
   const Members& members_;
