@@ -11,6 +11,7 @@ namespace weft::plan {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSpaceNames = {"input", "output", "stage", "scratch"};
+
 bool same_memory(const Slice& a, const Slice& b) {
   return a.space == b.space && a.owner == b.owner;
 }

@@ -2,7 +2,9 @@
  * of the host, or in a collective on another communicator. */
 #include "tests/mpi/program/check.h"
 
-enum { kRounds = 24, kTag = 5 };
+enum { kRounds = 24 };
+/* Of different tags: a rank that is ahead has sent both, and the first kind comes from any rank. */
+enum { kToRoot = 5, kToLast = 6 };
 
 /* What `root` has broadcast arrives before `root` hears so. */
 static void wait_in_receive(MPI_Comm comm, int root, int round) {
@@ -12,9 +14,9 @@ static void wait_in_receive(MPI_Comm comm, int root, int round) {
   word = rank == root ? 1000 + round : -1;
   MPI_Bcast(&word, 1, MPI_INT, root, comm);
   expect(word == 1000 + round, "round %d: %d arrives on rank %d", round, word, rank);
-  if (rank != root) MPI_Send(&token, 1, MPI_INT, root, kTag, comm);
+  if (rank != root) MPI_Send(&token, 1, MPI_INT, root, kToRoot, comm);
   for (int i = 1; rank == root && i < size; ++i)
-    MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, kTag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, kToRoot, comm, MPI_STATUS_IGNORE);
 }
 
 /* Rank 0 waits for the last rank, which waits for all others to have what rank 0 has broadcast. */
@@ -25,9 +27,9 @@ static void wait_in_collective(MPI_Comm comm, MPI_Comm ends, int round) {
   word = rank == 0 ? 2000 + round : -1;
   MPI_Bcast(&word, 1, MPI_INT, 0, comm);
   expect(word == 2000 + round, "round %d: %d arrives on rank %d", round, word, rank);
-  if (rank != 0 && rank != size - 1) MPI_Send(&token, 1, MPI_INT, size - 1, kTag, comm);
+  if (rank != 0 && rank != size - 1) MPI_Send(&token, 1, MPI_INT, size - 1, kToLast, comm);
   for (int i = 1; rank == size - 1 && i < size - 1; ++i)
-    MPI_Recv(&token, 1, MPI_INT, i, kTag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(&token, 1, MPI_INT, i, kToLast, comm, MPI_STATUS_IGNORE);
   if (ends == MPI_COMM_NULL) return;
   int sum = 0;
   MPI_Allreduce(&word, &sum, 1, MPI_INT, MPI_SUM, ends);
