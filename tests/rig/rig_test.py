@@ -225,7 +225,7 @@ class Outage(OnRig):
     def test_rank_that_stays_away(self):
         """The report on a rank of another guest that never comes: who, and the edge that blocks."""
         script = self.ranks("40", "4000", "isend", "--leave", "20", "1")
-        result = self.run_job(script, [1, 1], {"WEFT_TIMEOUT": "4"})
+        result = self.run_job(script, [1, 1], {"WEFT_TIMEOUT": "20"})
         self.assertEqual(result.status, 1)
         said = result.output + result.errors
         self.assertRegex(said, "rank 0: in round 20 after .*WEFT_TIMEOUT")
