@@ -123,7 +123,7 @@ void Memory::moved_by_adapter(const Side& side, std::uint64_t bytes) {
 }
 
 void Memory::assign(const Part& part, std::uint32_t value) {
-  constexpr std::uint32_t kFewBlocks = 4;
+  constexpr std::uint32_t kFewBlocks = 4;  // each moves all ranges behind it
   if (part.side.blocks > kFewBlocks) return assign_blocks(part, value);
   each_range(part, [&](std::uint64_t begin, std::uint64_t end) {
     assign(part.side.region, begin, end, value);

@@ -36,7 +36,7 @@ Json form(const SeenWait& wait) {
     json["connection"] = {{"queue_pairs", wait.link->queue_pairs},
                           {"ready", wait.link->ready},
                           {"requests", wait.link->requests},
-                          {"times_made_anew", wait.link->epoch}};
+                          {"times_made_anew", wait.link->reconnections}};
   }
   return json;
 }

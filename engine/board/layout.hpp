@@ -62,11 +62,11 @@ struct Link {
   std::uint8_t queue_pairs = 0;  // of the connection; 0: shared memory
   std::uint8_t ready = 0;        // of these: may send
   std::uint16_t requests = 0;    // posted on them and not known to be complete, the most that fits
-  std::uint32_t epoch = 0;       // how many times the connection was made anew, modulo 2^24
+  std::uint32_t reconnections = 0;  // how many times it was made anew, modulo 2^24
 
   constexpr std::uint64_t word() const noexcept {
-    return std::uint64_t{epoch} << 40 | std::uint64_t{requests} << 24 | std::uint64_t{ready} << 16 |
-           std::uint64_t{queue_pairs} << 8 | slots;
+    return std::uint64_t{reconnections} << 40 | std::uint64_t{requests} << 24 |
+           std::uint64_t{ready} << 16 | std::uint64_t{queue_pairs} << 8 | slots;
   }
   static constexpr Link of(std::uint64_t word) noexcept {
     return {static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(word >> 8),

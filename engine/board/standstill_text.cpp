@@ -111,7 +111,7 @@ std::string describe(const Link& link) {
   if (link.queue_pairs != 0) {
     text = fmt::format(": {} of {} ready, {} not complete, made anew {}, ", link.ready,
                        counted(link.queue_pairs, "queue pair"), counted(link.requests, "request"),
-                       counted(link.epoch, "time"));
+                       counted(link.reconnections, "time"));
   } else {
     text = ": ";
   }

@@ -290,7 +290,8 @@ board::Link link_of(const verbs::Channel& channel) noexcept {
   constexpr std::uint64_t kMost = UINT16_MAX;
   return {static_cast<std::uint8_t>(channel.slots_under_way()),
           static_cast<std::uint8_t>(state.queue_pairs), static_cast<std::uint8_t>(state.ready),
-          static_cast<std::uint16_t>(std::min(state.requests, kMost)), state.epoch};
+          static_cast<std::uint16_t>(std::min(state.requests, kMost)),
+          static_cast<std::uint32_t>(state.reconnections)};
 }
 }  // namespace
 

@@ -96,8 +96,7 @@ TEST(Stuck, SaysWhoHasNotComeAndWhoIsBlocked) {
         "not arrived: rank 2", "has come out of broadcast of 64 bytes",
         "blocked at: rank 1 waits for 3072 bytes from rank 2, op 41 of sa (0 have moved; by the "
         "device, whose connection is whole: 1 of 2 queue pairs ready, 4 requests not complete, "
-        "made "
-        "anew 0 times, 3 slots of the ring written and not known to be read); rank 2 has not "
+        "made anew 0 times, 3 slots of the ring written and not known to be read); rank 2 has not "
         "entered the call; 1 other waits for rank 2, too, directly or not"}) {
     EXPECT_NE(ended.out.find(part), std::string::npos) << ended.out;
   }

@@ -221,7 +221,6 @@ class Outage(OnRig):
             self.assertIn("rank 2", why)
             self.assertLess(int(ms), 30_000)
 
-
     def test_rank_that_stays_away(self):
         """The report on a rank of another guest that never comes: who, and the edge that blocks."""
         script = self.ranks("40", "4000", "isend", "--leave", "20", "1")

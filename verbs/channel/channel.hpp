@@ -103,7 +103,8 @@ class Channel {
   }
 
   /// Tells the peer, as far as possible, in which call this rank waits for it: a word of the user's
-  /// choice that only grows.
+  /// choice that only grows. Once, however often it is called: where arrivals are announced each
+  /// takes a receive of the peer, which may be away.
   void tell_call(std::uint64_t word) noexcept;
   std::uint64_t peer_call() const noexcept { return load_acquire(wire_.mailbox().call); }
   /// For a receiver that has waited long: whether the peer has sent a small message where a large

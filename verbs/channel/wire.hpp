@@ -111,9 +111,9 @@ class Wire {
   /// The state of its connection, for people. All 0: it has none.
   struct LinkState {
     int queue_pairs = 0;
-    int ready = 0;               ///< queue pairs that may send
-    std::uint64_t requests = 0;  ///< posted on them and not known to be complete
-    std::uint32_t epoch = 0;     ///< how many times it was made anew
+    int ready = 0;                    ///< queue pairs that may send
+    std::uint64_t requests = 0;       ///< posted on them and not known to be complete
+    std::uint64_t reconnections = 0;  ///< how many times it was made anew
   };
   virtual LinkState link_state() const noexcept { return {}; }
 

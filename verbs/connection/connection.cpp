@@ -144,7 +144,7 @@ void Connection::tell_all() noexcept {
 
 Wire::LinkState Connection::link_state() const noexcept {
   Wire::LinkState state;
-  state.epoch = epoch();
+  state.reconnections = reconnections();
   for (const auto& lane : lanes_) {
     ++state.queue_pairs;
     state.ready += is_running() && lane->is_ready();
@@ -153,20 +153,8 @@ Wire::LinkState Connection::link_state() const noexcept {
   return state;
 }
 
-void Connection::ask_liveness() noexcept {
-  Notice question;
+bool Connection::ask_responders(Notice question) noexcept {
   question.epoch = epoch();
-  question.flags = Notice::kAlive;
-  for (const auto& lane : lanes_) {
-    if (lane->has_control()) lane->ask_liveness(question);
-  }
-}
-
-bool Connection::ask(const std::array<char, Notice::kReasonBytes>& text) noexcept {
-  Notice question;
-  question.epoch = epoch();
-  question.flags = Notice::kWhere;
-  question.reason = text;
   bool some = false;
   for (const auto& lane : lanes_) {
     if (!lane->has_control()) continue;
@@ -174,6 +162,19 @@ bool Connection::ask(const std::array<char, Notice::kReasonBytes>& text) noexcep
     some = true;
   }
   return some;
+}
+
+void Connection::ask_liveness() noexcept {
+  Notice question;
+  question.flags = Notice::kAlive;
+  ask_responders(question);
+}
+
+bool Connection::ask(const std::array<char, Notice::kReasonBytes>& text) noexcept {
+  Notice question;
+  question.flags = Notice::kWhere;
+  question.reason = text;
+  return ask_responders(question);
 }
 
 void Connection::stop_answering() noexcept {

@@ -100,6 +100,8 @@ class Connection final : private RecoverableConnection {
   std::uint32_t add(RcWire& wire);
   void remove(RcWire& wire) noexcept;
   void tell_all() noexcept;
+  /// On all lanes; false where there is none to ask.
+  bool ask_responders(Notice question) noexcept;
   void arrive(RcLane& lane, std::uint32_t immediate) noexcept;
   void update_wants_poll() noexcept;
   /// The status of a request that cannot be posted now.

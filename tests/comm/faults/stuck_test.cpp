@@ -234,7 +234,7 @@ TEST(StuckOverTheDevice, ShowsTheMessageThatDoesNotCome) {
     ASSERT_TRUE(link);
     EXPECT_EQ(link->queue_pairs, 1);
     EXPECT_EQ(link->ready, 1);
-    EXPECT_EQ(link->epoch, 0u);
+    EXPECT_EQ(link->reconnections, 0u);
     for (const pid_t process : children()) ::kill(process, SIGKILL);
   });
   test::run_processes(kRanks, {{"WEFT_NODES", "2"}, {"WEFT_RECOVERY", "0"}}, [&](int rank) {
