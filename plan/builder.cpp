@@ -1,6 +1,7 @@
 #include "plan/builder.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 #include "base/cast.hpp"
@@ -86,6 +87,26 @@ void Builder::add_dependencies(OpId id, std::span<const OpId> ids) {
   }
 }
 
+/// Sorts `unique_`, each id once. Thousands of ids are often of few ops, each named many times.
+void Builder::put_in_order() {
+  constexpr std::size_t kFew = 64;
+  if (unique_.size() <= kFew) {
+    std::ranges::sort(unique_);
+    unique_.erase(std::ranges::unique(unique_).begin(), unique_.end());
+    return;
+  }
+  const auto [least, most] = std::ranges::minmax(unique_);
+  is_named_.resize(std::max(is_named_.size(), plan_.ops_.size() / kWordBits + 1));
+  for (const OpId id : unique_) is_named_[id / kWordBits] |= std::uint64_t{1} << id % kWordBits;
+  unique_.clear();
+  for (std::size_t word = least / kWordBits; word <= most / kWordBits; ++word) {
+    for (; is_named_[word] != 0; is_named_[word] &= is_named_[word] - 1) {
+      const auto bit = static_cast<std::size_t>(std::countr_zero(is_named_[word]));
+      unique_.push_back(static_cast<OpId>(word * kWordBits + bit));
+    }
+  }
+}
+
 OpId Builder::add(const Op& op, After after) {
   const auto id = checked_cast<OpId>(plan_.ops_.size());
   std::span<const OpId> before = after.ids();
@@ -97,10 +118,7 @@ OpId Builder::add(const Op& op, After after) {
     unique_.clear();
     add_dependencies(id, after.ids());
     add_dependencies(id, after.more());
-    if (disorder(unique_)) {
-      std::ranges::sort(unique_);
-      unique_.erase(std::ranges::unique(unique_).begin(), unique_.end());
-    }
+    if (disorder(unique_)) put_in_order();
     before = unique_;
   }
   plan_.ops_.push_back(op);

@@ -66,13 +66,16 @@ class Builder {
  private:
   OpId add(const Op& op, After after);
   void add_dependencies(OpId id, std::span<const OpId> ids);
+  void put_in_order();
   /// copy() of lists that are not coalesced first.
   void copy_lists(std::span<const Slice> targets, std::span<const Slice> sources, After after,
                   std::vector<OpId>& done);
   void check_peer(int peer) const;
 
   Plan plan_;
-  std::vector<OpId> unique_;  // reused by add()
+  static constexpr std::size_t kWordBits = 64;
+  std::vector<OpId> unique_;             // reused by add()
+  std::vector<std::uint64_t> is_named_;  // a bit for each op; all 0 between calls
 };
 
 inline constexpr std::uint64_t kSliceAlignment = 64;

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <set>
+#include <vector>
 
 #include "base/error.hpp"
 #include "tests/plan/random_slices.hpp"
@@ -16,6 +19,25 @@ Slice input(std::uint64_t offset, std::uint64_t bytes) {
 }
 Slice output(std::uint64_t offset, std::uint64_t bytes) {
   return Slice::contiguous(Space::output, 1, offset, bytes);
+}
+
+RC_GTEST_PROP(Builder, NamesWhatAnOpFollowsOnceAndInOrder, ()) {
+  const int count = *rc::gen::inRange(1, 400);
+  const auto ids = *rc::gen::container<std::vector<OpId>>(
+      *rc::gen::inRange<std::size_t>(0, 300), rc::gen::inRange<OpId>(0, static_cast<OpId>(count)));
+  Builder builder(1, 4, 64, 64);
+  for (int i = 0; i < count; ++i) builder.wait(0);
+  const std::set<OpId> expected(ids.begin(), ids.end());
+  // Twice: what the first leaves behind must not show.
+  builder.signal(0, ids);
+  builder.signal(0, {});
+  builder.signal(0, ids);
+  const Plan plan = std::move(builder).finish();
+  const auto all = static_cast<OpId>(count);
+  for (const OpId id : {all, all + 2}) {
+    RC_ASSERT(std::ranges::equal(plan.after(id), expected));
+  }
+  RC_ASSERT(plan.after(all + 1).empty());
 }
 
 TEST(Builder, RefusesWhatNoPlanMaySay) {
