@@ -32,6 +32,10 @@ constexpr std::uint64_t kLeastOps = 1 << 17;
 constexpr std::uint64_t kLeastOpsARank = 16;
 constexpr std::uint64_t kMostKeptOps = 1 << 20;  // of plans that are kept: about 100 MiB
 constexpr std::size_t kMostMembers = 1 << 14;
+// In plans of so many ops, which are of flat algorithms, ranks either wait for none in a row, or
+// for all of a ring.
+constexpr std::size_t kLongPlan = 1 << 12;
+constexpr int kMostDepthOfLong = 12;
 
 /// Finds members node by node, and their sources until nobody is missing.
 class Finder : public RankLookup {
@@ -178,6 +182,9 @@ class Finder : public RankLookup {
       const auto telling = counterpart_in(*source, *plan, *need);
       if (!telling) throw NoClasses{"a message is never sent"};
       ++depth.ranks;
+      if (plan->ops().size() >= kLongPlan && depth.ranks > kMostDepthOfLong) {
+        throw NoClasses{"its ranks end one after another in a long chain"};
+      }
       depth.sends += sends_before(*source, *telling);
       plan = source;
       need = last_need(*plan, machine_, *telling);

@@ -76,11 +76,11 @@ struct Traffic {
   std::uint64_t received_bytes = 0;
   int senders = 0;  // ranks
 
-  /// As of `to` ranks, where it is of `from`.
-  void scale(std::size_t to, std::size_t from) {
-    if (to == from) return;
-    for (std::uint64_t* one : {&sent, &sent_bytes, &received_bytes}) *one = *one * to / from;
-    senders = static_cast<int>(static_cast<std::size_t>(senders) * to / from);
+  /// With `more`, which is of `from` ranks, as of `to` of them.
+  Traffic with(const Traffic& more, std::uint64_t to, std::uint64_t from) const {
+    return {sent + more.sent * to / from, sent_bytes + more.sent_bytes * to / from,
+            received_bytes + more.received_bytes * to / from,
+            senders + static_cast<int>(static_cast<std::uint64_t>(more.senders) * to / from)};
   }
 
   double time_ns(const sim::Adapter& adapter, double most) const {
@@ -107,12 +107,45 @@ double best_scaling(const sim::Scaling& scaling, int senders) {
 constexpr std::uint64_t kPairsAnOp = 8;
 constexpr std::uint64_t kListedAnOp = 4096;
 
-std::vector<int> evenly_spaced(std::span<const int> ranks, int most) {
-  const std::size_t step = (ranks.size() - 1) / static_cast<std::size_t>(most) + 1;
-  std::vector<int> chosen;
-  for (std::size_t i = 0; i < ranks.size(); i += step) chosen.push_back(ranks[i]);
-  return chosen;
-}
+// Where plans have more ops than this, fewer ranks are looked at.
+constexpr std::uint64_t kLongPlan = 1 << 13;
+constexpr int kMostOfLongPlans = 2;
+
+/// What ranks of a node do.
+struct Work {
+  explicit Work(int rail_count) : rails(static_cast<std::size_t>(std::max(1, rail_count))) {}
+
+  void add(const plan::Plan& plan, const hierarchy::Machine& machine, const Core& core) {
+    const auto rail_of = [&](int rank) -> Traffic& {
+      return rails[static_cast<std::size_t>(machine.place_of(rank)) % rails.size()];
+    };
+    double busy_ns = 0;
+    bool sends_away = false;
+    for (const Op& op : plan.ops()) {
+      const bool sends = op.kind == OpKind::send;
+      const bool remote =
+          (sends || op.kind == OpKind::recv) && !machine.same_node(op.peer, plan.rank());
+      busy_ns += core.time_ns(op, remote);
+      if (!remote) continue;
+      sends_away |= sends;
+      crosses = true;
+      // A message uses its sender's rail at both ends.
+      Traffic& rail = rail_of(sends ? plan.rank() : op.peer);
+      rail.sent += sends;
+      (sends ? rail.sent_bytes : rail.received_bytes) += sends ? op.src.bytes() : op.dst.bytes();
+    }
+    rail_of(plan.rank()).senders += sends_away;
+    ops += plan.ops().size();
+    busiest_ns = std::max(busiest_ns, busy_ns);
+    ++ranks;
+  }
+
+  std::uint64_t ranks = 0;
+  std::uint64_t ops = 0;
+  double busiest_ns = 0;
+  bool crosses = false;
+  std::vector<Traffic> rails;
+};
 
 int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& machine) {
   if (is_rooted(problem.collective)) return machine.node_of(problem.root);
@@ -127,47 +160,45 @@ int node_to_look_at(const plan::Problem& problem, const hierarchy::Machine& mach
 
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
             const hierarchy::Machine& machine, const sim::Hardware& hardware, int most_ranks) {
+  const auto ranks = machine.ranks_on(node_to_look_at(problem, machine));
+  const int count = static_cast<int>(ranks.size());
+  const int first = is_rooted(problem.collective) ? machine.place_of(problem.root) : 0;
   const Core core(hardware);
-  const auto all_ranks = machine.ranks_on(node_to_look_at(problem, machine));
-  const auto ranks = evenly_spaced(all_ranks, most_ranks);
-  std::vector<Traffic> rails(static_cast<std::size_t>(std::max(1, hardware.rails)));
-  Bound result;
-  bool crosses = false;
-  for (const int rank : ranks) {
-    const plan::Plan plan = algorithm.plan(problem, machine, rank);
-    double busy_ns = 0;
-    bool sends_away = false;
-    for (const Op& op : plan.ops()) {
-      const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
-      const bool remote = message && !machine.same_node(op.peer, rank);
-      busy_ns += core.time_ns(op, remote);
-      sends_away |= remote && op.kind == OpKind::send;
-      crosses |= remote;
-      if (!remote) continue;
-      const bool sends = op.kind == OpKind::send;
-      // A message uses its sender's rail at both ends.
-      const int place = machine.place_of(sends ? rank : op.peer);
-      Traffic& rail = rails[static_cast<std::size_t>(place) % rails.size()];
-      rail.sent += sends;
-      (sends ? rail.sent_bytes : rail.received_bytes) += sends ? op.src.bytes() : op.dst.bytes();
-    }
-    rails[static_cast<std::size_t>(machine.place_of(rank)) % rails.size()].senders += sends_away;
-    result.ops += plan.ops().size();
-    result.time_ns = std::max(result.time_ns, busy_ns);
+  // The first one may be the root or a leader, and stands for itself alone.
+  Work of_first(hardware.rails);
+  of_first.add(algorithm.plan(problem, machine, ranks[static_cast<std::size_t>(first)]), machine,
+               core);
+  Work of_others(hardware.rails);
+  const bool is_long = most_ranks < count && of_first.ops > kLongPlan;
+  const int others = std::min(is_long ? kMostOfLongPlans : most_ranks, count) - 1;
+  for (int i = 0; i < others; ++i) {
+    // Not evenly from the first on: what comes in powers of two, as leaders, would count too much.
+    const int place = (first + 1 + (5 * i + 2) * (count - 1) / (5 * others)) % count;
+    of_others.add(algorithm.plan(problem, machine, ranks[static_cast<std::size_t>(place)]), machine,
+                  core);
   }
   const sim::Adapter& adapter = hardware.adapter;
-  const double most = best_scaling(adapter.senders, static_cast<int>(all_ranks.size()));
+  const double most = best_scaling(adapter.senders, count);
+  const auto rest = static_cast<std::uint64_t>(count - 1);
+  const auto looked_at = std::max<std::uint64_t>(1, of_others.ranks);
+  Bound result;
+  result.time_ns = std::max(of_first.busiest_ns, of_others.busiest_ns);
   result.likely_ns = result.time_ns;
-  for (Traffic& rail : rails) {
-    result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
-    rail.scale(all_ranks.size(), ranks.size());
-    const double likely = adapter.senders.at(std::max(1, rail.senders));
-    result.likely_ns = std::max(result.likely_ns, rail.time_ns(adapter, likely));
+  for (std::size_t i = 0; i < of_first.rails.size(); ++i) {
+    const Traffic& rail = of_first.rails[i];
+    const Traffic& more = of_others.rails[i];
+    result.time_ns = std::max(result.time_ns, rail.with(more, 1, 1).time_ns(adapter, most));
+    const Traffic all = rail.with(more, rest, looked_at);
+    const double rate = adapter.senders.at(std::max(1, all.senders));
+    result.likely_ns = std::max(result.likely_ns, all.time_ns(adapter, rate));
   }
-  if (crosses) result.time_ns = std::max(result.time_ns, adapter.latency_ns);
+  if (of_first.crosses || of_others.crosses) {
+    result.time_ns = std::max(result.time_ns, adapter.latency_ns);
+  }
   result.likely_ns = std::max(result.likely_ns, result.time_ns);
   const auto all = static_cast<std::uint64_t>(machine.ranks());
-  result.ops = result.ops * all / ranks.size() + all * all / kListedAnOp;
+  const std::uint64_t of_node = of_first.ops + of_others.ops * rest / looked_at;
+  result.ops = of_node * all / ranks.size() + all * all / kListedAnOp;
   if (has_blocks_of_all(problem.collective)) result.ops += all * all / kPairsAnOp;
   return result;
 }

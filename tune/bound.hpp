@@ -16,11 +16,12 @@ struct Bound {
   std::uint64_t ops = 0;
 };
 
-/// From the plans of one node, the root's or the widest; of `most_ranks` of its ranks, evenly
-/// spaced: `likely_ns` and `ops` take all of them to be like these. Its busiest core does its ops
-/// one after another at the best rates of the hardware; its adapters pass all messages with no gap
-/// between them but their own, at the rate of the best number of senders. Nothing waits. The time
-/// that sim::simulate() gives is never less.
+/// From the plans of one node, the root's or the widest; of `most_ranks` of its ranks, and fewer
+/// where plans are long: the root or the first rank, and others, like which `likely_ns` and `ops`
+/// take all the rest to be. Its busiest core does its ops one after another at the best rates of
+/// the hardware; its adapters pass all messages with no gap between them but their own, at the rate
+/// of the best number of senders. Nothing waits. The time that sim::simulate() gives is never less
+/// than `time_ns`, and hardly ever less than `likely_ns`.
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
             const hierarchy::Machine& machine, const sim::Hardware& hardware,
             int most_ranks = INT32_MAX);

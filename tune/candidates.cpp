@@ -37,6 +37,11 @@ struct Extra {
 constexpr Extra by_sockets(std::string_view text) {
   return {text, 0, 0, true};
 }
+/// Broadcasts of a part for each rank, and the least part of one of many ranks: shorter ones take
+/// more messages than other broadcasts, and no less time for one; their plans take long to make.
+constexpr std::string_view kByParts[] = {"scatter-ring", "scatter-doubling"};
+constexpr std::uint64_t kLeastPart = 64;
+constexpr int kManyRanks = 512;
 /// A scheme that without sockets equals another one.
 constexpr std::string_view kTwoStep = "two-step";
 
@@ -208,7 +213,13 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
     if (algorithm.reads(Parameter::slot)) return;
     list.push_back(std::move(algorithm));
   };
-  for (const auto* one : registry::flat_algorithms(collective)) add(one->name, false);
+  const bool has_parts = problem.ranks <= kManyRanks ||
+                         bytes >= kLeastPart * static_cast<std::uint64_t>(problem.ranks);
+  for (const auto* one : registry::flat_algorithms(collective)) {
+    if (has_parts || std::ranges::find(kByParts, one->name) == std::end(kByParts)) {
+      add(one->name, false);
+    }
+  }
   for (const auto* one : registry::schemes(collective)) {
     if (one->name != kTwoStep || facts.machine.has_domains()) add(one->name, true);
   }

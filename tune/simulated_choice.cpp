@@ -26,6 +26,7 @@ constexpr int kRanksPerLook = 64;
 constexpr std::uint64_t kMostPlans = 64;
 constexpr int kSampledRanks = 4;
 constexpr std::uint64_t kWholeOpsARank = 8;
+constexpr double kWorthIt = 0.99;
 
 class Comparison {
  public:
@@ -87,9 +88,12 @@ class Comparison {
     std::uint64_t ops = 0;
   };
 
-  /// Whether it is to be simulated: it may be the fastest, as far as its bound tells.
+  /// Whether it is to be simulated: it may be the fastest, as far as its bound tells; on large
+  /// machines, by more than a hundredth, as far as its likely time does.
   bool may_win(const Entry& entry) const {
-    return options_.exhaustive || entry.prediction.bound_ns < best_ns_;
+    const Prediction& made = entry.prediction;
+    return options_.exhaustive ||
+           (by_class_ ? made.time_ns < kWorthIt * best_ns_ : made.bound_ns < best_ns_);
   }
 
   /// Reports progress: `done` candidates, and `part` (of 1) of the next.

@@ -44,6 +44,21 @@ RC_GTEST_PROP(Candidates, AreAllOfTheRegistryThatMayRun, ()) {
   }
 }
 
+TEST(Candidates, OfThousandsOfRanksHaveNoPartsOfAFewBytes) {
+  const Facts facts{hierarchy::Machine::uniform(16, 64)};
+  plan::Problem problem;
+  problem.collective = plan::Collective::broadcast;
+  problem.ranks = facts.machine.ranks();
+  const auto by_parts = [&](std::uint64_t bytes) {
+    const auto list = candidates(resized(problem, bytes), facts);
+    return std::ranges::count_if(list, [](const Algorithm& one) {
+      return one.base_name() == "scatter-ring" || one.base_name() == "scatter-doubling";
+    });
+  };
+  EXPECT_EQ(by_parts(63 * 1024), 0);
+  EXPECT_EQ(by_parts(64 * 1024), 2);
+}
+
 // Two algorithms that each group alike everywhere still group differently from each other.
 RC_GTEST_PROP(Candidates, OfDeterministicReductionsDependOnTheProblemAlone, ()) {
   const auto machine = hierarchy::any_machine(20);
