@@ -20,7 +20,7 @@ namespace weft::engine::board {
 
 /// How the file's name begins in /proc/PID/fd.
 inline constexpr const char* kLabel = "weft-board";
-inline constexpr std::uint64_t kMagic = 0x33647261'6f627477;  // "wtboard3"
+inline constexpr std::uint64_t kMagic = 0x34647261'6f627477;  // "wtboard4"
 inline constexpr std::uint64_t kPostingMagic = 0x3174736f'70627477;
 
 inline constexpr std::size_t kCalls = 8;
@@ -95,7 +95,7 @@ enum class Phase : std::uint8_t {
 };
 
 /// Where a rank of another node is: an answer that this rank has got (whereabouts.hpp).
-inline constexpr std::size_t kWhereaboutsBytes = 48;
+inline constexpr std::size_t kWhereaboutsBytes = 56;
 inline constexpr std::size_t kAnswers = 64;
 
 /// A piece of the file without a posting's magic. There once somebody has asked.

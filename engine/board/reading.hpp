@@ -39,7 +39,7 @@ struct SeenWait {
   std::uint64_t moved = 0;
   bool over_device = false;
   bool broken = false;
-  std::optional<Link> link;  // of a message, where its rank is on this host
+  std::optional<Link> link;  // of a message
 };
 
 /// A process, as the system sees it.

@@ -23,9 +23,13 @@ enum Flag : std::uint8_t {
 };
 constexpr int kKindShift = 6;
 
+// No connection has so many queue pairs.
+constexpr std::uint64_t kNoLink = ~std::uint64_t{0};
+
 struct Packed {
   std::uint64_t communicator = 0;
   std::uint64_t bytes = 0;  // of the call
+  std::uint64_t link = kNoLink;
   std::int32_t rank = 0;
   std::uint32_t number = 0;
   std::uint32_t digest = 0;
@@ -81,6 +85,7 @@ Whereabouts answer_of(std::uint64_t communicator, const SeenRank& rank) noexcept
         packed.flags | kHasWait | (wait.over_device ? kByDevice : 0) |
         (wait.broken ? kIsBroken : 0) | static_cast<int>(wait.kind) << kKindShift);
     packed.peer = wait.peer;
+    if (wait.link) packed.link = wait.link->word();
     packed.op = narrowed<std::uint16_t>(wait.op);
     packed.wait_bytes = narrowed<std::uint32_t>(static_cast<double>(wait.bytes));
   }
@@ -124,6 +129,7 @@ std::optional<SeenRank> rank_from(const Whereabouts& answer, std::uint64_t commu
     wait.over_device = (packed.flags & kByDevice) != 0;
     wait.broken = (packed.flags & kIsBroken) != 0;
     wait.peer = packed.peer;
+    if (packed.link != kNoLink) wait.link = Link::of(packed.link);
     wait.op = packed.op;
     wait.bytes = packed.wait_bytes;
     rank.waits.push_back(wait);

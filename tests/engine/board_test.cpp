@@ -188,6 +188,11 @@ RC_GTEST_PROP(Whereabouts, TellTheLastCallAndAWait, ()) {
   wait.bytes = *rc::gen::arbitrary<std::uint32_t>();
   wait.over_device = *rc::gen::arbitrary<bool>();
   wait.broken = *rc::gen::arbitrary<bool>();
+  if (*rc::gen::arbitrary<bool>()) {
+    wait.link = Link{*rc::gen::arbitrary<std::uint8_t>(), *rc::gen::inRange<std::uint8_t>(0, 100),
+                     *rc::gen::arbitrary<std::uint8_t>(), *rc::gen::arbitrary<std::uint16_t>(),
+                     *rc::gen::inRange(0u, 1u << 24)};
+  }
   if (waits) rank.waits.push_back(wait);
   const Whereabouts text = answer_of(kCommunicator, rank);
   RC_ASSERT(!rank_from(text, kCommunicator + 1).has_value());
@@ -212,6 +217,7 @@ RC_GTEST_PROP(Whereabouts, TellTheLastCallAndAWait, ()) {
   RC_ASSERT(told->waits[0].bytes == wait.bytes);
   RC_ASSERT(told->waits[0].over_device == wait.over_device);
   RC_ASSERT(told->waits[0].broken == wait.broken);
+  RC_ASSERT(told->waits[0].link == wait.link);
 }
 
 TEST(Whereabouts, AreAnsweredFromTheBoardsOfTheNode) {

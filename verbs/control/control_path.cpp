@@ -16,7 +16,7 @@ constexpr std::uint32_t kKeys = 0x7fffffff;  // the upper half of keys is privil
 constexpr std::size_t kReceives = 64;
 constexpr std::size_t kSends = 16;
 constexpr std::size_t kRouteHeader = 40;  // GRH, before each datagram that arrives
-constexpr std::size_t kDatagramBytes = 128;
+constexpr std::size_t kDatagramBytes = 192;
 static_assert(2 * (kReceives + kSends) <= ControlPath::kCompletions);
 static_assert(kRouteHeader + sizeof(Notice) <= kDatagramBytes);
 

@@ -15,9 +15,9 @@ namespace weft::verbs {
 /// Notice: a datagram from one end of a broken connection to the other, or to the other's liveness
 /// responder.
 struct Notice {
-  static constexpr std::uint32_t kMagic = 0x77667433;
+  static constexpr std::uint32_t kMagic = 0x77667434;
   /// Of a reason, with the 0 at its end.
-  static constexpr std::size_t kReasonBytes = 48;
+  static constexpr std::size_t kReasonBytes = 56;
   enum Flag : std::uint32_t {
     kConnected = 1,  ///< The sender's queue pair accepts what the receiver's sends.
     kReady = 2,      ///< The sender knows that the receiver's queue pair is connected, too.
