@@ -5,9 +5,6 @@ left gets an error within the time that the settings promise. Never a wrong answ
 nothing left behind. Ends with a table of kinds and outcomes."""
 
 import argparse
-import collections
-import dataclasses
-import json
 import os
 import pathlib
 import random
@@ -17,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import outcomes
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "mpi"))
 import launch  # noqa: E402  (environment of a launcher: in the folder just named)
@@ -30,22 +29,6 @@ SETTINGS = {"WEFT_AFTER": "0", "WEFT_RECOVERY": str(RECOVERY_S), "WEFT_TIMEOUT":
             "WEFT_CONNECT_TIMEOUT": str(TIMEOUT_S), "WEFT_SOFT_LINK": "infiniband"}
 # Of the program's calls, so that the fault comes while they go on.
 CALLS = {"kill": 10**6, "exit": 10**6, "abort": 10**6, "long-stop": 3000}
-
-
-@dataclasses.dataclass
-class Case:
-    """A run to be made."""
-
-    number: int
-    kind: str
-    nodes: int
-    ranks: int
-    seed: int
-    victim: int
-    program_words: list  # behind the program's own
-    settings: dict
-    expected: str  # right, error, ended
-    before: list = dataclasses.field(default_factory=list)  # words in front of the program
 
 
 def device_fault(text, expected="right", **settings):
@@ -95,8 +78,8 @@ def draw_case(number, arguments):
     ranks = rng.randint(max(2, nodes), 6)
     kinds = [*TROUBLES, *CALLS_THAT_FAIL, "full /dev/shm", *(ON_THE_DEVICE if nodes > 1 else [])]
     kind = rng.choice([kind for kind in kinds if kind in arguments.kinds] or kinds)
-    case = Case(number, kind, nodes, ranks, rng.randrange(10**9), rng.randrange(ranks), [], {},
-                "right")
+    case = outcomes.Case(number, kind, nodes, ranks, rng.randrange(10**9), rng.randrange(ranks), [],
+                         {}, "right")
     if kind in TROUBLES:
         after_us = rng.randrange(400_000) if arguments.after_us is None else arguments.after_us
         case.program_words = [kind, str(case.victim), str(after_us)]
@@ -106,6 +89,7 @@ def draw_case(number, arguments):
     else:
         draw = ON_THE_DEVICE.get(kind) or CALLS_THAT_FAIL[kind]
         case.settings, case.expected = draw(rng, ranks)
+        case.silent = 0 if kind == "port down for good" else 1
     return case
 
 
@@ -159,37 +143,10 @@ def wait_for_end(job, case, folder, deadline):
     return False
 
 
-def judge_ends(case, code, ends):
-    """(outcome, what is wrong or None)"""
-    wrong = [f"rank {rank}: {end}" for rank, end in ends.items() if end.startswith("wrong")]
-    if wrong:
-        return "wrong answer", "; ".join(wrong)
-    errors = {rank: end.split(" ", 3) for rank, end in ends.items() if end.startswith("error")}
-    if not errors and len(ends) == case.ranks:
-        # Where a message was to break that was never sent, all is right as well.
-        return "right", None if code == 0 or case.expected != "right" else f"exit code {code}"
-    if case.expected == "ended":
-        return "ended", None
-    text = "; ".join(f"rank {rank}: {' '.join(parts)}" for rank, parts in errors.items())
-    if case.expected == "right":
-        return "error", text or f"exit code {code}, no word of ranks " \
-            f"{sorted(set(range(case.ranks)) - set(ends))}"
-    missing = set(range(case.ranks)) - set(ends)
-    if len(missing) > (0 if case.kind == "port down for good" else 1):
-        return "no error", f"ranks {sorted(missing)} said nothing; {text}"
-    late = [rank for rank, parts in errors.items() if int(parts[2]) > BOUND_S * 1_000_000]
-    if late:
-        return "late error", text
-    if len({parts[1] for parts in errors.values()}) > 1:
-        return "different errors", text
-    return "error on all", None
-
-
 def run_case(case, arguments):
     """(outcome, what is wrong or None, seconds)"""
     with tempfile.TemporaryDirectory(prefix="weft-chaos-") as name:
         folder = pathlib.Path(name)
-        (folder / "began").write_bytes(bytes(4096))
         shared_before = set(os.listdir("/dev/shm"))
         environment = launch.environment() | {"TMPDIR": name, "WEFT_CHAOS_FOLDER": name}
         began = time.monotonic()
@@ -219,7 +176,7 @@ def run_case(case, arguments):
                 pass
         if not ended:
             return "hang", f"not over after {seconds:.0f} s; ends {ends}; {said[-600:]}", seconds
-        outcome, fault = judge_ends(case, job.returncode, ends)
+        outcome, fault = outcomes.judge_ends(case, job.returncode, ends, BOUND_S)
         if fault is None and left and case.expected != "error":
             outcome, fault = "leftover", f"{len(left)} processes"
         files = {name for name in set(os.listdir("/dev/shm")) - shared_before if "weft" in name}
@@ -230,58 +187,21 @@ def run_case(case, arguments):
         return outcome, fault, seconds
 
 
-def table(results):
-    counts = collections.Counter((case.kind, outcome) for case, outcome, _, _ in results)
-    slowest = collections.defaultdict(float)
-    for case, _, _, seconds in results:
-        slowest[case.kind] = max(slowest[case.kind], seconds)
-    outcomes = sorted({outcome for _, outcome in counts})
-    lines = [f"| fault | {' | '.join(outcomes)} | slowest run, s |",
-             "|---" * (len(outcomes) + 2) + "|"]
-    for kind in sorted(slowest):
-        cells = [str(counts[kind, outcome] or "") for outcome in outcomes]
-        lines.append(f"| {kind} | {' | '.join(cells)} | {slowest[kind]:.1f} |")
-    return "\n".join(lines)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--launcher", default=shutil.which("mpirun.openmpi") or "mpirun")
     for name in ("addon", "shim", "confined", "program"):
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
-    parser.add_argument("--faults", type=int, default=200, help="how many runs (default: 200)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--seed", type=int, default=1)
+    outcomes.add_arguments(
+        parser, {*TROUBLES, *CALLS_THAT_FAIL, *ON_THE_DEVICE, "full /dev/shm"}, faults=200)
     parser.add_argument("--nodes", type=lambda text: tuple(map(int, text.split(","))),
                         default=(1, 2, 3), metavar="N,N...", help="virtual nodes (default: 1,2,3)")
-    parser.add_argument("--kinds", type=lambda text: tuple(text.split(",")), default=(),
-                        help="these alone, as the table names them")
     parser.add_argument("--after-us", type=int, metavar="US",
                         help="when a rank is killed, stopped or ends: so long after its first call "
                              "(default: drawn, up to 400000)")
-    parser.add_argument("--json", type=pathlib.Path, help="writes every run there")
     arguments = parser.parse_args()
-    known = {*TROUBLES, *CALLS_THAT_FAIL, *ON_THE_DEVICE, "full /dev/shm"}
-    if set(arguments.kinds) - known:
-        parser.error(f"--kinds {','.join(sorted(set(arguments.kinds) - known))}: "
-                     f"not one of {', '.join(sorted(known))}")
-    results = []
-    for number in range(arguments.first, arguments.first + arguments.faults):
-        case = draw_case(number, arguments)
-        outcome, fault, seconds = run_case(case, arguments)
-        results.append((case, outcome, fault, seconds))
-        if fault is not None:
-            print(f"FAILED {case.kind}, {case.nodes} nodes, {case.ranks} ranks: {outcome}: "
-                  f"{fault}\n  again: --seed {arguments.seed} --first {number} --faults 1\n"
-                  f"  settings: {case.settings} words: {case.program_words}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(
-            [dataclasses.asdict(case) | {"outcome": outcome, "fault": fault, "seconds": seconds}
-             for case, outcome, fault, seconds in results], indent=1) + "\n")
-    print(table(results))
-    failed = sum(fault is not None for _, _, fault, _ in results)
-    print(f"{len(results)} faults, {failed} with another outcome than allowed")
-    return 1 if failed else 0
+    return outcomes.run_all(lambda number: draw_case(number, arguments),
+                            lambda case: run_case(case, arguments), arguments)
 
 
 if __name__ == "__main__":

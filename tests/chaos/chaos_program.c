@@ -4,9 +4,10 @@
  *   chaos_program FOLDER CALLS SEED [TROUBLE RANK AFTER_US]
  *
  * TROUBLE happens to RANK so many microseconds after the first call: kill (SIGKILL), stop (SIGSTOP,
- * and SIGCONT 2 s later), long-stop (8 s later), exit, abort (MPI_Abort). Each rank writes its end
- * into FOLDER/RANK: "right", "wrong ...", or "error CLASS MICROSECONDS TEXT" with the time since
- * the trouble began (0: there was none that the program knows of). Errors return; after one a rank
+ * and SIGCONT 2 s later), long-stop (8 s later), exit, abort (MPI_Abort), run:COMMAND (by a shell,
+ * on the rank's node). Each rank writes its end into FOLDER/RANK: "right", "wrong ...", or "error
+ * CLASS MICROSECONDS TEXT" with the time since the trouble began (0: there was none that the
+ * program knows of). The nodes share FOLDER, and the time of day. Errors return; after one a rank
  * makes no further call. */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -26,18 +27,18 @@ enum { kComms = 4 };
 
 static int world_rank;
 static const char* folder;
-static volatile int64_t* began_us; /* of the trouble; shared with the process that makes it */
+static volatile int* has_begun; /* the trouble; shared with the process that makes it */
 
 static int64_t now_us(void) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(CLOCK_REALTIME, &now);
   return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* Written whole: a reader never sees half of it. */
-static void write_end(const char* text) {
+static void write_file(const char* name, const char* text) {
   char path[512], part[520];
-  snprintf(path, sizeof path, "%s/%d", folder, world_rank);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
   snprintf(part, sizeof part, "%s.part", path);
   FILE* file = fopen(part, "w");
   if (file == NULL) _exit(4);
@@ -46,13 +47,37 @@ static void write_end(const char* text) {
   rename(part, path);
 }
 
+static void write_end(const char* text) {
+  char name[16];
+  snprintf(name, sizeof name, "%d", world_rank);
+  write_file(name, text);
+}
+
+/* Called by the process that makes the trouble. */
+static void note_begin(void) {
+  char text[24];
+  snprintf(text, sizeof text, "%lld", (long long)now_us());
+  write_file("began", text);
+  *has_begun = 1;
+}
+
+static int64_t us_since_begin(void) {
+  char path[512];
+  long long began = 0;
+  snprintf(path, sizeof path, "%s/began", folder);
+  FILE* file = fopen(path, "r");
+  if (file == NULL) return 0;
+  const int found = fscanf(file, "%lld", &began);
+  fclose(file);
+  return found == 1 ? now_us() - began : 0;
+}
+
 static void end_with_error(int code) {
   char text[MPI_MAX_ERROR_STRING], line[MPI_MAX_ERROR_STRING + 64];
   int length = 0, class = 0;
   MPI_Error_class(code, &class);
   MPI_Error_string(code, text, &length);
-  const int64_t since = *began_us == 0 ? 0 : now_us() - *began_us;
-  snprintf(line, sizeof line, "error %d %lld %s", class, (long long)since, text);
+  snprintf(line, sizeof line, "error %d %lld %s", class, (long long)us_since_begin(), text);
   write_end(line);
   _exit(3);
 }
@@ -80,7 +105,8 @@ static int start_trouble(const char* trouble, long after_us) {
     close(ends[1]);
     if (read(ends[0], &byte, 1) != 1 || getppid() != self) _exit(0);
     usleep((useconds_t)after_us);
-    *began_us = now_us();
+    note_begin();
+    if (strncmp(trouble, "run:", 4) == 0) _exit(system(trouble + 4) == 0 ? 0 : 1);
     if (strcmp(trouble, "kill") == 0) kill(self, SIGKILL);
     if (strcmp(trouble, "exit") == 0 || strcmp(trouble, "abort") == 0) _exit(0);
     if (strstr(trouble, "stop") != NULL) {
@@ -101,13 +127,9 @@ int main(int argc, char** argv) {
   const char* rank_text = getenv("OMPI_COMM_WORLD_RANK");
   const char* trouble = argc == 7 ? argv[4] : "none";
   const int is_troubled = argc == 7 && rank_text != NULL && strcmp(rank_text, argv[5]) == 0;
-  /* Of this host alone: what one rank writes the others read. */
-  char path[512];
-  snprintf(path, sizeof path, "%s/began", folder);
-  FILE* file = fopen(path, "r+");
-  if (file == NULL) return 4;
-  began_us = mmap(NULL, sizeof *began_us, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
-  if (began_us == MAP_FAILED) return 4;
+  has_begun =
+      mmap(NULL, sizeof *has_begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (has_begun == MAP_FAILED) return 4;
   const int bell = is_troubled ? start_trouble(trouble, atol(argv[6])) : -1;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
@@ -121,7 +143,7 @@ int main(int argc, char** argv) {
   int64_t* out = malloc(sizeof(int64_t) * kMost * 4);
   for (int call = 0; call < calls; ++call) {
     if (call == 1 && bell >= 0 && write(bell, "", 1) != 1) _exit(4);
-    if (is_troubled && call > 1 && *began_us != 0) {
+    if (is_troubled && call > 1 && *has_begun) {
       if (strcmp(trouble, "exit") == 0) _exit(0);
       if (strcmp(trouble, "abort") == 0) MPI_Abort(MPI_COMM_WORLD, 6);
     }
