@@ -238,6 +238,21 @@ class Outage(OnRig):
         self.assertLess(wire.total(result.marks, "roce_frames"), 2_000)
 
 
+    def test_rank_that_is_stopped(self):
+        """Its neighbour on the node says so, and what the other node answers: the connection by
+        which rank 0 waits."""
+        script = self.ranks("40", "4000", "isend", "--stop", "20", "2")
+        result = self.run_job(script, [1, 2], {"WEFT_TIMEOUT": "20"})
+        self.assertEqual(result.status, 1)
+        said = result.output + result.errors
+        for line in (r"  stopped: rank 2: stopped \(T\); has come out of alltoall of 4000 bytes",
+                     r"  blocked at: rank 0 waits for 4000 bytes from rank 2, op \d+ "
+                     r"\(0 have moved; by the device, whose connection is whole: "
+                     r"1 of 1 queue pair ready, \d+ requests not complete, made anew 0 times, "
+                     r"\d slots of the ring .*\); rank 2 is stopped; 1 other waits for rank 2"):
+            self.assertRegex(said, "weft: " + line)
+
+
 class Rails(OnRig):
     def ranks(self, *words):
         return shlex.join(["ranks", self.program("tests/rig/rig_outage"), *words])

@@ -1,18 +1,20 @@
 // Alltoalls in a row while something is taken away. Ranks are joined by TCP (WEFT_RANK and so on).
 //
 //   outage COUNT BYTES SCHEME [--drop ROUND FRAMES MS] [--die ROUND RANK] [--cut ROUND RANK LINK]
-//          [--leave ROUND RANK]
+//          [--leave ROUND RANK] [--stop ROUND RANK]
 //
 // --drop: in that round the switch lets so many more RoCE frames pass, then drops all for MS.
 // --die: in that round the kernel under that rank panics while the others are in the collective.
 // --cut: in that round the rank takes a network interface of its node down, for good.
 // --leave: instead of that round the rank waits outside of weft, for good.
+// --stop: instead of that round the rank stops itself (SIGSTOP), for good.
 // Each rank prints one line: "rank 2: 50 rounds, longest 1203 ms", or "rank 2: in round 7 after
 // 3100 ms: WHY" and exits with 1.
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -38,6 +40,8 @@ struct Settings {
   std::string cut;  // command that does it
   int leave_round = -1;
   int leave_rank = -1;
+  int stop_round = -1;
+  int stop_rank = -1;
 };
 
 Settings parse(int argc, char** argv) {
@@ -58,6 +62,10 @@ Settings parse(int argc, char** argv) {
     } else if (std::string_view(argv[i]) == "--leave" && i + 2 < argc) {
       settings.leave_round = std::atoi(argv[i + 1]);
       settings.leave_rank = std::atoi(argv[i + 2]);
+      i += 2;
+    } else if (std::string_view(argv[i]) == "--stop" && i + 2 < argc) {
+      settings.stop_round = std::atoi(argv[i + 1]);
+      settings.stop_rank = std::atoi(argv[i + 2]);
       i += 2;
     } else if (std::string_view(argv[i]) == "--cut" && i + 3 < argc) {
       settings.cut_round = std::atoi(argv[i + 1]);
@@ -96,6 +104,7 @@ int run(const Settings& settings, weft::Communicator& world) {
     if (round == settings.drop_round && rank == 0) weft::rig::tell_wire(settings.drop);
     if (round == settings.die_round && rank == settings.die_rank) panic();
     if (round == settings.leave_round && rank == settings.leave_rank) ::pause();
+    if (round == settings.stop_round && rank == settings.stop_rank) std::raise(SIGSTOP);
     if (round == settings.cut_round && rank == settings.cut_rank &&
         std::system(settings.cut.c_str()) != 0) {
       std::printf("rank %d: failed: %s\n", rank, settings.cut.c_str());
