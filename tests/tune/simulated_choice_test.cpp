@@ -151,8 +151,10 @@ RC_GTEST_PROP(Choice, SkipsOnlyCandidatesThatCannotBeBest, ()) {
   RC_ASSERT(std::ranges::all_of(all, &Prediction::simulated));
   RC_ASSERT(std::ranges::is_sorted(all, {}, &Prediction::time_ns));
   RC_ASSERT(some.size() == all.size());
-  RC_ASSERT(some.front().time_ns == all.front().time_ns);
+  // The simulator counts in whole picoseconds: a time may be below its bound by their rounding, and
+  // a candidate that is skipped better by as much.
   for (const Prediction& one : all) RC_ASSERT(one.bound_ns <= one.time_ns * 1.001 + 1);
+  RC_ASSERT(some.front().time_ns <= all.front().time_ns * 1.001 + 1);
 }
 
 TEST(Choice, CountsSharedCoresForAlltoallAlone) {
