@@ -76,12 +76,16 @@ struct Traffic {
   std::uint64_t received_bytes = 0;
   int senders = 0;  // ranks
 
-  /// With `more`, which is of `from` ranks, as of `to` of them.
-  Traffic with(const Traffic& more, std::uint64_t to, std::uint64_t from) const {
-    return {sent + more.sent * to / from, sent_bytes + more.sent_bytes * to / from,
-            received_bytes + more.received_bytes * to / from,
-            senders + static_cast<int>(static_cast<std::uint64_t>(more.senders) * to / from)};
+  Traffic with(const Traffic& more, std::uint64_t times = 1) const {
+    return {sent + more.sent * times, sent_bytes + more.sent_bytes * times,
+            received_bytes + more.received_bytes * times,
+            senders + more.senders * static_cast<int>(times)};
   }
+  Traffic shared_by(std::uint64_t rails) const {
+    return {sent / rails, sent_bytes / rails, received_bytes / rails,
+            senders / static_cast<int>(rails)};
+  }
+  std::uint64_t bytes() const { return sent_bytes + received_bytes; }
 
   double time_ns(const sim::Adapter& adapter, double most) const {
     const double out = std::max(static_cast<double>(sent - std::min<std::uint64_t>(sent, 1)) *
@@ -140,6 +144,21 @@ struct Work {
     ++ranks;
   }
 
+  void add(const Work& other) {
+    for (std::size_t i = 0; i < rails.size(); ++i) rails[i] = rails[i].with(other.rails[i]);
+    ranks += other.ranks;
+    ops += other.ops;
+    busiest_ns = std::max(busiest_ns, other.busiest_ns);
+    crosses |= other.crosses;
+  }
+
+  /// Through all rails.
+  Traffic all() const {
+    Traffic sum;
+    for (const Traffic& rail : rails) sum = sum.with(rail);
+    return sum;
+  }
+
   std::uint64_t ranks = 0;
   std::uint64_t ops = 0;
   double busiest_ns = 0;
@@ -169,13 +188,17 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
   of_first.add(algorithm.plan(problem, machine, ranks[static_cast<std::size_t>(first)]), machine,
                core);
   Work of_others(hardware.rails);
+  Traffic lightest;
   const bool is_long = most_ranks < count && of_first.ops > kLongPlan;
   const int others = std::min(is_long ? kMostOfLongPlans : most_ranks, count) - 1;
   for (int i = 0; i < others; ++i) {
     // Not evenly from the first on: what comes in powers of two, as leaders, would count too much.
     const int place = (first + 1 + (5 * i + 2) * (count - 1) / (5 * others)) % count;
-    of_others.add(algorithm.plan(problem, machine, ranks[static_cast<std::size_t>(place)]), machine,
-                  core);
+    Work of_one(hardware.rails);
+    of_one.add(algorithm.plan(problem, machine, ranks[static_cast<std::size_t>(place)]), machine,
+               core);
+    if (i == 0 || of_one.all().bytes() < lightest.bytes()) lightest = of_one.all();
+    of_others.add(of_one);
   }
   const sim::Adapter& adapter = hardware.adapter;
   const double most = best_scaling(adapter.senders, count);
@@ -185,13 +208,13 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
   result.time_ns = std::max(of_first.busiest_ns, of_others.busiest_ns);
   result.likely_ns = result.time_ns;
   for (std::size_t i = 0; i < of_first.rails.size(); ++i) {
-    const Traffic& rail = of_first.rails[i];
-    const Traffic& more = of_others.rails[i];
-    result.time_ns = std::max(result.time_ns, rail.with(more, 1, 1).time_ns(adapter, most));
-    const Traffic all = rail.with(more, rest, looked_at);
-    const double rate = adapter.senders.at(std::max(1, all.senders));
-    result.likely_ns = std::max(result.likely_ns, all.time_ns(adapter, rate));
+    const Traffic rail = of_first.rails[i].with(of_others.rails[i]);
+    result.time_ns = std::max(result.time_ns, rail.time_ns(adapter, most));
   }
+  // All ranks that are looked at may send by one rail: taken together, rails share evenly.
+  const Traffic share = of_first.all().with(lightest, rest).shared_by(of_first.rails.size());
+  const double rate = adapter.senders.at(std::max(1, share.senders));
+  result.likely_ns = std::max(result.likely_ns, share.time_ns(adapter, rate));
   if (of_first.crosses || of_others.crosses) {
     result.time_ns = std::max(result.time_ns, adapter.latency_ns);
   }

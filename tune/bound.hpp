@@ -17,11 +17,12 @@ struct Bound {
 };
 
 /// From the plans of one node, the root's or the widest; of `most_ranks` of its ranks, and fewer
-/// where plans are long: the root or the first rank, and others, like which `likely_ns` and `ops`
-/// take all the rest to be. Its busiest core does its ops one after another at the best rates of
-/// the hardware; its adapters pass all messages with no gap between them but their own, at the rate
-/// of the best number of senders. Nothing waits. The time that sim::simulate() gives is never less
-/// than `time_ns`, and hardly ever less than `likely_ns`.
+/// where plans are long: the root or the first rank, and others. `likely_ns` takes all the rest to
+/// be like the one of the others that sends and receives least. Its busiest core does its ops one
+/// after another at the best rates of the hardware; its adapters pass all messages with no gap
+/// between them but their own, at the rate of the best number of senders. Nothing waits. The time
+/// that sim::simulate() gives is never less than `time_ns`, and hardly ever four fifths of
+/// `likely_ns`.
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
             const hierarchy::Machine& machine, const sim::Hardware& hardware,
             int most_ranks = INT32_MAX);

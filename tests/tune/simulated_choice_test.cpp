@@ -141,6 +141,23 @@ RC_GTEST_PROP(Bound, IsNeverAboveTheSimulation, ()) {
   RC_ASSERT(bound(algorithm, problem, machine, hardware).time_ns <= result.time_ns * 1.001 + 1);
 }
 
+// On large machines those whose likely time is above the best one are not simulated.
+RC_GTEST_PROP(Bound, OfFewRanksIsHardlyEverAboveTheBestAlgorithmsTime, ()) {
+  const int ranks_on_node = *rc::gen::element(6, 8, 12, 16, 24);
+  const auto machine = hierarchy::Machine::uniform(*rc::gen::element(4, 6, 8), ranks_on_node);
+  const plan::Problem problem = any_problem(machine.ranks());
+  const Facts facts{machine, any_direct(), false};
+  sim::Hardware hardware = (*nic_profiles::any_adapter()).hardware;
+  hardware.rails = *rc::gen::inRange(1, 4);
+  const auto best = choose(problem, facts, hardware).front();
+  const double likely_ns = bound(best.algorithm, problem, machine, hardware, 4).likely_ns;
+  RC_LOG() << best.algorithm.name() << " " << to_string(problem.collective) << " of "
+           << problem.block_bytes << " on " << to_string(machine) << ", " << hardware.rails
+           << " rails: likely " << likely_ns << ", simulated " << best.time_ns << "\n";
+  // Of 4,000 cases four are above 1.25, which is what the choice allows for, and none above 1.8.
+  RC_ASSERT(likely_ns <= 2 * best.time_ns);
+}
+
 RC_GTEST_PROP(Choice, SkipsOnlyCandidatesThatCannotBeBest, ()) {
   const auto machine = hierarchy::any_machine(16);
   const plan::Problem problem = any_problem(machine.ranks());
