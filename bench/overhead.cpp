@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/board/board.hpp"
 #include "engine/program/program.hpp"
 #include "nic_profiles/profile.hpp"
 #include "registry/algorithm.hpp"
@@ -121,6 +122,19 @@ WEFT_VECTOR_BENCHMARKS(sa_aggregate_64x8, "sa:aggregate=512", 3);
 WEFT_VECTOR_BENCHMARKS(rd_64x8, "rd", 3);
 WEFT_VECTOR_BENCHMARKS(leader_64x8, "leader", 3);
 WEFT_VECTOR_BENCHMARKS(leader_64x8_the_leader, "leader", 0);
+
+// What a call pays for being visible when it stands still: where its rank is, on the board.
+void post_call(benchmark::State& state) {
+  weft::engine::board::Poster poster;
+  std::uint64_t number = 0;
+  for (auto _ : state) {
+    const std::uint64_t tag = ++number << 32 | 7;
+    poster.begin_call(tag, number, 12, 4096);
+    poster.end_call(tag, number);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(post_call);
 
 // Choosing an algorithm: what a new size costs rank 0, once for each power of two.
 void choose(benchmark::State& state, const char* collective, const char* machine_text) {
