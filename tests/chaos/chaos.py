@@ -28,7 +28,8 @@ BOUND_S = RECOVERY_S + TIMEOUT_S + 6
 SETTINGS = {"WEFT_AFTER": "0", "WEFT_RECOVERY": str(RECOVERY_S), "WEFT_TIMEOUT": str(TIMEOUT_S),
             "WEFT_CONNECT_TIMEOUT": str(TIMEOUT_S), "WEFT_SOFT_LINK": "infiniband"}
 # Of the program's calls, so that the fault comes while they go on.
-CALLS = {"kill": 10**6, "exit": 10**6, "abort": 10**6, "long-stop": 3000}
+CALLS = {"kill": 10**6, "exit": 10**6, "abort": 10**6, "long stop": 3000,
+         "stop of a minute": 3000}
 
 
 def device_fault(text, expected="right", **settings):
@@ -67,9 +68,12 @@ CALLS_THAT_FAIL = {
     "no descriptor": failing_call("openat", 24),
     "no thread": failing_call("pthread_create", 11),
 }
-# By the program itself: what it is to do.
-TROUBLES = {"kill": "error", "exit": "error", "abort": "ended", "stop": "right",
-            "long-stop": "right"}
+# By the program itself: what it is to do, and what is expected.
+TROUBLES = {"kill": ("kill", "error"), "exit": ("exit", "error"), "abort": ("abort", "ended"),
+            "stop": ("stop:2", "right"), "long stop": ("stop:8", "right"),
+            "stop of a minute": ("stop:60", "right")}
+# Not drawn unless they are named: they take long.
+RARE = {"stop of a minute"}
 
 
 def draw_case(number, arguments):
@@ -77,13 +81,16 @@ def draw_case(number, arguments):
     nodes = rng.choice(arguments.nodes)
     ranks = rng.randint(max(2, nodes), 6)
     kinds = [*TROUBLES, *CALLS_THAT_FAIL, "full /dev/shm", *(ON_THE_DEVICE if nodes > 1 else [])]
-    kind = rng.choice([kind for kind in kinds if kind in arguments.kinds] or kinds)
+    kind = rng.choice([kind for kind in kinds if kind in arguments.kinds] or
+                      [kind for kind in kinds if kind not in RARE])
     case = outcomes.Case(number, kind, nodes, ranks, rng.randrange(10**9), rng.randrange(ranks), [],
                          {}, "right")
     if kind in TROUBLES:
         after_us = rng.randrange(400_000) if arguments.after_us is None else arguments.after_us
-        case.program_words = [kind, str(case.victim), str(after_us)]
-        case.expected = TROUBLES[kind]
+        trouble, case.expected = TROUBLES[kind]
+        case.program_words = [trouble, str(case.victim), str(after_us)]
+        if kind in RARE:
+            case.settings = {"WEFT_TIMEOUT": "100"}  # a rank that is stopped for longer is missed
     elif kind == "full /dev/shm":
         case.before = [str(arguments.confined), "all", "shm=64", "--"]
     else:

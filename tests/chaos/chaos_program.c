@@ -3,9 +3,9 @@
  *
  *   chaos_program FOLDER CALLS SEED [TROUBLE RANK AFTER_US]
  *
- * TROUBLE happens to RANK so many microseconds after the first call: kill (SIGKILL), stop (SIGSTOP,
- * and SIGCONT 2 s later), long-stop (8 s later), exit, abort (MPI_Abort), run:COMMAND (by a shell,
- * on the rank's node). Each rank writes its end into FOLDER/RANK: "right", "wrong ...", or "error
+ * TROUBLE happens to RANK so many microseconds after the first call: kill (SIGKILL), stop:SECONDS
+ * (SIGSTOP, and SIGCONT so much later), exit, abort (MPI_Abort), run:COMMAND (by a shell, on the
+ * rank's node). Each rank writes its end into FOLDER/RANK: "right", "wrong ...", or "error
  * CLASS MICROSECONDS TEXT" with the time since the trouble began (0: there was none that the
  * program knows of). The nodes share FOLDER, and the time of day. Errors return; after one a rank
  * makes no further call. */
@@ -109,9 +109,9 @@ static int start_trouble(const char* trouble, long after_us) {
     if (strncmp(trouble, "run:", 4) == 0) _exit(system(trouble + 4) == 0 ? 0 : 1);
     if (strcmp(trouble, "kill") == 0) kill(self, SIGKILL);
     if (strcmp(trouble, "exit") == 0 || strcmp(trouble, "abort") == 0) _exit(0);
-    if (strstr(trouble, "stop") != NULL) {
+    if (strncmp(trouble, "stop:", 5) == 0) {
       kill(self, SIGSTOP);
-      sleep(strcmp(trouble, "stop") == 0 ? 2 : 8);
+      sleep((unsigned)atoi(trouble + 5));
       kill(self, SIGCONT);
     }
     _exit(0);

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import json
 import pathlib
+import sys
 
 
 @dataclasses.dataclass
@@ -80,18 +81,31 @@ def add_arguments(parser, kinds, faults):
     parser.add_argument("--json", type=pathlib.Path, help="writes every run there")
 
 
-def run_all(draw, run, arguments):
-    """draw(number) gives a case, run(case) what became of it: (outcome, what is wrong or None,
-    seconds). Prints the cases that end as they may not, and the table. 1 when there are such."""
-    results = []
+def run_each(draw, run, arguments, results):
     for number in range(arguments.first, arguments.first + arguments.faults):
         case = draw(number)
+        if sys.stderr.isatty():
+            print(f"\r{len(results) + 1} of {arguments.faults}: {case.kind:<30}", end="",
+                  file=sys.stderr, flush=True)
         outcome, fault, seconds = run(case)
         results.append((case, outcome, fault, seconds))
         if fault is not None:
             print(f"FAILED {case.kind}, {case.nodes} nodes, {case.ranks} ranks: {outcome}: "
                   f"{fault}\n  again: --seed {arguments.seed} --first {number} --faults 1\n"
                   f"  settings: {case.settings} words: {case.program_words}", flush=True)
+    if sys.stderr.isatty():
+        print("\r\33[K", end="", file=sys.stderr, flush=True)
+
+
+def run_all(draw, run, arguments):
+    """draw(number) gives a case, run(case) what became of it: (outcome, what is wrong or None,
+    seconds). Prints the cases that end as they may not, and the table, also when it is interrupted.
+    1 when there are such."""
+    results = []
+    try:
+        run_each(draw, run, arguments, results)
+    except KeyboardInterrupt:
+        print(f"interrupted after {len(results)} of {arguments.faults}", file=sys.stderr)
     if arguments.json:
         arguments.json.write_text(json.dumps(
             [dataclasses.asdict(case) | {"outcome": outcome, "fault": fault, "seconds": seconds}
