@@ -191,7 +191,7 @@ bool reads_in_place(const plan::Problem& problem, const Facts& facts) {
 }
 
 std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& facts) {
-  if (auto only = deterministic_choice(problem, facts)) return {std::move(*only)};
+  if (auto only = deterministic_choice(problem, facts)) return {*only};
   const Collective collective = problem.collective;
   const std::uint64_t bytes = block_bytes(problem);
   // With one rank a node, or one node, schemes have nothing to do.
@@ -211,7 +211,7 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
     if (std::ranges::any_of(list, same) || !may_run(algorithm, problem, facts)) return;
     // What slots gain depends on the blocks of all pairs, which no rank knows.
     if (algorithm.reads(Parameter::slot)) return;
-    list.push_back(std::move(algorithm));
+    list.push_back(algorithm);
   };
   const bool has_parts = problem.ranks <= kManyRanks ||
                          bytes >= kLeastPart * static_cast<std::uint64_t>(problem.ranks);

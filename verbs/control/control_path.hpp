@@ -88,7 +88,7 @@ class ControlPath {
 
  private:
   const char* start() noexcept;
-  bool post_receive(std::size_t slot) noexcept;
+  bool post_receive(std::size_t number) noexcept;
   std::byte* slot(std::size_t number) const noexcept;
   void close() noexcept;
 
