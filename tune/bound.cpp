@@ -213,7 +213,7 @@ Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
   }
   // All ranks that are looked at may send by one rail: taken together, rails share evenly.
   const Traffic share = of_first.all().with(lightest, rest).shared_by(of_first.rails.size());
-  const double rate = adapter.senders.at(std::max(1, share.senders));
+  const double rate = best_scaling(adapter.senders, share.senders);
   result.likely_ns = std::max(result.likely_ns, share.time_ns(adapter, rate));
   if (of_first.crosses || of_others.crosses) {
     result.time_ns = std::max(result.time_ns, adapter.latency_ns);

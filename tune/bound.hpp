@@ -10,7 +10,7 @@ namespace weft::tune {
 
 struct Bound {
   double time_ns = 0;    ///< no simulation ends earlier
-  double likely_ns = 0;  ///< the same, with the adapters as fast as their senders let them be
+  double likely_ns = 0;  ///< taken to be the least in practice: see bound()
   /// The cost of a simulation, in ops: about those of all ranks, and the making of their plans
   /// where each plan goes through the blocks of all ranks.
   std::uint64_t ops = 0;
@@ -21,7 +21,7 @@ struct Bound {
 /// be like the one of the others that sends and receives least. Its busiest core does its ops one
 /// after another at the best rates of the hardware; its adapters pass all messages with no gap
 /// between them but their own, at the rate of the best number of senders. Nothing waits. The time
-/// that sim::simulate() gives is never less than `time_ns`, and hardly ever four fifths of
+/// that sim::simulate() gives is never less than `time_ns`, and hardly ever less than
 /// `likely_ns`.
 Bound bound(const Algorithm& algorithm, const plan::Problem& problem,
             const hierarchy::Machine& machine, const sim::Hardware& hardware,

@@ -7,6 +7,7 @@
 
 #include "registry/all_algorithms.hpp"
 #include "tune/fixed_rules.hpp"
+#include "tune/simulated_choice.hpp"
 
 namespace weft::tune {
 
@@ -41,7 +42,6 @@ constexpr Extra by_sockets(std::string_view text) {
 /// more messages than other broadcasts, and no less time for one; their plans take long to make.
 constexpr std::string_view kByParts[] = {"scatter-ring", "scatter-doubling"};
 constexpr std::uint64_t kLeastPart = 64;
-constexpr int kManyRanks = 512;
 /// A scheme that without sockets equals another one.
 constexpr std::string_view kTwoStep = "two-step";
 
@@ -213,7 +213,7 @@ std::vector<Algorithm> candidates(const plan::Problem& problem, const Facts& fac
     if (algorithm.reads(Parameter::slot)) return;
     list.push_back(algorithm);
   };
-  const bool has_parts = problem.ranks <= kManyRanks ||
+  const bool has_parts = problem.ranks <= ChoiceOptions::kMostRanksWhole ||
                          bytes >= kLeastPart * static_cast<std::uint64_t>(problem.ranks);
   for (const auto* one : registry::flat_algorithms(collective)) {
     if (has_parts || std::ranges::find(kByParts, one->name) == std::end(kByParts)) {

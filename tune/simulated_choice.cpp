@@ -26,9 +26,6 @@ constexpr int kRanksPerLook = 64;
 constexpr std::uint64_t kMostPlans = 64;
 constexpr int kSampledRanks = 4;
 constexpr std::uint64_t kWholeOpsARank = 8;
-// Likely times are above simulated ones by no more than this, but for one algorithm in thousands:
-// fewer ranks may send at a time than likely times suppose, which some adapters serve faster.
-constexpr double kLikelyTooHigh = 1.25;
 
 class Comparison {
  public:
@@ -94,8 +91,7 @@ class Comparison {
   /// machines its likely time.
   bool may_win(const Entry& entry) const {
     const Prediction& made = entry.prediction;
-    return options_.exhaustive ||
-           (by_class_ ? made.time_ns < kLikelyTooHigh * best_ns_ : made.bound_ns < best_ns_);
+    return options_.exhaustive || (by_class_ ? made.time_ns : made.bound_ns) < best_ns_;
   }
 
   /// Reports progress: `done` candidates, and `part` (of 1) of the next.

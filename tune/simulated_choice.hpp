@@ -35,7 +35,7 @@ struct ChoiceOptions {
   /// Simulates also candidates whose bound is above the best time found, to show them to people.
   bool exhaustive = false;
   /// Machines of more ranks have one rank of each class simulated (sim/classes.hpp), where there
-  /// are classes that are found soon, and whose likely time (see Bound) is below the best one. All
+  /// are classes that are found soon, and whose likely time (see Bound) may be the best. All
   /// ranks of other candidates are simulated within 8 ops a rank for all of them, also where the
   /// choice is exhaustive. The others are estimated, and come behind all that are simulated.
   int most_ranks_whole = kMostRanksWhole;

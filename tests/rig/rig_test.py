@@ -237,7 +237,6 @@ class Outage(OnRig):
         # Nothing is sent again and again to a rank that takes nothing.
         self.assertLess(wire.total(result.marks, "roce_frames"), 2_000)
 
-
     def test_rank_that_is_stopped(self):
         """Its neighbour on the node says so, and what the other node answers: the connection by
         which rank 0 waits."""
