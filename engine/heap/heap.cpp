@@ -25,6 +25,7 @@ constinit std::atomic<bool> serving = false;
 constinit std::atomic<const char*> hidden_because = nullptr;
 constinit std::atomic<bool> has_only_long_blocks = false;
 constinit MappingTrial trial;
+constinit std::atomic<std::uint64_t> copied = 0;
 thread_local constinit bool removes_pages = false;
 
 namespace {

@@ -73,7 +73,10 @@ class PeerMemory {
   /// Bytes of other ranks' buffers that this rank has copied or reduced by shared_heap, xpmem or
   /// cma, and those that helper copies have moved (staged).
   std::uint64_t moved_bytes(View view) const noexcept { return moved_[index_of(view)]; }
-  void count_moved(View view, std::uint64_t bytes) noexcept { moved_[index_of(view)] += bytes; }
+  void count_moved(View view, std::uint64_t bytes) noexcept {
+    moved_[index_of(view)] += bytes;
+    if (view == View::shared_heap) heap::count_copied(bytes);
+  }
 
  private:
   View probe(int place);

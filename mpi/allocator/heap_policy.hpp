@@ -5,8 +5,9 @@
 // others on their node, as long as the program loses nothing by it:
 // - blocks that would lie in huge pages elsewhere, and would not in the heap, are left to the next
 //   allocator;
-// - so are blocks that go back to the system whenever they are freed, when a program frees several:
-//   the first touch of a page costs more in shared memory;
+// - so are blocks beyond what first touches of pages may cost, which take longer in shared memory:
+//   what the program has in use there, and what went back to the system when it was freed, is held
+//   against the time that the program has run and the bytes that were copied from peers' heaps;
 // - and what is beyond a part of the machine's memory, as a fork copies the heap.
 //
 // Safe from many threads; what is decided from counts may be late by a block.
@@ -30,7 +31,7 @@ class HeapPolicy {
     // The first comparison is all that there is for small blocks.
     return bytes >= least_.load(std::memory_order_relaxed) &&
            bytes < most_.load(std::memory_order_relaxed) &&
-           in_use_.load(std::memory_order_relaxed) + bytes <= budget_;
+           (!by_itself_ || is_worth(in_use_.load(std::memory_order_relaxed) + bytes));
   }
   /// Whether the heap serves, though nobody has asked for it.
   bool is_by_itself() const noexcept { return by_itself_; }
@@ -47,14 +48,18 @@ class HeapPolicy {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   void start_by_itself();
+  /// Whether the heap may have so many bytes in use. Measured against what this rank has read of
+  /// its peers' heaps, as they do about the same.
+  bool is_worth(std::size_t bytes) const noexcept;
   /// No block of so many bytes or more from now on.
   void take_less_than(std::size_t bytes) noexcept;
 
   std::atomic<std::size_t> least_ = kNone;
   std::atomic<std::size_t> most_ = kNone;
-  std::atomic<std::size_t> in_use_ = 0;  // bytes of blocks served by itself
-  std::atomic<int> given_back_ = 0;      // blocks so large that freeing gave their pages back
+  std::atomic<std::size_t> in_use_ = 0;         // bytes of blocks served by itself
+  std::atomic<std::size_t> touched_again_ = 0;  // bytes whose pages freeing has given back
   std::size_t budget_ = kNone;
+  std::int64_t began_ns_ = 0;
   bool by_itself_ = false;
   bool has_huge_pages_ = false;  // the heap has, where they are asked for
 };
