@@ -13,6 +13,15 @@ namespace weft::comm {
 using plan::Collective;
 using plan::Problem;
 
+namespace {
+
+/// Of a scatter or gather of blocks of different sizes.
+bool is_rooted(const Call& call) {
+  return !call.problem.layout.empty() && call.problem.collective != Collective::allgather;
+}
+
+}  // namespace
+
 /// Shows others that ranks agree on a call, as long as it lives.
 class Calls::SetUp {
  public:
@@ -50,19 +59,23 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
   const SetUp shown(resources_.executor(), problem, problem.block_bytes);
   SharedCall made = preparation_.prepare(problem);
   ++changes_;
-  if (generation_ != preparation_.generation()) {
-    // Their classes are forgotten, and each rank has kept others.
-    of_classes_.clear();
-    kept_.clear();
-    kept_steps_ = 0;
-    generation_ = preparation_.generation();
-  }
+  forget_old_classes();
   if (made == nullptr) return *(last_ = preparation_.find(problem));
   const std::size_t steps = made->slice->program.steps().size();
   CallCache& cache = made->is_of_class ? of_classes_ : agreed_;
   last_ = &cache.keep(std::move(made), &cache == &agreed_ ? 1 : 1 + steps);
   end_set_up();
   return *last_;
+}
+
+/// Where the preparation has forgotten its classes; each rank has kept other calls of them.
+void Calls::forget_old_classes() {
+  if (generation_ == preparation_.generation()) return;
+  last_ = nullptr;
+  of_classes_.clear();
+  kept_.clear();
+  kept_steps_ = 0;
+  generation_ = preparation_.generation();
 }
 
 Communicator::Made Calls::keep_last() noexcept {
@@ -77,6 +90,8 @@ Communicator::Made Calls::keep_last() noexcept {
     }
   }
   const Call& call = **last_;
+  // Its numbers become those of the next call.
+  if (!call.is_kept && is_rooted(call)) return {};
   return {&call, call.is_kept ? kept_since() : changes() | kOnlyLast};
 }
 
@@ -109,7 +124,10 @@ const SharedCall& Calls::rooted_call_for(const Problem& problem) {
     found = rooted_.try_emplace(key, resources_, problem.root).first;
     end_set_up();
   }
-  const SharedCall& call = found->second.call_for(problem);
+  forget_old_classes();
+  const auto kept = kept_.find(problem);
+  last_ = kept != kept_.end() ? &kept->second : &found->second.call_for(problem);
+  const SharedCall& call = *last_;
   if (call->entry == kNoEntry) {
     const std::uint64_t own_bytes = problem.block(resources_.rank()).bytes;
     call->entry = usage_.entry_for(problem.collective, algorithm, own_bytes);

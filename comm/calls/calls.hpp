@@ -34,8 +34,8 @@ class Calls {
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
   /// The algorithm of the last alltoallv; there has been one.
   std::string vector_algorithm() const { return vector_->algorithm(); }
-  /// The last call that call_for() has returned for a collective that takes one size, or an
-  /// allgather, and that may be made again as it is; null: none.
+  /// The last call that call_for() has returned, of any collective but alltoallv, if it may be made
+  /// again as it is; null: none.
   Communicator::Made keep_last() noexcept;
   /// The last call was none of these.
   void forget_last() noexcept { last_ = nullptr; }
@@ -53,6 +53,7 @@ class Calls {
   std::uint64_t kept_since() const noexcept { return preparation_.generation(); }
   const SharedCall& block_call_for(const plan::Problem& problem);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
+  void forget_old_classes();
   const SharedCall& vector_call_for(const Task& task);
   bool keep(const SharedCall& call) noexcept;
   void end_set_up();

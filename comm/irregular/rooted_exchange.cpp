@@ -34,6 +34,7 @@ void RootedExchange::describe(const Problem& problem, Call& call) const {
   call.problem = problem;
   call.key = call_key(problem, true);
   call.entry = kNoEntry;
+  call.is_plain = call.is_of_class = true;
   call.input_bytes = problem.input_bytes(resources_.rank());
 }
 

@@ -240,6 +240,21 @@ std::optional<Call::Plain> Rooted::plain(const Context& context) const {
   return is_plain ? std::optional(Plain{}) : std::nullopt;
 }
 
+std::optional<Rooted::Straight> Rooted::straight(const Attached& attached) const {
+  const bool is_root = attached.rank == root_;
+  const Blocks& longer = is_root ? all_ : own_;
+  if (!all_.is_irregular() || own_.is_in_place() || own_.is_packed() || longer.is_packed() ||
+      longer.total_bytes() > kMostPlain) {
+    return std::nullopt;
+  }
+  Straight result{.own = own_.direct_offset()};
+  if (is_root) {
+    result.all = all_.direct_offset();
+    result.own_place = result.all + static_cast<std::ptrdiff_t>(all_.offset(root_));
+  }
+  return result;
+}
+
 std::size_t Rooted::own_bytes(const Context& context) const {
   return at_root(context) ? all_.bytes(root_) : own_.total_bytes();
 }

@@ -75,6 +75,16 @@ class Rooted : public Call {
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 
+  /// Where the bytes lie of an MPI_Gatherv or MPI_Scatterv that went straight from and to the
+  /// program's memory, and of few bytes: behind the addresses of its buffers.
+  struct Straight {
+    std::ptrdiff_t own = 0;        // of this rank
+    std::ptrdiff_t all = 0;        // of all ranks, at the root
+    std::ptrdiff_t own_place = 0;  // of this rank among those of all, at the root
+  };
+  /// After run(). Nullopt: it went in another way.
+  std::optional<Straight> straight(const Attached& attached) const;
+
  protected:
   Rooted(plan::Collective collective, const Blocks& all, const Blocks& own, int root, MPI_Comm comm)
       : Call(collective, comm), all_(all), own_(own), root_(root) {}

@@ -27,6 +27,11 @@ std::array<const int*, 2> arrays_of(const GatherArguments& arguments) noexcept {
   return {arguments.counts, arguments.places};
 }
 
+/// Where this rank has none of them: nothing.
+std::array<const int*, 2> arrays_of(const RootedArguments& arguments) noexcept {
+  return {arguments.counts, arguments.places};
+}
+
 /// Whether these are two buffers of the program.
 bool has_two_buffers(const VectorArguments& arguments) noexcept {
   return arguments.input != nullptr && arguments.input != MPI_IN_PLACE &&
@@ -39,7 +44,6 @@ struct Known {
   Attached* attached = nullptr;        // null: nothing is known
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now()
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
   std::vector<int> numbers = {};  // of the arrays, in the order of the arguments
 
   template <class Arguments>
@@ -67,17 +71,16 @@ template <class Arguments>
 void Known::keep(const Arguments& arguments, Attached& of) {
   numbers.clear();
   for (const int* const given : arrays_of(arguments)) {
-    numbers.insert(numbers.end(), given, given + of.size);
+    if (given != nullptr) numbers.insert(numbers.end(), given, given + of.size);
   }
   comm = arguments.comm;
-  send_type = arguments.send_type;
-  receive_type = arguments.receive_type;
   comms = Comms::generation_now();
   types = Types::generation_now();
   attached = &of;
 }
 
 struct KnownAlltoallv : Known {
+  MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
   std::vector<Part> sends = {}, receives = {};
   std::ptrdiff_t input_offset = 0, output_offset = 0;  // of the parts' bytes in the buffers
 
@@ -89,6 +92,7 @@ struct KnownAlltoallv : Known {
 };
 
 struct KnownAllgatherv : Known {
+  MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
   bool is_in_place = false;  // this rank's block, in all blocks
   int count = 0;             // else of it
   Race* race = nullptr;      // null: there is none
@@ -103,6 +107,25 @@ struct KnownAllgatherv : Known {
     const bool is_same_block =
         is_in_place || (count == arguments.count && send_type == arguments.send_type);
     return is_same_block && has_arrays_of(arguments);
+  }
+};
+
+struct KnownRooted : Known {
+  plan::Collective collective = {};
+  int root = 0;
+  int count = 0;
+  MPI_Datatype own_type = MPI_DATATYPE_NULL;
+  MPI_Datatype all_type = MPI_DATATYPE_NULL;
+  Communicator::Made made;
+  Rooted::Straight at;
+
+  bool is_root() const noexcept { return attached->rank == root; }
+  bool is_of(const RootedArguments& arguments) const noexcept {
+    if (comm != arguments.comm || collective != arguments.collective || root != arguments.root ||
+        count != arguments.count || own_type != arguments.own_type || attached == nullptr) {
+      return false;
+    }
+    return !is_root() || (all_type == arguments.all_type && has_arrays_of(arguments));
   }
 };
 
@@ -159,6 +182,7 @@ class LastKnown {
 struct AllKnown {
   LastKnown<KnownAlltoallv> alltoallvs;
   LastKnown<KnownAllgatherv> allgathervs;
+  LastKnown<KnownRooted> rooted;
 };
 // From turn_on() to turn_off(), which owns it: nothing is left to the end of the process.
 constinit AllKnown* all_known = nullptr;
@@ -210,6 +234,29 @@ std::optional<int> run_known(const KnownAllgatherv& known, const GatherArguments
   return code;
 }
 
+std::optional<int> run_known(const KnownRooted& known, const RootedArguments& arguments) {
+  Attached& attached = *known.attached;
+  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
+                       arguments.own != nullptr && arguments.own != MPI_IN_PLACE;
+  if (!may_run) return std::nullopt;
+  auto* const own = static_cast<std::byte*>(const_cast<void*>(arguments.own)) + known.at.own;
+  std::byte* all = nullptr;
+  if (known.is_root()) {
+    if (arguments.all == nullptr || arguments.all == MPI_IN_PLACE) return std::nullopt;
+    all = static_cast<std::byte*>(const_cast<void*>(arguments.all));
+    // A block that is where it is to go is a mistake, which the long way reports.
+    if (own == all + known.at.own_place) return std::nullopt;
+    all += known.at.all;
+  }
+  bool is_served = false;
+  const auto code = run_inside(attached, [&] {
+    is_served = known.collective == plan::Collective::gather
+                    ? attached.weft->repeat(known.made, own, all)
+                    : attached.weft->repeat(known.made, all, own);
+  });
+  return is_served || code != MPI_SUCCESS ? code : std::nullopt;  // or it is forgotten
+}
+
 /// Where a call is to be kept; null: it is not.
 Attached* place_for(MPI_Comm comm) {
   World* const world = World::get();
@@ -233,6 +280,11 @@ std::optional<int> VectorRepeats::find_and_run(const GatherArguments& arguments)
   return known == nullptr ? std::nullopt : run_known(*known, arguments);
 }
 
+std::optional<int> VectorRepeats::find_and_run(const RootedArguments& arguments) {
+  const KnownRooted* const known = all_known->rooted.find(arguments);
+  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+}
+
 void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call) {
   if (!is_on_ || !all_known->alltoallvs.wants_more()) return;
   Attached* const attached = place_for(arguments.comm);
@@ -242,6 +294,8 @@ void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call
   KnownAlltoallv& known = all_known->alltoallvs.next(arguments);
   known.sends.assign(straight->sends.begin(), straight->sends.end());
   known.receives.assign(straight->receives.begin(), straight->receives.end());
+  known.send_type = arguments.send_type;
+  known.receive_type = arguments.receive_type;
   known.input_offset = straight->input_offset;
   known.output_offset = straight->output_offset;
   known.keep(arguments, *attached);
@@ -257,10 +311,32 @@ void VectorRepeats::keep(const GatherArguments& arguments, const Allgather& call
   KnownAllgatherv& known = all_known->allgathervs.next(arguments);
   known.is_in_place = arguments.input == MPI_IN_PLACE;
   known.count = arguments.count;
+  known.send_type = arguments.send_type;
+  known.receive_type = arguments.receive_type;
   known.race = race_of(call, {*World::get(), *attached});
   known.made = made;
   known.at = *straight;
   known.keep(arguments, *attached);
+}
+
+void VectorRepeats::keep(const RootedArguments& arguments, const Rooted& call) {
+  if (!is_on_ || !all_known->rooted.wants_more()) return;
+  Attached* const attached = place_for(arguments.comm);
+  if (attached == nullptr) return;
+  const auto straight = call.straight(*attached);
+  const Communicator::Made made = attached->weft->last_made();
+  if (!straight || made.call == nullptr) return;
+  KnownRooted& known = all_known->rooted.next(arguments);
+  known.collective = arguments.collective;
+  known.root = arguments.root;
+  known.count = arguments.count;
+  known.own_type = arguments.own_type;
+  known.all_type = arguments.all_type;
+  known.made = made;
+  known.at = *straight;
+  RootedArguments mine = arguments;
+  if (attached->rank != arguments.root) mine.counts = mine.places = nullptr;
+  known.keep(mine, *attached);
 }
 
 void VectorRepeats::turn_on() {

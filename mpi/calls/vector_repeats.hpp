@@ -1,9 +1,10 @@
-// Vector repeats: blocking alltoallvs and allgathervs with the counts, places and datatypes of an
-// earlier one, which weft makes without working out again where their blocks lie.
+// Vector repeats: blocking alltoallvs, allgathervs, gathervs and scattervs with the counts, places
+// and datatypes of an earlier one, which weft makes without working out again where their blocks
+// lie.
 //
 // Repeats (repeats.hpp) of calls whose arguments are arrays. Of the last few such calls that weft
 // has served straight from and to the program's buffers the arrays are copied, with what follows
-// from them: the parts of an alltoallv, the call of weft that an allgatherv is. A call whose arrays
+// from them: the parts of an alltoallv, the call of weft that another one is. A call whose arrays
 // have the same numbers takes these, under the same conditions as a repeat: that is a rank's own
 // affair. What ranks ask one another now and then in alltoallvs, whether somebody packs, is counted
 // here as in the long way, which makes the calls in which it is due.
@@ -44,6 +45,34 @@ struct GatherArguments {
   MPI_Comm comm;
 };
 
+/// The arguments of MPI_Gatherv and MPI_Scatterv. What is of all ranks may be anything but at the
+/// root.
+struct RootedArguments {
+  plan::Collective collective;
+  const void* own;  // this rank's block
+  int count;
+  MPI_Datatype own_type;
+  const void* all;
+  const int* counts;
+  const int* places;
+  MPI_Datatype all_type;
+  int root;
+  MPI_Comm comm;
+
+  static RootedArguments of_gatherv(const void* own, int count, MPI_Datatype own_type, void* all,
+                                    const int* counts, const int* places, MPI_Datatype all_type,
+                                    int root, MPI_Comm comm) {
+    return {
+        plan::Collective::gather, own, count, own_type, all, counts, places, all_type, root, comm};
+  }
+  static RootedArguments of_scatterv(const void* all, const int* counts, const int* places,
+                                     MPI_Datatype all_type, void* own, int count,
+                                     MPI_Datatype own_type, int root, MPI_Comm comm) {
+    return {
+        plan::Collective::scatter, own, count, own_type, all, counts, places, all_type, root, comm};
+  }
+};
+
 /// Those of this process. For one thread.
 class VectorRepeats {
  public:
@@ -56,6 +85,7 @@ class VectorRepeats {
   /// To be called when weft has just served `call`, which has these arguments.
   static void keep(const VectorArguments& arguments, const Alltoallv& call);
   static void keep(const GatherArguments& arguments, const Allgather& call);
+  static void keep(const RootedArguments& arguments, const Rooted& call);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on();
@@ -64,6 +94,7 @@ class VectorRepeats {
  private:
   static std::optional<int> find_and_run(const VectorArguments& arguments);
   static std::optional<int> find_and_run(const GatherArguments& arguments);
+  static std::optional<int> find_and_run(const RootedArguments& arguments);
 
   static inline bool is_on_ = false;
 };
@@ -75,6 +106,10 @@ template <Text name, class... Given>
     return VectorRepeats::run(VectorArguments{given...});
   } else if constexpr (name.is("Allgatherv")) {
     return VectorRepeats::run(GatherArguments{given...});
+  } else if constexpr (name.is("Gatherv")) {
+    return VectorRepeats::run(RootedArguments::of_gatherv(given...));
+  } else if constexpr (name.is("Scatterv")) {
+    return VectorRepeats::run(RootedArguments::of_scatterv(given...));
   } else {
     return std::nullopt;
   }
@@ -84,6 +119,12 @@ template <Text name, class Made, class... Given>
 inline void keep_vector(const Made& call, Given... given) {
   if constexpr (name.is("Alltoallv")) VectorRepeats::keep(VectorArguments{given...}, call);
   if constexpr (name.is("Allgatherv")) VectorRepeats::keep(GatherArguments{given...}, call);
+  if constexpr (name.is("Gatherv")) {
+    VectorRepeats::keep(RootedArguments::of_gatherv(given...), call);
+  }
+  if constexpr (name.is("Scatterv")) {
+    VectorRepeats::keep(RootedArguments::of_scatterv(given...), call);
+  }
 }
 
 }  // namespace weft::mpi

@@ -81,6 +81,12 @@ static void alltoallv(int n) {
 static void allgatherv(int n) {
   MPI_Allgatherv(in, n, MPI_UINT64_T, out, counts[n], places[n], MPI_UINT64_T, MPI_COMM_WORLD);
 }
+static void gatherv(int n) {
+  MPI_Gatherv(in, n, MPI_UINT64_T, out, counts[n], places[n], MPI_UINT64_T, 0, MPI_COMM_WORLD);
+}
+static void scatterv(int n) {
+  MPI_Scatterv(in, counts[n], places[n], MPI_UINT64_T, out, n, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+}
 
 /* With counts that hardly any call before has had, the same on all ranks; of few size classes, so
    that all of them are known soon. */
@@ -117,6 +123,8 @@ static const struct Collective {
     {"scan", scan, 1},
     {"alltoallv", alltoallv, 0},
     {"allgatherv", allgatherv, 0},
+    {"gatherv", gatherv, 0},
+    {"scatterv", scatterv, 0},
     {"allgatherv_new", allgatherv_new, 0},
     {"allgather_in_place", allgather_in_place, 1},
     {"allreduce_in_place", allreduce_in_place, 0},

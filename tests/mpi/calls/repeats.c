@@ -6,7 +6,7 @@
 
 #include "tests/mpi/program/check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 13 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 15 };
 
 static unsigned state;
 static int choose(int below) {
@@ -145,6 +145,48 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
         for (int i = 0; i < 4 * size; ++i)
           expect(out[i] == value(i / 4, number, i % 4 * 2), "allgather of every second: %d at %d",
                  out[i], i);
+      }
+      break;
+    }
+    case 12: {
+      /* Counts and places are the root's: other ranks give anything. */
+      static int counts[kMostRanks], places[kMostRanks];
+      const int each = ints / count, few = number / 12 % size; /* the same root again and again */
+      for (int i = 0, end = 0; i < size; ++i) {
+        counts[i] = (i + number / 3) % 3 * count / 2;
+        places[i] = number / 9 % 2 == 0 ? end : (size - 1 - i) * count;
+        end += counts[i];
+      }
+      const int mine = counts[rank];
+      int* const any = rank == few ? counts : (int*)16;
+      if (rank == few && in_place) {
+        memcpy(out + places[rank] * each, in, (size_t)(mine * each) * sizeof *in);
+      }
+      MPI_Gatherv(rank == few ? given : in, mine, type, rank == few ? out : (void*)16, any,
+                  rank == few ? places : any, rank == few ? type : MPI_DATATYPE_NULL, few, comm);
+      for (int i = 0; i < size && rank == few; ++i) {
+        for (int at = 0; at < counts[i] * each; ++at) {
+          expect(out[places[i] * each + at] == value(i, number, at), "gatherv: %d at %d",
+                 out[places[i] * each + at], at);
+        }
+      }
+      break;
+    }
+    case 13: {
+      static int counts[kMostRanks], places[kMostRanks];
+      const int each = ints / count, few = number / 12 % size;
+      for (int i = 0; i < size; ++i) {
+        counts[i] = (i + number / 3) % 3 * count / 2;
+        places[i] = (number / 9 % 2 == 0 ? i : size - 1 - i) * count;
+      }
+      for (int i = 0; i < ints * size; ++i) in[i] = value(few, number, i);
+      int* const any = rank == few ? counts : (int*)16;
+      MPI_Scatterv(rank == few ? in : (void*)16, any, rank == few ? places : any,
+                   rank == few ? type : MPI_DATATYPE_NULL,
+                   rank == few && in_place ? MPI_IN_PLACE : out, counts[rank], type, few, comm);
+      for (int at = 0; at < counts[rank] * each && !(rank == few && in_place); ++at) {
+        expect(out[at] == value(few, number, places[rank] * each + at), "scatterv: %d at %d",
+               out[at], at);
       }
       break;
     }
