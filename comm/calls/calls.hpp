@@ -34,7 +34,7 @@ class Calls {
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
   /// The algorithm of the last alltoallv; there has been one.
   std::string vector_algorithm() const { return vector_->algorithm(); }
-  /// The last call that call_for() has returned, of any collective but alltoallv, if it may be made
+  /// The last call that call_for() has returned, other than of an alltoallv, if it may be made
   /// again as it is; null: none.
   Communicator::Made keep_last() noexcept;
   /// The last call was none of these.

@@ -96,7 +96,8 @@ inline void note_mapping(const void* begin, std::size_t bytes) noexcept {
   if (meets) hide("the program has mapped memory over its shared heap: peers take the next view");
 }
 
-/// Bytes that this process has copied or reduced from and to peers' heaps so far.
+/// Bytes that this process has copied or reduced from and to peers' heaps so far, or somewhat less:
+/// of two threads at once one may go uncounted.
 extern constinit std::atomic<std::uint64_t> copied;
 inline void count_copied(std::uint64_t bytes) noexcept {
   copied.store(copied.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);

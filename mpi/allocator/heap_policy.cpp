@@ -38,7 +38,7 @@ constexpr double kTouch_ns_a_byte = 1300.0 / 4096;
 constexpr double kCopiesOfATouch = 8;
 // What first touches may cost where nothing is read: of this many bytes (15 ms), and a part of the
 // program's time.
-constexpr std::size_t kFree = 48 << 20;
+constexpr std::size_t kAllowance = 48 << 20;
 constexpr double kPartOfTime = 0.002;
 
 std::int64_t now_ns() noexcept {
@@ -111,13 +111,14 @@ void HeapPolicy::start_by_itself() {
 }
 
 bool HeapPolicy::is_worth(std::size_t bytes) const noexcept {
-  if (bytes > budget_) return false;
+  std::size_t touched = in_use_.load(std::memory_order_relaxed) + bytes;
+  if (touched > budget_) return false;
   if (has_huge_pages_) return true;
-  const std::size_t touched = bytes + touched_again_.load(std::memory_order_relaxed);
-  if (touched <= kFree) return true;
+  if (bytes >= heap::kGivenBackBytes) touched += touched_again_.load(std::memory_order_relaxed);
+  if (touched <= kAllowance) return true;
   const double time = kPartOfTime * static_cast<double>(now_ns() - began_ns_) / kTouch_ns_a_byte;
   const double copies = static_cast<double>(heap::copied_bytes()) / kCopiesOfATouch;
-  return static_cast<double>(touched) <= kFree + time + copies;
+  return static_cast<double>(touched) <= kAllowance + time + copies;
 }
 
 void HeapPolicy::take_less_than(std::size_t bytes) noexcept {

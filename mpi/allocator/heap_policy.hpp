@@ -6,8 +6,9 @@
 // - blocks that would lie in huge pages elsewhere, and would not in the heap, are left to the next
 //   allocator;
 // - so are blocks beyond what first touches of pages may cost, which take longer in shared memory:
-//   what the program has in use there, and what went back to the system when it was freed, is held
-//   against the time that the program has run and the bytes that were copied from peers' heaps;
+//   what the program has in use there is held against the time that it has run and the bytes that
+//   were copied from peers' heaps. Of blocks so long that their pages go back to the system when
+//   they are freed, all that went back counts, too;
 // - and what is beyond a part of the machine's memory, as a fork copies the heap.
 //
 // Safe from many threads; what is decided from counts may be late by a block.
@@ -30,8 +31,7 @@ class HeapPolicy {
   bool takes(std::size_t bytes) const noexcept {
     // The first comparison is all that there is for small blocks.
     return bytes >= least_.load(std::memory_order_relaxed) &&
-           bytes < most_.load(std::memory_order_relaxed) &&
-           (!by_itself_ || is_worth(in_use_.load(std::memory_order_relaxed) + bytes));
+           bytes < most_.load(std::memory_order_relaxed) && (!by_itself_ || is_worth(bytes));
   }
   /// Whether the heap serves, though nobody has asked for it.
   bool is_by_itself() const noexcept { return by_itself_; }
@@ -48,8 +48,8 @@ class HeapPolicy {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
   void start_by_itself();
-  /// Whether the heap may have so many bytes in use. Measured against what this rank has read of
-  /// its peers' heaps, as they do about the same.
+  /// Whether a block is worth its first touches. What this rank has read of its peers' heaps stands
+  /// for what they have read of its own.
   bool is_worth(std::size_t bytes) const noexcept;
   /// No block of so many bytes or more from now on.
   void take_less_than(std::size_t bytes) noexcept;

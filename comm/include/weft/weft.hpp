@@ -225,8 +225,8 @@ class WEFT_API Communicator {
     const void* call = nullptr;  // null: none
     std::uint64_t at = 0;
   };
-  /// The last call of a collective other than alltoallv, which leaves it as it was; none where
-  /// repeat() would not do.
+  /// The last call of a collective; none where repeat() would not do. Not of alltoallv, alltoallw
+  /// and neighbours, which leave it as it was.
   Made last_made() const noexcept;
   /// Makes that call again with other buffers, which must not be the same memory: of all else it
   /// remembers what it worked out then. `operation`: the one that it had. False: it has forgotten,

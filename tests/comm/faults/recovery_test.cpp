@@ -193,7 +193,7 @@ TEST(RecoveryThatFails, IsNotTriedWhereItIsTurnedOff) {
   const auto body = [](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     if (const std::string wrong = exchange(comm, 0); !wrong.empty()) return wrong;
-    if (rank == 0) inject("error:every=5");
+    if (rank == 0) inject("error:every=5");  // one may be a datagram
     for (int round = 1;; ++round) {
       if (const std::string wrong = exchange(comm, round); !wrong.empty()) return wrong;
     }
