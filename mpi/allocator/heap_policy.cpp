@@ -31,20 +31,30 @@ constexpr std::uint64_t kSpareParts = 4;
 // Where a process may open fewer, the heap's descriptor may be one that the program needs.
 constexpr rlim_t kEnoughFiles = 256;
 
-// The first touch of a page, and its return, take so much longer in shared memory than in private
-// memory (2.8 us and 1.5 us; AMD EPYC in a virtual machine, Linux 6.18).
-constexpr double kTouch_ns_a_byte = 1300.0 / 4096;
+// The first touch of a page of shared memory, and its return (AMD EPYC in a virtual machine, Linux
+// 6.18; private memory: 1500). The whole of it is lost: the other allocator has touched as much as
+// it would without a heap where its blocks and the heap's are in use at different times.
+constexpr double kTouch_ns_a_byte = 2800.0 / 4096;
 // A page that is read by loads saves this part of that, as no system call has to find and pin it.
-constexpr double kCopiesOfATouch = 8;
-// What first touches may cost where nothing is read: of this many bytes (15 ms), and a part of the
-// program's time.
-constexpr std::size_t kAllowance = 48 << 20;
+constexpr double kCopiesOfATouch = 16;
+// What first touches may cost where nothing is read: of this many bytes (14 ms), and a part of the
+// process's processor time, which is less than it has run where ranks share cores.
+constexpr std::size_t kAllowance = 20 << 20;
 constexpr double kPartOfTime = 0.002;
+// Processor time takes a system call: so long it is not asked for anew.
+constexpr std::int64_t kBetweenLooks_ns = 10'000'000;
 
-std::int64_t now_ns() noexcept {
+std::int64_t now_ns(clockid_t clock) noexcept {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  ::clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Bytes that first touches are worth by now.
+double worth() noexcept {
+  const auto time = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID));
+  const auto copied = static_cast<double>(heap::copied_bytes());
+  return kAllowance + kPartOfTime * time / kTouch_ns_a_byte + copied / kCopiesOfATouch;
 }
 
 /// The ranks of this node, as the launcher says; 0 without one.
@@ -103,22 +113,24 @@ void HeapPolicy::start_by_itself() {
   const std::uint64_t bytes = heap::limit_of(0).bytes / kPartOfMemory / ranks;
   if (bytes < heap::kLeastBytes || !heap::start(bytes).empty()) return;
   budget_ = bytes - bytes / kSpareParts;
-  began_ns_ = now_ns();
   by_itself_ = heap::has_only_long_blocks = true;
   has_huge_pages_ = huge_pages_are("shmem_enabled", {"always", "within_size", "advise", "force"});
   if (huge_pages_are("enabled", {"always"}) && !has_huge_pages_) most_ = kHugePage;
   least_ = heap::kLongBlock;
 }
 
-bool HeapPolicy::is_worth(std::size_t bytes) const noexcept {
+bool HeapPolicy::is_worth(std::size_t bytes) noexcept {
   std::size_t touched = in_use_.load(std::memory_order_relaxed) + bytes;
   if (touched > budget_) return false;
   if (has_huge_pages_) return true;
   if (bytes >= heap::kGivenBackBytes) touched += touched_again_.load(std::memory_order_relaxed);
-  if (touched <= kAllowance) return true;
-  const double time = kPartOfTime * static_cast<double>(now_ns() - began_ns_) / kTouch_ns_a_byte;
-  const double copies = static_cast<double>(heap::copied_bytes()) / kCopiesOfATouch;
-  return static_cast<double>(touched) <= kAllowance + time + copies;
+  if (touched <= worth_.load(std::memory_order_relaxed)) return true;
+  const std::int64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
+  if (now < next_look_ns_.load(std::memory_order_relaxed)) return false;
+  next_look_ns_.store(now + kBetweenLooks_ns, std::memory_order_relaxed);
+  const auto worth_now = static_cast<std::size_t>(worth());
+  worth_.store(worth_now, std::memory_order_relaxed);
+  return touched <= worth_now;
 }
 
 void HeapPolicy::take_less_than(std::size_t bytes) noexcept {

@@ -6,9 +6,9 @@
 // - blocks that would lie in huge pages elsewhere, and would not in the heap, are left to the next
 //   allocator;
 // - so are blocks beyond what first touches of pages may cost, which take longer in shared memory:
-//   what the program has in use there is held against the time that it has run and the bytes that
-//   were copied from peers' heaps. Of blocks so long that their pages go back to the system when
-//   they are freed, all that went back counts, too;
+//   what the program has in use there is held against its processor time and the bytes that were
+//   copied from peers' heaps. Of blocks so long that their pages go back to the system when they
+//   are freed, all that went back counts, too;
 // - and what is beyond a part of the machine's memory, as a fork copies the heap.
 //
 // Safe from many threads; what is decided from counts may be late by a block.
@@ -28,7 +28,7 @@ class HeapPolicy {
   void start() noexcept;
 
   /// Whether the heap may serve a block.
-  bool takes(std::size_t bytes) const noexcept {
+  bool takes(std::size_t bytes) noexcept {
     // The first comparison is all that there is for small blocks.
     return bytes >= least_.load(std::memory_order_relaxed) &&
            bytes < most_.load(std::memory_order_relaxed) && (!by_itself_ || is_worth(bytes));
@@ -50,7 +50,7 @@ class HeapPolicy {
   void start_by_itself();
   /// Whether a block is worth its first touches. What this rank has read of its peers' heaps stands
   /// for what they have read of its own.
-  bool is_worth(std::size_t bytes) const noexcept;
+  bool is_worth(std::size_t bytes) noexcept;
   /// No block of so many bytes or more from now on.
   void take_less_than(std::size_t bytes) noexcept;
 
@@ -58,8 +58,9 @@ class HeapPolicy {
   std::atomic<std::size_t> most_ = kNone;
   std::atomic<std::size_t> in_use_ = 0;         // bytes of blocks served by itself
   std::atomic<std::size_t> touched_again_ = 0;  // bytes whose pages freeing has given back
+  std::atomic<std::size_t> worth_ = 0;          // bytes that may be in use; nothing: not known yet
+  std::atomic<std::int64_t> next_look_ns_ = 0;  // when that is to be known anew
   std::size_t budget_ = kNone;
-  std::int64_t began_ns_ = 0;
   bool by_itself_ = false;
   bool has_huge_pages_ = false;  // the heap has, where they are asked for
 };
