@@ -79,7 +79,7 @@ struct Problem {
   int ranks = 1;
   std::uint64_t block_bytes = 0;
   std::uint64_t stride = 0;         // >= block_bytes
-  int root = 0;                     // rooted collectives
+  int root = 0;                     // rooted collectives, and barriers that are led by one rank
   std::uint64_t element_bytes = 1;  // reductions: all blocks are whole elements, cut between them
   bool commutative = true;          // reductions: a op b is b op a
   bool associative = false;  // reductions: to the bit, as integers and minima; not floating point
@@ -87,6 +87,8 @@ struct Problem {
   std::vector<std::vector<Block>> sends = {};     // alltoallv: by rank, to each rank
   std::vector<std::vector<Block>> receives = {};  // alltoallv: by rank, from each rank
   bool in_place = false;
+  /// Barriers: the root should leave before others do, if any is to.
+  bool root_first = false;
   /// Vectors are cut at multiples of so many bytes, a multiple of their elements; 0: of one
   /// element. The last of the pieces may be shorter (plan/family.hpp).
   std::uint64_t cut_bytes = 0;

@@ -193,7 +193,9 @@ bool Communicator::repeat_in_place(const Made& made, void* buffer, const Operati
 }
 
 void Communicator::barrier() {
-  impl_->run(block_task(*this, Collective::barrier, nullptr, nullptr, 0));
+  Task task = block_task(*this, Collective::barrier, nullptr, nullptr, 0);
+  impl_->prepare_barrier(task.problem);
+  impl_->run(task);
 }
 Request Communicator::barrier_init() {
   return Request(impl_->request(block_task(*this, Collective::barrier, nullptr, nullptr, 0)));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/give_way.hpp"
+#include "comm/calls/after_barriers.hpp"
 #include "comm/calls/agreed_choice.hpp"
 #include "comm/calls/calls.hpp"
 #include "comm/calls/gate.hpp"
@@ -59,6 +60,10 @@ class Communicator::Impl {
   /// every rank.
   std::uint64_t most_aside() const noexcept { return resources_.settings().stage_bytes / 2; }
 
+  /// For the blocking barrier that is to come: the one that suits what follows.
+  void prepare_barrier(plan::Problem& problem) const noexcept {
+    if (!gives_way()) after_barriers_.prepare(problem);
+  }
   /// Runs a collective that all ranks describe alike.
   void run(const comm::Task& task);
   void run_neighbours(const std::byte* input, std::span<const Edge> out, std::byte* output,
@@ -108,6 +113,10 @@ class Communicator::Impl {
   bool needs_turn() const noexcept {
     return resources_.requests().needs_turn() || (wants_thread_ && gives_way());
   }
+  /// Measured where more than two ranks of one node have to share cores.
+  bool barriers_suit_next() const {
+    return size() > 2 && machine().nodes() == 1 && resources_.situation().crowded;
+  }
   void run_now(const comm::Task& task);
   comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
@@ -146,6 +155,7 @@ class Communicator::Impl {
         : choice(comm::AgreedChoice::by_stages(home.resources_)),
           calls(home.resources_, choice, home.usage_, home.gate_) {}
   };
+  comm::AfterBarriers after_barriers_{barriers_suit_next()};
   std::unique_ptr<ByStages> by_stages_;  // null: no call has gone so
   bool is_by_stages_ = false;
   std::vector<std::byte> aside_;

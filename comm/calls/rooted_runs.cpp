@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
 
 namespace weft {
@@ -164,6 +165,7 @@ class Communicator::Impl::PackedPieces {
 
 void Communicator::Impl::run_rooted_packed(const comm::Task& task, const Packer& packer) {
   if (checks_calls()) check(task);
+  if (!gives_way()) after_barriers_.note(task.problem);
   run_exclusively([&] {
     PackedPieces pieces(*this, task, packer);
     const std::size_t ranks = task.problem.layout.size();

@@ -44,6 +44,7 @@ void Communicator::Impl::check_kind(plan::Collective collective) {
 
 void Communicator::Impl::run(const comm::Task& task) {
   if (checks_calls()) check(task);
+  if (!gives_way()) after_barriers_.note(task.problem);
   if (comm::moves_nothing(task)) return;
   if (resources_.members().is_poisoned() || needs_turn()) {
     return run_exclusively([&] { run_now(task); });
@@ -56,6 +57,8 @@ bool Communicator::Impl::repeat(const Made& made, const std::byte* input, std::b
   const Call* const known = calls_.known(made);
   if (known == nullptr || needs_turn() || resources_.members().is_poisoned()) return false;
   const Call& call = *known;
+  if (!after_barriers_.suits(call.problem)) return false;
+  after_barriers_.note(call.problem);
   if (in_place) input = comm::set_aside(output, call.input_bytes, aside_);
   const engine::Buffers buffers{input, output, operation};
   comm::Counts& counts = usage_.at(call.entry);
@@ -165,6 +168,7 @@ void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const 
     end_counted(counts);
   };
   check_kind(plan::Collective::alltoallv);
+  if (!gives_way()) after_barriers_.note_other();
   if (resources_.members().is_poisoned() || needs_turn()) return run_exclusively(now);
   now();
 }
@@ -183,6 +187,7 @@ std::string Communicator::Impl::run_in_parts(std::span<const std::size_t> sends,
 void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
                                     std::span<const std::size_t> receives, const Packer& packer) {
   check_kind(plan::Collective::alltoallv);
+  if (!gives_way()) after_barriers_.note_other();
   run_exclusively([&] {
     resources_.executor().arrive(usage_.begin());
     comm::Counts runs;

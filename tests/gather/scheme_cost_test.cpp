@@ -194,6 +194,23 @@ TEST(LeaderCost, OfABarrierIsTheClosedForm) {
   });
 }
 
+// The root hears all others of its node before it lets them go.
+TEST(LeaderCost, OfABarrierIsTheRootsOnItsNode) {
+  const Machine machine = Machine::uniform(2, 3);
+  const auto algorithm = registry::Algorithm::parse(Collective::barrier, "leader");
+  for (int root = 0; root < 6; ++root) {
+    plan::Problem problem{Collective::barrier, 6, 0, 0};
+    problem.root = root;
+    const int other = root < 3 ? 3 : 0;
+    for (int rank = 0; rank < 6; ++rank) {
+      const bool leads = rank == root || rank == other;
+      const plan::Plan plan = algorithm.plan(problem, machine, rank);
+      const auto signals = std::ranges::count(plan.ops(), plan::OpKind::signal, &plan::Op::kind);
+      EXPECT_EQ(signals, leads ? 2 : 1) << "rank " << rank << ", root " << root;
+    }
+  }
+}
+
 // Huang, section III-A2: alpha_e ceil(log_(P+1) N).
 TEST(MultiObjectCost, OfAnAllgatherIsTheClosedForm) {
   for_each_machine([](std::uint64_t n, std::uint64_t p, const Machine& machine) {
