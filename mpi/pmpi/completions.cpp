@@ -50,9 +50,20 @@ WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
   const SeveralEnds ends(count, requests.get());
   if (is_of_host()) return ends.end(host(count, array, statuses), nullptr, nullptr, statuses);
   WEFT_HOST(Testall);
-  const int code =
-      wait_by_tests([&](int* done) { return Testall(count, requests.get(), done, statuses); },
-                    [&] { return host(count, requests.get(), statuses); });
+  WEFT_HOST(Request_get_status);
+  // One after the other, as MPICH waits for generalized requests that it has to poll: of those
+  // ROMIO makes its nonblocking collective writes, and each begins its collectives on the file's
+  // communicator when it is polled. In turns they would begin in another order on each rank.
+  int over = 0;
+  const auto test = [&](int* done) {
+    for (int code = MPI_SUCCESS; over < count && code == MPI_SUCCESS; ++over) {
+      int is_over = 0;
+      code = Request_get_status(requests.get()[over], &is_over, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && is_over == 0) return code;
+    }
+    return Testall(count, requests.get(), done, statuses);
+  };
+  const int code = wait_by_tests(test, [&] { return host(count, requests.get(), statuses); });
   requests.fold();
   return ends.end(code, nullptr, nullptr, statuses);
 })
