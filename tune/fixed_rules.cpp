@@ -80,6 +80,7 @@ class Rules {
 
   Algorithm barrier() const {
     const int ranks = facts_.machine.ranks();
+    // A rank that lets the others go is the first to leave.
     if (problem_.root_first) return first_of({"leader", "dissemination"});
     // Few ranks need no leader: each signals to all others, without answers.
     if (facts_.machine.nodes() == 1 && ranks > 1 && ranks <= kFewRanks) {

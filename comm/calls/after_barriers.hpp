@@ -1,16 +1,17 @@
-// What follows a communicator's barriers: the next call of its ranks, where that is the same one
-// again and again.
+// Calls after barriers: the root for which the ranks of a communicator wait after their barriers,
+// where that is the same one again and again. The next barrier lets it go first.
 //
-// Where ranks outnumber cores, the one that a core runs when a barrier is over decides what the
-// next call costs. If that is a broadcast or a scatter, all others wait for its root: so its root
-// is to leave the barrier first. The ranks of a communicator make the same blocking calls in the
-// same order, so each finds out alone what all others do.
+// If ranks outnumber cores, some of them do not run when a barrier is over. Where one of these is
+// the root of a broadcast or scatter that comes next, all others wait for its turn. The ranks of a
+// communicator make the same blocking calls in the same order, so each finds out alone what all
+// others do.
 #pragma once
 
 #include "plan/problem.hpp"
 
 namespace weft::comm {
 
+/// Of one communicator. Each rank has its own, and they agree.
 class AfterBarriers {
  public:
   /// `is_of_use`: whether barriers are to be made for what follows. The same on all ranks.

@@ -115,7 +115,7 @@ class Communicator::Impl {
   }
   /// Measured where more than two ranks of one node have to share cores.
   bool barriers_suit_next() const {
-    return size() > 2 && machine().nodes() == 1 && resources_.situation().crowded;
+    return size() > 2 && machine().nodes() == 1 && resources_.is_any_crowded();
   }
   void run_now(const comm::Task& task);
   comm::Calls& calls_of(const comm::Task& task);
@@ -147,6 +147,7 @@ class Communicator::Impl {
   comm::Usage usage_;
   comm::Gate gate_{resources_};
   comm::Calls calls_{resources_, choice_, usage_, gate_};
+  comm::AfterBarriers after_barriers_{barriers_suit_next()};
   /// The choice and the calls beside those that read buffers where they lie.
   struct ByStages {
     comm::AgreedChoice choice;
@@ -155,7 +156,6 @@ class Communicator::Impl {
         : choice(comm::AgreedChoice::by_stages(home.resources_)),
           calls(home.resources_, choice, home.usage_, home.gate_) {}
   };
-  comm::AfterBarriers after_barriers_{barriers_suit_next()};
   std::unique_ptr<ByStages> by_stages_;  // null: no call has gone so
   bool is_by_stages_ = false;
   std::vector<std::byte> aside_;

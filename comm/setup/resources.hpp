@@ -53,6 +53,8 @@ class Resources {
   engine::NodeControl* node() noexcept { return node_.get(); }
   /// What the choice of algorithms rests on.
   tune::Situation situation() const;
+  /// Whether some rank of the communicator shares its core; the same on all.
+  bool is_any_crowded() const noexcept { return facts_->any_crowded; }
   /// The device that joins the nodes; nothing where there is none.
   std::optional<nic_profiles::DeviceName> device();
 
