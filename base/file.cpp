@@ -30,6 +30,7 @@ void File::reset() noexcept {
 }
 
 Mapping::Mapping(int descriptor, std::size_t bytes) {
+  leave_addresses(bytes);
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (address == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes of shared memory)", bytes));
   memory_ = {static_cast<std::byte*>(address), bytes};
@@ -104,6 +105,21 @@ void leave_descriptors(std::size_t more) {
   if (used + (most + 3) / 4 <= most) return;
   throw Error(fmt::format("{} of {} descriptors would be in use, and a quarter is the program's",
                           std::min(used, most), most));
+}
+
+void leave_addresses(std::size_t more) {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0;
+  if (!(file >> pages)) return;  // no /proc: the system refuses what is beyond the limit
+  const std::size_t most = limit.rlim_cur;
+  const std::size_t used = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
+  if (used + (most + 3) / 4 <= most) return;
+  throw SystemError(fmt::format("{} of {} MiB of addresses would be in use, and a quarter is the "
+                                "program's",
+                                used >> 20, most >> 20),
+                    ENOMEM);
 }
 
 }  // namespace weft

@@ -31,7 +31,8 @@ class File {
 class Mapping {
  public:
   Mapping() = default;
-  /// Maps `bytes` of `descriptor` shared, readable and writable. SystemError when refused.
+  /// Maps `bytes` of `descriptor` shared, readable and writable. SystemError when refused,
+  /// and where leave_addresses() throws.
   Mapping(int descriptor, std::size_t bytes);
   Mapping(Mapping&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
   Mapping& operator=(Mapping&& other) noexcept;
@@ -65,5 +66,9 @@ std::string read_text_file(const std::string& path, std::size_t most_bytes, std:
 /// free with `more` in use: the rest is the program's. Takes that from the lowest number that is
 /// free.
 void leave_descriptors(std::size_t more);
+
+/// Throws SystemError where fewer than a quarter of the addresses that this process may have
+/// (RLIMIT_AS) would be free with `more` bytes of them in use: the rest is the program's.
+void leave_addresses(std::size_t more);
 
 }  // namespace weft

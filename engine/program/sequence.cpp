@@ -56,10 +56,13 @@ void Sequence::assign(const Program& program) {
     actions_.clear();
     return;
   }
+  const auto changes = [](const Counts& counts) {
+    return (counts.waits | counts.inline_in | counts.inline_out) != 0;
+  };
+  changes_.reserve(static_cast<std::size_t>(std::ranges::count_if(program.counts(), changes)));
   for (std::uint32_t place = 0; place < program.counts().size(); ++place) {
     const Counts& counts = program.counts()[place];
-    if ((counts.waits | counts.inline_in | counts.inline_out) == 0) continue;
-    changes_.push_back({place, counts});
+    if (changes(counts)) changes_.push_back({place, counts});
   }
 }
 

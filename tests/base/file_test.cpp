@@ -83,5 +83,39 @@ TEST(DescriptorsDeathTest, AQuarterIsLeftToTheProgram) {
   EXPECT_EXIT(fill(), testing::ExitedWithCode(0), "");
 }
 
+TEST(AddressesDeathTest, AQuarterIsLeftToTheProgram) {
+  const auto fill = [] {
+    constexpr std::size_t kMiB = std::size_t{1} << 20;
+    const auto in_use = [] {
+      std::size_t pages = 0;
+      std::ifstream("/proc/self/statm") >> pages;
+      return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    };
+    const auto refused = [](std::size_t more) {
+      try {
+        leave_addresses(more);
+        return false;
+      } catch (const SystemError& error) {
+        return error.error() == ENOMEM;
+      }
+    };
+    if (refused(in_use() * 100)) ::_exit(1);  // no limit
+    const std::size_t limit = 2 * in_use() + 400 * kMiB;
+    const rlimit limits{limit, limit};
+    ::setrlimit(RLIMIT_AS, &limits);
+    const std::size_t most = limit / 4 * 3 - in_use();
+    const bool counts = !refused(most - kMiB) && refused(most + kMiB);
+    const File file = make_memory_file("addresses", kMiB);
+    bool maps = false;
+    try {
+      const Mapping all(file.get(), most + kMiB);
+    } catch (const SystemError&) {
+      maps = Mapping(file.get(), kMiB).size() == kMiB;
+    }
+    ::_exit(counts && maps ? 0 : 2);
+  };
+  EXPECT_EXIT(fill(), testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace weft

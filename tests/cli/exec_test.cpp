@@ -221,7 +221,10 @@ TEST(Exec, IsNotDoneTwice) {
 
 TEST(Exec, NamesTheAddOnThatIsMissing) {
   const TemporaryFolder folder;
-  const fs::path tool = fs::canonical(folder.path()) / "weft";
+  // Files of weft are looked for beside its folder too.
+  const fs::path bin = fs::canonical(folder.path()) / "bin";
+  fs::create_directory(bin);
+  const fs::path tool = bin / "weft";
   fs::copy_file(WEFT_TOOL, tool);
   const std::string addon = (tool.parent_path() / "libweft-mpich.so").string();
   const Ended ended = run_tool({"exec", "--mpi", "mpich", "true"}, {.tool = tool.string()});

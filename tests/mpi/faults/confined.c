@@ -2,7 +2,8 @@
  *
  *   confined RANKS LIMIT... -- PROGRAM ARGUMENTS...
  *
- * RANKS: all, or numbers with commas. LIMIT: files=N, locked=KIB, memory=MIB (of addresses);
+ * RANKS: all, or numbers with commas. LIMIT: files=N, locked=KIB; memory=FILE+MIB (of addresses,
+ * beside as many as the number in the file, which a run of the program without limits has written);
  * refuse=NAME,... (system calls that fail with EPERM, as under a container's filter); no-proc (an
  * empty folder is mounted over /proc); shm=KIB (/dev/shm is that small); read-only-shm. Ends with
  * 77 where the system does not let it.
@@ -35,6 +36,21 @@ static void limit(int resource, const char* text, rlim_t unit) {
   const rlim_t most = (rlim_t)strtoul(text, NULL, 10) * unit;
   const struct rlimit limits = {most, most};
   require(setrlimit(resource, &limits) == 0, "setrlimit");
+}
+
+static void limit_memory(char* file_and_more) {
+  char* more = strrchr(file_and_more, '+');
+  if (more != NULL) *more++ = '\0';
+  FILE* file = fopen(file_and_more, "r");
+  unsigned long peak = 0;
+  if (more == NULL || file == NULL || fscanf(file, "%lu", &peak) != 1) {
+    fprintf(stderr, "confined: memory=%s: no FILE+MIB\n", file_and_more);
+    exit(1);
+  }
+  fclose(file);
+  char sum[24];
+  snprintf(sum, sizeof sum, "%lu", peak + strtoul(more, NULL, 10));
+  limit(RLIMIT_AS, sum, 1 << 20);
 }
 
 static long number_of(const char* name) {
@@ -91,7 +107,7 @@ static void confine(char* what) {
   if (value != NULL) *value++ = '\0';
   if (strcmp(what, "files") == 0) return limit(RLIMIT_NOFILE, value, 1);
   if (strcmp(what, "locked") == 0) return limit(RLIMIT_MEMLOCK, value, 1 << 10);
-  if (strcmp(what, "memory") == 0) return limit(RLIMIT_AS, value, 1 << 20);
+  if (strcmp(what, "memory") == 0) return limit_memory(value);
   if (strcmp(what, "refuse") == 0) return refuse(value);
   if (strcmp(what, "no-proc") == 0) return mount_over("/proc", 0, NULL);
   if (strcmp(what, "read-only-shm") == 0) return mount_over("/dev/shm", MS_RDONLY, NULL);
