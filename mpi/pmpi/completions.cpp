@@ -35,7 +35,7 @@ int start_one(int /*count*/, MPI_Request requests[]) {
 
 }  // namespace
 
-WEFT_DEFINE(Wait, (MPI_Request * request, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Wait, (MPI_Request * request, MPI_Status* status), (request, status)) {
   if (is_of_host()) return Failures::end_one(host(request, status));
   Unfolded requests(1, request);
   WEFT_HOST(Test);
@@ -43,9 +43,10 @@ WEFT_DEFINE(Wait, (MPI_Request * request, MPI_Status* status), {
                                  [&] { return host(requests.get(), status); });
   requests.fold();
   return Failures::end_one(code);
-})
+}
 
-WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
+WEFT_DEFINE_OF_REQUESTS(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]),
+                        (count, array, statuses)) {
   Unfolded requests(count, array);
   const SeveralEnds ends(count, requests.get());
   if (is_of_host()) return ends.end(host(count, array, statuses), nullptr, nullptr, statuses);
@@ -66,9 +67,10 @@ WEFT_DEFINE(Waitall, (int count, MPI_Request array[], MPI_Status statuses[]), {
   const int code = wait_by_tests(test, [&] { return host(count, requests.get(), statuses); });
   requests.fold();
   return ends.end(code, nullptr, nullptr, statuses);
-})
+}
 
-WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* status),
+                        (count, array, index, status)) {
   if (is_of_host()) return Failures::end_one(host(count, array, index, status));
   Unfolded requests(count, array);
   WEFT_HOST(Testany);
@@ -77,38 +79,41 @@ WEFT_DEFINE(Waitany, (int count, MPI_Request array[], int* index, MPI_Status* st
                     [&] { return host(count, requests.get(), index, status); });
   requests.fold();
   return Failures::end_one(code);
-})
+}
 
-WEFT_DEFINE(Waitsome,
-            (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
-              Unfolded requests(count, array);
-              const SeveralEnds ends(count, requests.get());
-              if (is_of_host()) {
-                return ends.end(host(count, array, ended, indices, statuses), ended, indices,
-                                statuses);
-              }
-              WEFT_HOST(Testsome);
-              const auto test = [&](int* done) {
-                const int code = Testsome(count, requests.get(), ended, indices, statuses);
-                *done = code != MPI_SUCCESS || *ended != 0;
-                return code;
-              };
-              const int code = wait_by_tests(
-                  test, [&] { return host(count, requests.get(), ended, indices, statuses); });
-              requests.fold();
-              return ends.end(code, ended, indices, statuses);
-            })
+WEFT_DEFINE_OF_REQUESTS(Waitsome,
+                        (int count, MPI_Request array[], int* ended, int indices[],
+                         MPI_Status statuses[]),
+                        (count, array, ended, indices, statuses)) {
+  Unfolded requests(count, array);
+  const SeveralEnds ends(count, requests.get());
+  if (is_of_host()) {
+    return ends.end(host(count, array, ended, indices, statuses), ended, indices, statuses);
+  }
+  WEFT_HOST(Testsome);
+  const auto test = [&](int* done) {
+    const int code = Testsome(count, requests.get(), ended, indices, statuses);
+    *done = code != MPI_SUCCESS || *ended != 0;
+    return code;
+  };
+  const int code =
+      wait_by_tests(test, [&] { return host(count, requests.get(), ended, indices, statuses); });
+  requests.fold();
+  return ends.end(code, ended, indices, statuses);
+}
 
-WEFT_DEFINE(Test, (MPI_Request * request, int* done, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Test, (MPI_Request * request, int* done, MPI_Status* status),
+                        (request, done, status)) {
   if (is_of_host()) return Failures::end_one(host(request, done, status));
   move_weft();
   Unfolded requests(1, request);
   const int code = host(requests.get(), done, status);
   requests.fold();
   return Failures::end_one(code);
-})
+}
 
-WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status statuses[]), {
+WEFT_DEFINE_OF_REQUESTS(Testall, (int count, MPI_Request array[], int* done, MPI_Status statuses[]),
+                        (count, array, done, statuses)) {
   move_weft();
   Unfolded requests(count, array);
   const SeveralEnds ends(count, requests.get());
@@ -119,47 +124,52 @@ WEFT_DEFINE(Testall, (int count, MPI_Request array[], int* done, MPI_Status stat
   }
   requests.fold();
   return ends.end(code, nullptr, nullptr, statuses);
-})
+}
 
-WEFT_DEFINE(Testany, (int count, MPI_Request array[], int* index, int* done, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Testany,
+                        (int count, MPI_Request array[], int* index, int* done, MPI_Status* status),
+                        (count, array, index, done, status)) {
   if (is_of_host()) return Failures::end_one(host(count, array, index, done, status));
   move_weft();
   Unfolded requests(count, array);
   const int code = host(count, requests.get(), index, done, status);
   requests.fold();
   return Failures::end_one(code);
-})
+}
 
-WEFT_DEFINE(Testsome,
-            (int count, MPI_Request array[], int* ended, int indices[], MPI_Status statuses[]), {
-              move_weft();
-              Unfolded requests(count, array);
-              const SeveralEnds ends(count, requests.get());
-              const int code = host(count, requests.get(), ended, indices, statuses);
-              requests.fold();
-              return ends.end(code, ended, indices, statuses);
-            })
+WEFT_DEFINE_OF_REQUESTS(Testsome,
+                        (int count, MPI_Request array[], int* ended, int indices[],
+                         MPI_Status statuses[]),
+                        (count, array, ended, indices, statuses)) {
+  move_weft();
+  Unfolded requests(count, array);
+  const SeveralEnds ends(count, requests.get());
+  const int code = host(count, requests.get(), ended, indices, statuses);
+  requests.fold();
+  return ends.end(code, ended, indices, statuses);
+}
 
-WEFT_DEFINE(Request_get_status, (MPI_Request request, int* done, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Request_get_status, (MPI_Request request, int* done, MPI_Status* status),
+                        (request, done, status)) {
   move_weft();
   Unfolded requests(1, &request);
   const int code = host(*requests.get(), done, status);
   if (Failures::any()) Failures::take();  // told when the request is completed
   return code;
-})
+}
 
-WEFT_DEFINE(Request_free, (MPI_Request * request), {
+WEFT_DEFINE_OF_REQUESTS(Request_free, (MPI_Request * request), (request)) {
   int code = MPI_SUCCESS;
   if (weft::mpi::has_persistent() && weft::mpi::free_persistent(request, code)) return code;
   return host(request);
-})
+}
 
-WEFT_DEFINE(Start, (MPI_Request * request), {
+WEFT_DEFINE_OF_REQUESTS(Start, (MPI_Request * request), (request)) {
   if (!weft::mpi::has_persistent()) return host(request);
   return weft::mpi::start_persistent(1, request, &start_one);
-})
+}
 
-WEFT_DEFINE(Startall, (int count, MPI_Request requests[]), {
+WEFT_DEFINE_OF_REQUESTS(Startall, (int count, MPI_Request requests[]), (count, requests)) {
   if (!weft::mpi::has_persistent()) return host(count, requests);
   return weft::mpi::start_persistent(count, requests, &start_one);
-})
+}

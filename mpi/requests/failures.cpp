@@ -64,7 +64,8 @@ int Failures::end_failed(int code) {
 }
 
 SeveralEnds::SeveralEnds(int count, const MPI_Request requests[]) {
-  if (count <= 0 || requests == nullptr || !(is_any_pending() || has_failed)) return;
+  if (count <= 0 || requests == nullptr) return;
+  if (!is_any_pending() && !request_counts.has_failed) return;
   requests_.assign(requests, requests + count);
 }
 

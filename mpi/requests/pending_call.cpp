@@ -115,7 +115,7 @@ void PendingCall::end() {
   record();
   if (code_ != MPI_SUCCESS) {
     comm_kept_.hold({.types = {}, .op = MPI_OP_NULL, .comm = comm_});
-    has_failed.store(true, std::memory_order_relaxed);
+    request_counts.has_failed.store(true, std::memory_order_relaxed);
   }
   work_.reset();
   fiber_.reset();
@@ -219,7 +219,7 @@ bool PendingQueue::go_on() {
     moved = true;
     // Without the lock: what the program has freed is freed now, perhaps the communicator.
     call->end();
-    pending_calls.fetch_sub(1, std::memory_order_relaxed);
+    request_counts.pending.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 
@@ -236,7 +236,7 @@ bool PendingQueue::push(std::shared_ptr<PendingCall> call, bool behind_others) {
   const std::lock_guard lock(mutex_);
   if (behind_others && calls_.empty()) return false;
   calls_.push_back(std::move(call));
-  pending_calls.fetch_add(1, std::memory_order_relaxed);
+  request_counts.pending.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

@@ -27,6 +27,7 @@
 
 #include "base/ticks.hpp"
 #include "mpi/fibers/fiber.hpp"
+#include "mpi/requests/request_counts.hpp"
 #include "mpi/requests/work.hpp"
 
 namespace weft::mpi {
@@ -73,14 +74,7 @@ class PendingCall {
 /// and the host must run it (Work::start_at_host()), now; not if it `hands_back` nothing.
 std::shared_ptr<PendingCall> start(std::shared_ptr<Work> work, bool hands_back = true);
 
-/// Whether any call is pending: all functions below do nothing where none is.
-inline std::atomic<int> pending_calls = 0;
-inline bool is_any_pending() noexcept {
-  return pending_calls.load(std::memory_order_relaxed) != 0;
-}
-
-/// Whether any call of this process has ended in an error.
-inline std::atomic<bool> has_failed = false;
+// The functions below do nothing where no call is pending.
 
 /// Goes on with what is pending, without waiting. True when a call has ended. To be called while a
 /// rank waits in any call of MPI; does nothing on a fiber, nor inside of itself.

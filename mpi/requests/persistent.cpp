@@ -77,7 +77,7 @@ int make_persistent(std::shared_ptr<Work> work, MPI_Request* request) {
   if (code != MPI_SUCCESS) return code;
   const std::lock_guard lock(persistent_table().mutex);
   persistent_table().requests[*request] = {std::move(work)};
-  persistent_requests.fetch_add(1, std::memory_order_relaxed);
+  request_counts.persistent.fetch_add(1, std::memory_order_relaxed);
   return MPI_SUCCESS;
 }
 
@@ -116,7 +116,7 @@ bool free_persistent(MPI_Request* request, int& code) {
     ended = std::move(found->second);
     persistent_table().requests.erase(found);
   }
-  persistent_requests.fetch_sub(1, std::memory_order_relaxed);
+  request_counts.persistent.fetch_sub(1, std::memory_order_relaxed);
   // What is under way ends later.
   if (ended.active != MPI_REQUEST_NULL && !ended.is_works_own) PMPI_Request_free(&ended.active);
   code = PMPI_Request_free(request);

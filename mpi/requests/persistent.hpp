@@ -13,21 +13,14 @@
 
 #include <mpi.h>
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "mpi/requests/refusals.hpp"
+#include "mpi/requests/request_counts.hpp"
 #include "mpi/requests/requests.hpp"
 
 namespace weft::mpi {
-
-/// How many persistent requests there are: functions that complete requests are the host's alone
-/// where there is none.
-inline std::atomic<int> persistent_requests = 0;
-inline bool has_persistent() noexcept {
-  return persistent_requests.load(std::memory_order_relaxed) != 0;
-}
 
 /// What a persistent collective of the communicator has for itself.
 std::shared_ptr<Attached> own_of_persistent(Attached& attached);

@@ -62,6 +62,22 @@ static void wait_for_one(MPI_Comm comm) {
   expect_sum(sum, "the first");
 }
 
+/* It has ended before, and nothing else is under way. */
+static void wait_for_ended(MPI_Comm comm) {
+  static int values[kInts];
+  static int sum;
+  static MPI_Request first, failing;
+  let_others_begin();
+  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm, &first);
+  broadcast(values, comm, &failing);
+  has_begun();
+  MPI_Wait(&first, MPI_STATUS_IGNORE);
+  for (int done = 0; !done;) MPI_Request_get_status(failing, &done, MPI_STATUS_IGNORE);
+  expect(handled == 0, "a look at a request calls the handler");
+  const int jumped = setjmp(place);
+  expect_error(jumped != 0 ? jumped : MPI_Wait(&failing, MPI_STATUS_IGNORE));
+}
+
 /* Together with the one before it, and with a persistent one, which can be started again. */
 static void wait_for_all(MPI_Comm comm) {
   static int values[kInts];
@@ -107,6 +123,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
   for (int turn = 0; turn < 3; ++turn) {
     on_own_communicator(wait_for_one, handler);
+    on_own_communicator(wait_for_ended, handler);
     on_own_communicator(wait_for_all, handler);
   }
   MPI_Errhandler_free(&handler);
