@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -37,9 +38,9 @@ constexpr rlim_t kEnoughFiles = 256;
 constexpr double kTouch_ns_a_byte = 2800.0 / 4096;
 // A page that is read by loads saves this part of that, as no system call has to find and pin it.
 constexpr double kCopiesOfATouch = 16;
-// What first touches may cost where nothing is read: of this many bytes (14 ms), and a part of the
-// process's processor time, which is less than it has run where ranks share cores.
-constexpr std::size_t kAllowance = 20 << 20;
+// What first touches may cost where nothing is read: of this many bytes for a core (14 ms), which
+// the ranks on it share, and a part of the process's processor time.
+constexpr std::uint64_t kAllowance = 20 << 20;
 constexpr double kPartOfTime = 0.002;
 // Processor time takes a system call: so long it is not asked for anew.
 constexpr std::int64_t kBetweenLooks_ns = 10'000'000;
@@ -50,11 +51,18 @@ std::int64_t now_ns(clockid_t clock) noexcept {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Bytes that first touches are worth by now.
-double worth() noexcept {
+/// Bytes that first touches have become worth since the start.
+double earned() noexcept {
   const auto time = static_cast<double>(now_ns(CLOCK_PROCESS_CPUTIME_ID));
   const auto copied = static_cast<double>(heap::copied_bytes());
-  return kAllowance + kPartOfTime * time / kTouch_ns_a_byte + copied / kCopiesOfATouch;
+  return kPartOfTime * time / kTouch_ns_a_byte + copied / kCopiesOfATouch;
+}
+
+/// The allowance of each of so many ranks of a node. Not by affinity, which launchers set for each
+/// rank alone.
+std::uint64_t allowance_of(std::uint64_t ranks) noexcept {
+  const auto cores = static_cast<std::uint64_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  return ranks <= cores ? kAllowance : kAllowance * cores / ranks;
 }
 
 /// The ranks of this node, as the launcher says; 0 without one.
@@ -113,6 +121,7 @@ void HeapPolicy::start_by_itself() {
   const std::uint64_t bytes = heap::limit_of(0).bytes / kPartOfMemory / ranks;
   if (bytes < heap::kLeastBytes || !heap::start(bytes).empty()) return;
   budget_ = bytes - bytes / kSpareParts;
+  allowance_ = allowance_of(ranks);
   by_itself_ = heap::has_only_long_blocks = true;
   has_huge_pages_ = huge_pages_are("shmem_enabled", {"always", "within_size", "advise", "force"});
   if (huge_pages_are("enabled", {"always"}) && !has_huge_pages_) most_ = kHugePage;
@@ -128,7 +137,7 @@ bool HeapPolicy::is_worth(std::size_t bytes) noexcept {
   const std::int64_t now = now_ns(CLOCK_MONOTONIC_COARSE);
   if (now < next_look_ns_.load(std::memory_order_relaxed)) return false;
   next_look_ns_.store(now + kBetweenLooks_ns, std::memory_order_relaxed);
-  const auto worth_now = static_cast<std::size_t>(worth());
+  const auto worth_now = allowance_ + static_cast<std::size_t>(earned());
   worth_.store(worth_now, std::memory_order_relaxed);
   return touched <= worth_now;
 }

@@ -61,6 +61,7 @@ class HeapPolicy {
   std::atomic<std::size_t> worth_ = 0;          // bytes that may be in use; nothing: not known yet
   std::atomic<std::int64_t> next_look_ns_ = 0;  // when that is to be known anew
   std::size_t budget_ = kNone;
+  std::size_t allowance_ = 0;  // bytes that are worth it from the start
   bool by_itself_ = false;
   bool has_huge_pages_ = false;  // the heap has, where they are asked for
 };
