@@ -24,8 +24,8 @@
   }                                                                                          \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
-// The same of functions that start or complete requests: a jump to the host's where none is weft's,
-// else the body that follows, which may call `host`. `arguments`: the parameters' names, in
+// The same of functions that start or complete requests, or move those of weft on while they wait: a
+// jump to the host's where no request is weft's, else the body that follows, which may call `host`. `arguments`: the parameters' names, in
 // parentheses.
 #define WEFT_DEFINE_OF_REQUESTS(name, parameters, arguments)                                 \
   static constinit std::atomic<decltype(&PMPI_##name)> host_of_##name = nullptr;             \

@@ -67,12 +67,12 @@ std::unique_ptr<std::byte[]> pack(const void* buffer, MPI_Count count, MPI_Datat
 
 // `begin` starts the same with `&request`.
 #define WEFT_WAITS(name, parameters, arguments, begin, status)             \
-  WEFT_DEFINE(name, parameters, {                                          \
+  WEFT_DEFINE_OF_REQUESTS(name, parameters, arguments) {                   \
     if (!waits_by_tests()) return host arguments;                          \
     MPI_Request request = MPI_REQUEST_NULL;                                \
     const int error = begin;                                               \
     return error != MPI_SUCCESS ? error : wait_by_tests(&request, status); \
-  })
+  }
 
 #define WEFT_SENDS(name, lower)                                                                  \
   WEFT_WAITS(name,                                                                               \
@@ -109,43 +109,47 @@ WEFT_WAITS(Mrecv_c,
            (buffer, count, type, message, status),
            PMPI_Imrecv_c(buffer, count, type, message, &request), status)
 
-#define WEFT_EXCHANGES(name, Count)                                                          \
-  WEFT_DEFINE(Sendrecv##name,                                                                \
-              (const void* send, Count sends, MPI_Datatype send_type, int to, int send_tag,  \
-               void* receive, Count receives, MPI_Datatype receive_type, int from, int tag,  \
-               MPI_Comm comm, MPI_Status* status),                                           \
-              {                                                                              \
-                if (!waits_by_tests()) {                                                     \
-                  return host(send, sends, send_type, to, send_tag, receive, receives,       \
-                              receive_type, from, tag, comm, status);                        \
-                }                                                                            \
-                return exchange({send, sends, send_type, to, send_tag},                      \
-                                {receive, receives, receive_type, from, tag}, comm, status); \
-              })                                                                             \
-  WEFT_DEFINE(Sendrecv_replace##name,                                                        \
-              (void* buffer, Count count, MPI_Datatype type, int to, int send_tag, int from, \
-               int tag, MPI_Comm comm, MPI_Status* status),                                  \
-              {                                                                              \
-                MPI_Count bytes = 0;                                                         \
-                const auto packed =                                                          \
-                    waits_by_tests() ? pack(buffer, count, type, comm, &bytes) : nullptr;    \
-                if (packed == nullptr)                                                       \
-                  return host(buffer, count, type, to, send_tag, from, tag, comm, status);   \
-                return exchange({packed.get(), bytes, MPI_PACKED, to, send_tag},             \
-                                {buffer, count, type, from, tag}, comm, status);             \
-              })
+#define WEFT_EXCHANGES(name, Count)                                                                \
+  WEFT_DEFINE_OF_REQUESTS(Sendrecv##name,                                                          \
+                          (const void* send, Count sends, MPI_Datatype send_type, int to,          \
+                           int send_tag, void* receive, Count receives, MPI_Datatype receive_type, \
+                           int from, int tag, MPI_Comm comm, MPI_Status* status),                  \
+                          (send, sends, send_type, to, send_tag, receive, receives, receive_type,  \
+                           from, tag, comm, status)) {                                             \
+    if (!waits_by_tests()) {                                                                       \
+      return host(send, sends, send_type, to, send_tag, receive, receives, receive_type, from,     \
+                  tag, comm, status);                                                              \
+    }                                                                                              \
+    return exchange({send, sends, send_type, to, send_tag},                                        \
+                    {receive, receives, receive_type, from, tag}, comm, status);                   \
+  }                                                                                                \
+  WEFT_DEFINE_OF_REQUESTS(Sendrecv_replace##name,                                                  \
+                          (void* buffer, Count count, MPI_Datatype type, int to, int send_tag,     \
+                           int from, int tag, MPI_Comm comm, MPI_Status* status),                  \
+                          (buffer, count, type, to, send_tag, from, tag, comm, status)) {          \
+    MPI_Count bytes = 0;                                                                           \
+    const auto packed = waits_by_tests() ? pack(buffer, count, type, comm, &bytes) : nullptr;      \
+    if (packed == nullptr)                                                                         \
+      return host(buffer, count, type, to, send_tag, from, tag, comm, status);                     \
+    return exchange({packed.get(), bytes, MPI_PACKED, to, send_tag},                               \
+                    {buffer, count, type, from, tag}, comm, status);                               \
+  }
 
 WEFT_EXCHANGES(, int)
 WEFT_EXCHANGES(_c, MPI_Count)
 
-WEFT_DEFINE(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status), {
+WEFT_DEFINE_OF_REQUESTS(Probe, (int from, int tag, MPI_Comm comm, MPI_Status* status),
+                        (from, tag, comm, status)) {
   return wait_by_tests([&](int* done) { return PMPI_Iprobe(from, tag, comm, done, status); },
                        [&] { return host(from, tag, comm, status); });
-})
-WEFT_DEFINE(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status), {
+}
+WEFT_DEFINE_OF_REQUESTS(Mprobe,
+                        (int from, int tag, MPI_Comm comm, MPI_Message* message,
+                         MPI_Status* status),
+                        (from, tag, comm, message, status)) {
   return wait_by_tests(
       [&](int* done) { return PMPI_Improbe(from, tag, comm, done, message, status); },
       [&] { return host(from, tag, comm, message, status); });
-})
+}
 
 #endif
