@@ -15,7 +15,7 @@ namespace {
 #if WEFT_HOST_CALLS_IN_WAITS
 /// By Open MPI, in all of its waits, and in fibers' own calls of it.
 int on_progress() {
-  return !Inside::here() && progress() ? 1 : 0;
+  return is_any_pending() && !Inside::here() && progress() ? 1 : 0;
 }
 
 /// Once: Open MPI moves weft on from then on. False where it is not known how to tell it so.
