@@ -121,8 +121,10 @@ class Communicator::Impl {
   comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
   void check(const comm::Task& task);
+  /// A call begins that all ranks describe alike: it is checked, and noted where it is blocking.
+  void begin(const comm::Task& task);
   /// The same of calls of which ranks share nothing but the collective.
-  void check_kind(plan::Collective collective);
+  void begin_kind(plan::Collective collective);
   void run_plain(const Call& call, comm::Counts& counts, const engine::Buffers& buffers);
   void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
   /// `is_each_timed`: not only one in so many of such calls.

@@ -164,8 +164,7 @@ class Communicator::Impl::PackedPieces {
 };
 
 void Communicator::Impl::run_rooted_packed(const comm::Task& task, const Packer& packer) {
-  if (checks_calls()) check(task);
-  if (!gives_way()) after_barriers_.note(task.problem);
+  begin(task);
   run_exclusively([&] {
     PackedPieces pieces(*this, task, packer);
     const std::size_t ranks = task.problem.layout.size();

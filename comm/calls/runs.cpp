@@ -35,7 +35,13 @@ void Communicator::Impl::check(const comm::Task& task) {
   poster.end_setup();
 }
 
-void Communicator::Impl::check_kind(plan::Collective collective) {
+void Communicator::Impl::begin(const comm::Task& task) {
+  if (checks_calls()) check(task);
+  if (!gives_way()) after_barriers_.note(task.problem);
+}
+
+void Communicator::Impl::begin_kind(plan::Collective collective) {
+  if (!gives_way()) after_barriers_.note_other();
   if (!checks_calls()) return;
   comm::Task task;
   task.problem.collective = collective;
@@ -43,8 +49,7 @@ void Communicator::Impl::check_kind(plan::Collective collective) {
 }
 
 void Communicator::Impl::run(const comm::Task& task) {
-  if (checks_calls()) check(task);
-  if (!gives_way()) after_barriers_.note(task.problem);
+  begin(task);
   if (comm::moves_nothing(task)) return;
   if (resources_.members().is_poisoned() || needs_turn()) {
     return run_exclusively([&] { run_now(task); });
@@ -167,8 +172,7 @@ void Communicator::Impl::run_neighbours(const std::byte* input, std::span<const 
     counts.bytes += call.input_bytes;
     end_counted(counts);
   };
-  check_kind(plan::Collective::alltoallv);
-  if (!gives_way()) after_barriers_.note_other();
+  begin_kind(plan::Collective::alltoallv);
   if (resources_.members().is_poisoned() || needs_turn()) return run_exclusively(now);
   now();
 }
@@ -186,8 +190,7 @@ std::string Communicator::Impl::run_in_parts(std::span<const std::size_t> sends,
 
 void Communicator::Impl::run_packed(std::span<const std::size_t> sends,
                                     std::span<const std::size_t> receives, const Packer& packer) {
-  check_kind(plan::Collective::alltoallv);
-  if (!gives_way()) after_barriers_.note_other();
+  begin_kind(plan::Collective::alltoallv);
   run_exclusively([&] {
     resources_.executor().arrive(usage_.begin());
     comm::Counts runs;
