@@ -95,6 +95,13 @@ std::string read_text_file(const std::string& path, std::size_t most_bytes, std:
   return text;
 }
 
+namespace {
+/// Whether a quarter of `most` is free with `used` in use.
+bool leaves_a_quarter(std::size_t used, std::size_t most) {
+  return used + (most + 3) / 4 <= most;
+}
+}  // namespace
+
 void leave_descriptors(std::size_t more) {
   rlimit limit = {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -102,7 +109,7 @@ void leave_descriptors(std::size_t more) {
   if (!next && errno != EMFILE) return;  // the limit is not what is in the way
   const std::size_t most = limit.rlim_cur;
   const std::size_t used = (next ? static_cast<std::size_t>(next.get()) : most) + more;
-  if (used + (most + 3) / 4 <= most) return;
+  if (leaves_a_quarter(used, most)) return;
   throw Error(fmt::format("{} of {} descriptors would be in use, and a quarter is the program's",
                           std::min(used, most), most));
 }
@@ -115,7 +122,7 @@ void leave_addresses(std::size_t more) {
   if (!(file >> pages)) return;  // no /proc: the system refuses what is beyond the limit
   const std::size_t most = limit.rlim_cur;
   const std::size_t used = pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + more;
-  if (used + (most + 3) / 4 <= most) return;
+  if (leaves_a_quarter(used, most)) return;
   throw SystemError(fmt::format("{} of {} MiB of addresses would be in use, and a quarter is the "
                                 "program's",
                                 used >> 20, most >> 20),

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/give_way.hpp"
 #include "comm/calls/impl.hpp"
 
 namespace weft {

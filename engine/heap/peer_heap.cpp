@@ -36,6 +36,7 @@ using Identity = std::pair<std::uint64_t, std::uint64_t>;
 /// One mapping. Not for children: they have nothing to do with it.
 struct PeerHeap::Attached {
   Attached(int descriptor, std::uint64_t bytes) : size(bytes) {
+    leave_addresses(bytes);
     void* mapped =
         ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     if (mapped == MAP_FAILED) throw_errno(fmt::format("mmap({} bytes of another's heap)", size));

@@ -18,7 +18,7 @@ namespace {
 #define WEFT_HOST(name) \
   static const auto name = weft::mpi::host_function<decltype(PMPI_##name)>("PMPI_" #name)
 
-/// Whether the host's function does it alone, as it mostly does.
+/// Whether the host's function does it alone, and only has to be asked for errors.
 bool is_of_host() {
   return !weft::mpi::has_persistent() && !waits_by_tests();
 }

@@ -24,9 +24,9 @@
   }                                                                                          \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
-// The same of functions that start or complete requests, or move those of weft on while they wait: a
-// jump to the host's where no request is weft's, else the body that follows, which may call `host`. `arguments`: the parameters' names, in
-// parentheses.
+// The same of functions that start or complete requests, or wait: a jump to the host's where no
+// request is weft's, else the body that follows, which may call `host`. `arguments`: the names of
+// the parameters, in parentheses.
 #define WEFT_DEFINE_OF_REQUESTS(name, parameters, arguments)                                 \
   static constinit std::atomic<decltype(&PMPI_##name)> host_of_##name = nullptr;             \
   static int body_of_##name(decltype(&PMPI_##name) host, WEFT_UNWRAP parameters);            \

@@ -98,14 +98,13 @@ static void write_peak(void) {
   FILE* status = fopen("/proc/self/status", "r");
   FILE* peak = fopen(path, "w");
   expect(status != NULL && peak != NULL, "%s", path);
+  if (status == NULL || peak == NULL) return;
   char line[200];
   unsigned long kib = 0;
-  while (status != NULL && kib == 0 && fgets(line, sizeof line, status) != NULL) {
-    sscanf(line, "VmPeak: %lu", &kib);
-  }
-  if (peak != NULL) fprintf(peak, "%lu\n", kib / 1024 + 1);
-  if (peak != NULL) fclose(peak);
-  if (status != NULL) fclose(status);
+  while (kib == 0 && fgets(line, sizeof line, status) != NULL) sscanf(line, "VmPeak: %lu", &kib);
+  fprintf(peak, "%lu\n", kib / 1024 + 1);
+  fclose(peak);
+  fclose(status);
 }
 
 int main(int argc, char** argv) {

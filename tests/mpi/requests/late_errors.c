@@ -47,14 +47,19 @@ static void expect_sum(int sum, const char* what) {
   expect(sum == size * (size - 1) / 2, "%s: the sum is %d on rank %d", what, sum, rank);
 }
 
-static void wait_for_one(MPI_Comm comm) {
+/* A sum, and a broadcast behind it that fails. */
+static void begin_two(MPI_Comm comm, int* sum, MPI_Request* first, MPI_Request* failing) {
   static int values[kInts];
+  let_others_begin();
+  MPI_Iallreduce(&rank, sum, 1, MPI_INT, MPI_SUM, comm, first);
+  broadcast(values, comm, failing);
+  has_begun();
+}
+
+static void wait_for_one(MPI_Comm comm) {
   static int sum;
   static MPI_Request first, failing;
-  let_others_begin();
-  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm, &first);
-  broadcast(values, comm, &failing);
-  has_begun();
+  begin_two(comm, &sum, &first, &failing);
   const int jumped = setjmp(place);
   expect_error(jumped != 0 ? jumped : MPI_Wait(&failing, MPI_STATUS_IGNORE));
   expect(failing == MPI_REQUEST_NULL, "a request that has failed is not null");
@@ -64,13 +69,9 @@ static void wait_for_one(MPI_Comm comm) {
 
 /* It has ended before, and nothing else is under way. */
 static void wait_for_ended(MPI_Comm comm) {
-  static int values[kInts];
   static int sum;
   static MPI_Request first, failing;
-  let_others_begin();
-  MPI_Iallreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm, &first);
-  broadcast(values, comm, &failing);
-  has_begun();
+  begin_two(comm, &sum, &first, &failing);
   MPI_Wait(&first, MPI_STATUS_IGNORE);
   for (int done = 0; !done;) MPI_Request_get_status(failing, &done, MPI_STATUS_IGNORE);
   expect(handled == 0, "a look at a request calls the handler");
