@@ -140,6 +140,13 @@ std::optional<Algorithm> Chooser::choose_without_simulation(const Problem& probl
   return std::nullopt;
 }
 
+Algorithm Chooser::choose_by_stages(const Problem& problem) const {
+  if (auto algorithm = asked_for(problem)) return *algorithm;
+  Facts facts = facts_for(problem);
+  facts.direct = Direct::none;
+  return choose_by_rules(problem, facts);
+}
+
 bool Chooser::considers_slots() const {
   Problem problem = Problem::alltoall(situation_.machine.ranks(), 0);
   problem.collective = plan::Collective::alltoallv;

@@ -71,7 +71,10 @@ class Chooser {
   void learn(const AdapterKnowledge& known);
 
   Algorithm choose(const plan::Problem& problem) const;
-  /// The same where each rank can choose alone, and alike; nullopt where the choice is simulated,
+  /// The same on one node, as if no rank read its neighbours' buffers; what was asked for by name
+  /// or by the table stays.
+  Algorithm choose_by_stages(const plan::Problem& problem) const;
+  /// As choose() where each rank can choose alone, and alike; nullopt where the choice is simulated,
   /// which rank 0 does for all.
   std::optional<Algorithm> choose_without_simulation(const plan::Problem& problem) const;
 

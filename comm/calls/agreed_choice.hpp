@@ -33,6 +33,10 @@ class AgreedChoice {
   }
   /// Where each rank chooses alone, and alike; nullopt where agree() is needed.
   std::optional<tune::Algorithm> choose_alone(const plan::Problem& problem);
+  /// On one node, as if no rank read its neighbours' buffers: each rank alone, and alike.
+  tune::Algorithm choose_by_stages(const plan::Problem& problem) const {
+    return chooser_.choose_by_stages(problem);
+  }
   /// Rank 0 chooses for all. Collective.
   tune::Algorithm agree(const plan::Problem& problem);
 

@@ -42,10 +42,11 @@ const SharedCall& Calls::call_for(const Task& task) {
   if (task.irregular) return rooted_call_for(task.problem);
   if (task.problem.collective == Collective::alltoallv) return vector_call_for(task);
   if (last_ != nullptr && (*last_)->problem == task.problem) return *last_;
-  return block_call_for(task.problem);
+  return block_call_for(task);
 }
 
-const SharedCall& Calls::block_call_for(const Problem& problem) {
+const SharedCall& Calls::block_call_for(const Task& task) {
+  const Problem& problem = task.problem;
   last_ = nullptr;
   const bool has_one_size = problem.layout.empty();
   if (has_one_size && generation_ == preparation_.generation()) {
@@ -57,7 +58,7 @@ const SharedCall& Calls::block_call_for(const Problem& problem) {
     if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
   }
   const SetUp shown(resources_.executor(), problem, problem.block_bytes);
-  SharedCall made = preparation_.prepare(problem);
+  SharedCall made = preparation_.prepare(task);
   ++changes_;
   forget_old_classes();
   if (made == nullptr) return *(last_ = preparation_.find(problem));

@@ -51,7 +51,7 @@ class Calls {
   class SetUp;
   std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
   std::uint64_t kept_since() const noexcept { return preparation_.generation(); }
-  const SharedCall& block_call_for(const plan::Problem& problem);
+  const SharedCall& block_call_for(const Task& task);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
   void forget_old_classes();
   const SharedCall& vector_call_for(const Task& task);

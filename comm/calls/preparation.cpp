@@ -10,6 +10,7 @@
 #include "base/cast.hpp"
 #include "base/error.hpp"
 #include "comm/calls/slices.hpp"
+#include "engine/heap/heap.hpp"
 #include "registry/families.hpp"
 
 namespace weft::comm {
@@ -70,29 +71,48 @@ std::optional<plan::LayoutFamily> find_lists(const Algorithm& algorithm, const P
   }
 }
 
-bool reads_peers(const plan::Plan& plan) {
-  const auto is_peers = [&plan](const plan::Slice& slice) {
-    const bool buffer = slice.space == plan::Space::input || slice.space == plan::Space::output;
-    return buffer && !slice.empty() && slice.owner != plan.rank();
+}  // namespace
+
+/// Of neighbours' buffers, those that the rank reads or writes where they lie.
+unsigned Preparation::reads_of(const plan::Plan& plan) {
+  const auto buffer_of = [&plan](const plan::Slice& slice) -> unsigned {
+    if (slice.empty() || slice.owner == plan.rank()) return kNoBuffer;
+    if (slice.space == plan::Space::input) return kInput;
+    return slice.space == plan::Space::output ? kOutput : kNoBuffer;
   };
-  return std::ranges::any_of(
-      plan.ops(), [&](const plan::Op& op) { return is_peers(op.src) || is_peers(op.dst); });
+  unsigned reads = kNoBuffer;
+  for (const plan::Op& op : plan.ops()) reads |= buffer_of(op.src) | buffer_of(op.dst);
+  return reads;
 }
 
 /// What serves both.
-template <class Need>
-Need joined(const Need& a, const Need& b) {
+Preparation::Need Preparation::joined(const Need& a, const Need& b) {
   return {std::max(a.stage_bytes, b.stage_bytes),
           std::max(a.scratch_bytes, b.scratch_bytes),
           a.connects || b.connects,
           a.lacks_memory || b.lacks_memory,
-          a.reads_peers || b.reads_peers,
+          a.reads | b.reads,
+          a.by_kernel | b.by_kernel,
           std::gcd(a.units, b.units),
           a.has_shape && b.has_shape,
           a.has_lists && b.has_lists};
 }
 
-}  // namespace
+/// This rank's buffers that neighbours do not find in its shared heap, where they look there.
+unsigned Preparation::by_kernel(const Task& task) const {
+  const bool matters =
+      resources_.machine().nodes() == 1 && resources_.view() == engine::View::shared_heap;
+  if (!matters) return kNoBuffer;
+  const auto lies_outside = [](const std::byte* buffer, std::uint64_t bytes) {
+    return buffer != nullptr && bytes != 0 &&
+           (engine::heap::is_hidden() || !engine::heap::contains(buffer));
+  };
+  const int rank = resources_.rank();
+  unsigned outside = kNoBuffer;
+  if (lies_outside(task.input, task.problem.input_bytes(rank))) outside |= kInput;
+  if (lies_outside(task.output, task.problem.output_bytes(rank))) outside |= kOutput;
+  return outside;
+}
 
 std::uint64_t Preparation::stage_limit() const noexcept {
   const std::uint64_t most = resources_.settings().stage_bytes / 2;
@@ -102,13 +122,14 @@ std::uint64_t Preparation::stage_limit() const noexcept {
 /// Of one rank.
 Preparation::Need Preparation::need_of(const plan::Plan& plan) const {
   return {plan.stage_bytes(), plan.scratch_bytes(), resources_.lacks_channel(plan),
-          resources_.lacks_memory(plan), reads_peers(plan)};
+          resources_.lacks_memory(plan), reads_of(plan)};
 }
 
-/// Plans `part`, and returns the needs of the neediest rank; `problem` is the call. Where the part
-/// is all of its problem, of its shape too. Collective.
+/// Plans `part` of a call, and returns the needs of the neediest rank. Where the part is all of its
+/// problem, of its shape too. Collective.
 Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Problem& part,
-                                          const Problem& problem, Cut& cut) {
+                                          const Asked& asked, Cut& cut) {
+  const Problem& problem = asked.problem;
   const auto all = resources_.members().agree([&] {
     cut.plan = algorithm.plan(part, resources_.machine(), resources_.rank());
     Need need = need_of(cut.plan);
@@ -125,9 +146,10 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
       if (cut.lists) need = joined(need, need_of(cut.lists->at(largest_list(part))));
     }
     need.has_lists = cut.lists.has_value();
-    return fmt::format("{} {} {:d} {:d} {:d} {:d} {:d} {} {}", need.stage_bytes, need.scratch_bytes,
-                       need.connects, need.lacks_memory, need.reads_peers, need.has_lists,
-                       need.has_shape, need.units, comm::describe(problem));
+    return fmt::format("{} {} {:d} {:d} {} {} {:d} {:d} {} {}", need.stage_bytes,
+                       need.scratch_bytes, need.connects, need.lacks_memory, need.reads,
+                       asked.by_kernel, need.has_lists, need.has_shape, need.units,
+                       comm::describe(problem));
   });
   Need most;
   most.has_shape = most.has_lists = true;
@@ -139,7 +161,8 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     need.scratch_bytes = to_number(end, end);
     need.connects = to_number(end, end) != 0;
     need.lacks_memory = to_number(end, end) != 0;
-    need.reads_peers = to_number(end, end) != 0;
+    need.reads = static_cast<unsigned>(to_number(end, end));
+    need.by_kernel = static_cast<unsigned>(to_number(end, end));
     need.has_lists = to_number(end, end) != 0;
     need.has_shape = to_number(end, end) != 0;
     need.units = to_number(end, end);
@@ -153,7 +176,7 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
 /// The size of slices in which every rank's part of `largest` fits into its memory, and the plan of
 /// one. Every rank cuts alike: as the neediest must. Collective.
 Preparation::Cut Preparation::cut(const Algorithm& algorithm, const Problem& largest,
-                                  const Problem& problem) {
+                                  const Asked& asked) {
   const std::uint64_t least = grain(largest);
   const bool whole = !largest.layout.empty() || largest.block_bytes <= least;
   Cut cut;
@@ -164,7 +187,7 @@ Preparation::Cut Preparation::cut(const Algorithm& algorithm, const Problem& lar
   cut.slice_bytes = largest.block_bytes;
   if (!whole) cut.slice_bytes = std::min(cut.slice_bytes, std::max(least, most / least * least));
   while (true) {
-    cut.need = plan_alike(algorithm, slice_of(largest, cut.slice_bytes), problem, cut);
+    cut.need = plan_alike(algorithm, slice_of(largest, cut.slice_bytes), asked, cut);
     const double part = std::min(share(stage_limit(), cut.need.stage_bytes),
                                  share(kMostScratch, cut.need.scratch_bytes));
     if (part == 1 || whole || cut.slice_bytes <= least) return cut;
@@ -176,8 +199,17 @@ Preparation::Cut Preparation::cut(const Algorithm& algorithm, const Problem& lar
 
 /// A class of the sizes up to that of `largest`, with all that it needs. Collective.
 SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& largest,
-                               const Problem& problem) {
-  Cut cut = this->cut(algorithm, largest, problem);
+                               const Asked& asked) {
+  const Problem& problem = asked.problem;
+  Cut cut = this->cut(algorithm, largest, asked);
+  if (cut.need.reads_by_kernel()) {
+    const Algorithm staged = choice_.choose_by_stages(problem);
+    if (staged != algorithm) {
+      if (auto found = find_other_part(problem, staged)) return found;
+      const bool serves_largest = !staged.refusal(largest, resources_.machine());
+      return agree(staged, serves_largest ? largest : problem, asked);
+    }
+  }
   const bool sliced = cut.slice_bytes < largest.block_bytes;
   const bool has_shape = cut.need.has_shape && cut.need.units != 0 && !sliced;
   const bool has_lists = cut.need.has_lists && !sliced;
@@ -198,7 +230,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
   if (cut.need.lacks_memory) resources_.provide_memory(plans);
   if (is_first) gate_.make();
   auto made = std::make_shared<SizeClass>(SizeClass{
-      algorithm, algorithm.name(), largest.block_bytes, cut.slice_bytes, cut.need.reads_peers});
+      algorithm, algorithm.name(), largest.block_bytes, cut.slice_bytes, cut.need.reads != kNoBuffer});
   const std::uint64_t mean_bytes = block_sizes(problem).mean;
   made->entry = usage_.entry_for(problem.collective, made->name, mean_bytes);
   made->entry_bytes = std::bit_ceil(mean_bytes);
@@ -227,7 +259,8 @@ void Preparation::meet(const Problem& problem) {
 }
 
 /// Collective where the class is new.
-SharedClass Preparation::class_for(const Problem& problem) {
+SharedClass Preparation::class_for(const Asked& asked) {
+  const Problem& problem = asked.problem;
   const auto bucket = buckets_.find(bucket_of(problem));
   const SharedClass known = bucket == buckets_.end() ? nullptr : bucket->second[part_of(problem)];
   if (known != nullptr && known->takes(problem)) return known;
@@ -243,12 +276,12 @@ SharedClass Preparation::class_for(const Problem& problem) {
   const Problem largest = largest_of_bucket(problem);
   // A class that is there does not take the problem: nor would another one.
   if (known == nullptr && !algorithm->refusal(largest, resources_.machine())) {
-    SharedClass made = agree(*algorithm, largest, problem);
+    SharedClass made = agree(*algorithm, largest, asked);
     const bool takes = made->takes(problem);
     keep(problem, made);
     if (takes) return made;
   }
-  return agree(*algorithm, problem, problem);
+  return agree(*algorithm, problem, asked);
 }
 
 void Preparation::keep(const Problem& problem, SharedClass made) {

@@ -27,8 +27,11 @@ class Preparation {
   /// class has none that take its size. Mostly, numbers are written into a program that nobody else
   /// holds, and nothing is allocated. Valid until the next call of this.
   const SharedCall* find(const plan::Problem& problem);
-  /// The same where find() has found none. Null: now it does.
-  SharedCall prepare(const plan::Problem& problem);
+  /// The same where find() has found none, for a task with that problem. Null: now it does.
+  ///
+  /// On one node the calls of a class read neighbours' buffers where they lie only if those of its
+  /// first task are found in shared heaps: by system calls it takes longer than two copies.
+  SharedCall prepare(const Task& task);
   /// Changes when classes are forgotten, at the same time on all ranks.
   std::uint64_t generation() const noexcept { return generation_; }
   /// Changes when calls that find() has returned are forgotten, or have other numbers.
@@ -38,16 +41,26 @@ class Preparation {
   void meet(const plan::Problem& problem);
 
  private:
+  /// Buffers of a rank, or of its neighbours: a set.
+  enum Buffers : unsigned { kNoBuffer = 0, kInput = 1, kOutput = 2 };
+  /// A call that is prepared.
+  struct Asked {
+    const plan::Problem& problem;
+    unsigned by_kernel = kNoBuffer;  // this rank's that neighbours reach by system calls alone
+  };
   /// What a rank's part of a problem needs of the memory that the executor has.
   struct Need {
     std::uint64_t stage_bytes = 0;
     std::uint64_t scratch_bytes = 0;
     bool connects = false;  // to a rank that it has no channel to yet
     bool lacks_memory = false;
-    bool reads_peers = false;  // their buffers where they lie
+    unsigned reads = kNoBuffer;      // of neighbours, where they lie
+    unsigned by_kernel = kNoBuffer;  // as Asked has them
     std::uint64_t units = 0;   // of a shape, which all numbers have in common; 0: none has any
     bool has_shape = false;
     bool has_lists = false;  // a layout family
+
+    bool reads_by_kernel() const noexcept { return (reads & by_kernel) != kNoBuffer; }
   };
   struct Cut {
     std::uint64_t slice_bytes = 0;
@@ -57,9 +70,9 @@ class Preparation {
     std::optional<plan::LayoutFamily> lists = {};
   };
 
-  SharedClass class_for(const plan::Problem& problem);
+  SharedClass class_for(const Asked& asked);
   SharedClass agree(const registry::Algorithm& algorithm, const plan::Problem& largest,
-                    const plan::Problem& problem);
+                    const Asked& asked);
   void keep(const plan::Problem& problem, SharedClass made);
   SharedClass find_other_part(const plan::Problem& problem, const registry::Algorithm& algorithm);
   SharedCall prepare_alone(const plan::Problem& problem, const SizeClass& of);
@@ -73,9 +86,11 @@ class Preparation {
   void describe(const plan::Problem& problem, Call& call, const SizeClass& of) const;
   Need need_of(const plan::Plan& plan) const;
   Need plan_alike(const registry::Algorithm& algorithm, const plan::Problem& part,
-                  const plan::Problem& problem, Cut& cut);
-  Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest,
-          const plan::Problem& problem);
+                  const Asked& asked, Cut& cut);
+  Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest, const Asked& asked);
+  static unsigned reads_of(const plan::Plan& plan);
+  static Need joined(const Need& a, const Need& b);
+  unsigned by_kernel(const Task& task) const;
   std::size_t part_of(const plan::Problem& problem) const {
     return comm::part_of(problem, resources_.has_table());
   }

@@ -106,7 +106,10 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
       const unsigned kind = same() % 4;
       const std::size_t words = 1 + same() % (same() % 2 == 0 ? 3'000 : 60'000);
       comm.set_by_stages(same() % 2 == 0);
-      const bool sends_heap = own() % 2 == 0, receives_heap = own() % 2 == 0;
+      // In some calls all buffers are of the heap, so that some classes read them.
+      const bool all_heap = round % 3 == 0;
+      const bool sends_heap = all_heap || own() % 2 == 0;
+      const bool receives_heap = all_heap || own() % 2 == 0;
       const auto wrong = one_call(comm, kind, words, round, sends_heap, receives_heap);
       if (!wrong.empty()) return wrong;
     }
@@ -142,14 +145,71 @@ TEST(ByStages, ReadNoBuffers) {
     }
     if (comm.bytes_outside_heap() != 0) return "buffers were read";
     comm.set_by_stages(false);
-    const auto wrong = one_call(comm, 0, 50'000, 1, false, false);
-    if (!wrong.empty()) return wrong;
+    for (const bool in_heap : {true, false}) {
+      if (comm.bytes_outside_heap() != 0) return "buffers of the heap were read by calls";
+      const auto wrong = one_call(comm, 0, 50'000, 1, in_heap, in_heap);
+      if (!wrong.empty()) return wrong;
+    }
     return comm.bytes_outside_heap() >= 200'000 ? "right" : "no buffer was read";
   };
   for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
     EXPECT_EQ(end.said.find("right"), 0u) << end.said;
   }
 }
+
+/// The buffers of a class's first call, by collective, and the algorithms for them.
+struct First {
+  const char* name;
+  unsigned kind;  // of one_call()
+  const char* collective;
+  bool (*sends_heap)(int rank);
+  bool (*receives_heap)(int rank);
+  bool reads;  // neighbours' buffers where they lie
+};
+
+class FirstBuffers : public testing::TestWithParam<First> {};
+
+TEST_P(FirstBuffers, DecideWhetherAnyAreRead) {
+  const auto body = [](int rank) -> std::string {
+    const First& first = GetParam();
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    for (unsigned round = 0; round < 4; ++round) {
+      const auto wrong = one_call(comm, first.kind, 50'000, 3 * round, first.sends_heap(rank),
+                                  first.receives_heap(rank));
+      if (!wrong.empty()) return wrong;
+    }
+    if (comm.bytes_outside_heap() != 0) return "buffers were read by calls";
+    std::uint64_t reads = 0;
+    for (const auto& entry : comm.statistics().entries) {
+      const bool is_direct = entry.algorithm.find("direct") != std::string::npos;
+      if (entry.collective == first.collective && is_direct) reads += entry.calls;
+    }
+    return reads == (first.reads ? 4 : 0) ? "right" : fmt::format("{} calls read buffers", reads);
+  };
+  for (const auto& end : test::run_processes(3, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+constexpr auto kAll = [](int) { return true; };
+constexpr auto kNone = [](int) { return false; };
+constexpr auto kButOne = [](int rank) { return rank != 1; };
+
+INSTANTIATE_TEST_SUITE_P(
+    ByStages, FirstBuffers,
+    testing::Values(First{"InHeap", 0, "alltoall", kAll, kAll, true},
+                    First{"InHeapAsFarAsRead", 0, "alltoall", kAll, kNone, true},
+                    First{"InHeapOnAllButOne", 0, "alltoall", kButOne, kAll, false},
+                    First{"Elsewhere", 0, "alltoall", kNone, kNone, false},
+                    First{"AllgatherElsewhere", 1, "allgather", kNone, kAll, false},
+                    First{"BroadcastInHeap", 2, "broadcast", kNone, kAll, true},
+                    // Rank 1, which never sends in these rounds, is not read.
+                    First{"BroadcastInHeapOfTheRoot", 2, "broadcast", kNone, kButOne, true},
+                    First{"BroadcastElsewhere", 2, "broadcast", kAll, kNone, false},
+                    First{"AllreduceInHeap", 3, "allreduce", kAll, kAll, true},
+                    First{"AllreduceElsewhere", 3, "allreduce", kNone, kNone, false}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 /// A call that was made by stages is not what another one repeats.
 TEST(ByStages, AreNotMadeAgain) {

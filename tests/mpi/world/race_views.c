@@ -1,11 +1,12 @@
 /* race_views CALLS static|mixed: alltoalls, allgathers, broadcasts and sums of integers of two
-   sizes, so many of each, whoever serves them. Buffers are static, or those that each rank draws
-   for each call: static, of the heap, or mapped by the program. Prints nothing but mistakes. */
+   sizes, so many of each, whoever serves them. Buffers are of the heap in the first calls, so that
+   weft reads them where they lie; then static, or those that each rank draws for each call: static,
+   of the heap, or mapped by the program. Prints nothing but mistakes. */
 #include <sys/mman.h>
 
 #include "tests/mpi/program/check.h"
 
-enum { kMost = 1 << 17, kPlaces = 3 }; /* ints */
+enum { kMost = 1 << 17, kPlaces = 3, kFirst = 6 }; /* ints; of memory; calls */
 
 static int static_memory[2][kMost];
 static int* mapped[2];
@@ -16,8 +17,9 @@ typedef struct {
   int* at;
 } Memory;
 
-static Memory take(uint64_t* own, int is_mixed, int which) {
+static Memory take(uint64_t* own, int call, int is_mixed, int which) {
   Memory memory = {is_mixed ? below(own, kPlaces) : 0, static_memory[which]};
+  if (call < kFirst) memory.place = 2;
   if (memory.place == 1) memory.at = mapped[which];
   if (memory.place == 2) memory.at = (int*)malloc(kMost * sizeof *memory.at);
   return memory;
@@ -72,7 +74,8 @@ int main(int argc, char** argv) {
   for (int call = 0; call < calls; ++call) {
     for (int kind = 0; kind < 8; ++kind) {
       const int count = counts[kind / 4];
-      const Memory send = take(&own, is_mixed, 0), receive = take(&own, is_mixed, 1);
+      const Memory send = take(&own, call, is_mixed, 0);
+      const Memory receive = take(&own, call, is_mixed, 1);
       for (int i = 0; i < count * size; ++i) send.at[i] = value(rank, i / count, i % count, call);
       memset(receive.at, 0x5a, (size_t)(count * size) * sizeof(int));
       one_call(kind % 4, count, call, send.at, receive.at);
