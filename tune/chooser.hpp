@@ -74,8 +74,8 @@ class Chooser {
   /// The same on one node, as if no rank read its neighbours' buffers; what was asked for by name
   /// or by the table stays.
   Algorithm choose_by_stages(const plan::Problem& problem) const;
-  /// As choose() where each rank can choose alone, and alike; nullopt where the choice is simulated,
-  /// which rank 0 does for all.
+  /// As choose() where each rank can choose alone, and alike; nullopt where the choice is
+  /// simulated, which rank 0 does for all.
   std::optional<Algorithm> choose_without_simulation(const plan::Problem& problem) const;
 
   /// Whether slots may serve the alltoallvs whose algorithm is chosen: where there is a profile,

@@ -47,6 +47,7 @@ class Preparation {
   struct Asked {
     const plan::Problem& problem;
     unsigned by_kernel = kNoBuffer;  // this rank's that neighbours reach by system calls alone
+    bool in_pieces = false;          // what goes by stages is cut so that it stays in a cache
   };
   /// What a rank's part of a problem needs of the memory that the executor has.
   struct Need {
@@ -56,7 +57,7 @@ class Preparation {
     bool lacks_memory = false;
     unsigned reads = kNoBuffer;      // of neighbours, where they lie
     unsigned by_kernel = kNoBuffer;  // as Asked has them
-    std::uint64_t units = 0;   // of a shape, which all numbers have in common; 0: none has any
+    std::uint64_t units = 0;  // of a shape, which all numbers have in common; 0: none has any
     bool has_shape = false;
     bool has_lists = false;  // a layout family
 
@@ -91,10 +92,11 @@ class Preparation {
   static unsigned reads_of(const plan::Plan& plan);
   static Need joined(const Need& a, const Need& b);
   unsigned by_kernel(const Task& task) const;
+  bool is_in_pieces() const;
   std::size_t part_of(const plan::Problem& problem) const {
     return comm::part_of(problem, resources_.has_table());
   }
-  std::uint64_t stage_limit() const noexcept;
+  std::uint64_t stage_limit(const Asked& asked) const noexcept;
 
   Resources& resources_;
   AgreedChoice& choice_;

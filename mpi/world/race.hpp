@@ -9,8 +9,8 @@
 //
 // A round is a race with the host, and one with the stages: that one only where some rank has read
 // a neighbour's buffer by system calls, as it lies outside of the shared heap, though those of the
-// first call of its size did not (comm/calls/preparation.hpp). By loads nothing is gained by stages,
-// and which buffers lie where no rank knows of the others.
+// first call of its size did not (comm/calls/preparation.hpp). By loads nothing is gained by
+// stages, and which buffers lie where no rank knows of the others.
 //
 // Not where ranks share cores: there what a rank does before the last one comes keeps that one from
 // coming, and the time of single calls says little about many.

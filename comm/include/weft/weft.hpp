@@ -238,10 +238,10 @@ class WEFT_API Communicator {
 
   /// Inside a node ranks read neighbours' buffers where they lie, if those of the first call of a
   /// size are of the shared heap. Buffers outside of it, in later calls, are slow to read, and
-  /// mostly two copies by way of stages take less time. Which it is on this machine can be measured:
-  /// the calls after set_by_stages(true) that take blocks of one size, or of sizes that all ranks
-  /// know, read no buffers, until set_by_stages(false). All ranks make the same calls so. On several
-  /// nodes it changes nothing.
+  /// mostly two copies by way of stages take less time. Which it is on this machine can be
+  /// measured: the calls after set_by_stages(true) that take blocks of one size, or of sizes that
+  /// all ranks know, read no buffers, until set_by_stages(false). All ranks make the same calls so.
+  /// On several nodes it changes nothing.
   void set_by_stages(bool by_stages) noexcept;
   /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of
   /// its own that it copied there. On several nodes 0.
