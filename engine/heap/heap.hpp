@@ -32,6 +32,19 @@ inline constexpr std::size_t kGivenBackBytes = 32 << 20;
 inline constexpr std::size_t kLongBlock = 32 << 10;
 extern constinit std::atomic<bool> has_only_long_blocks;
 
+/// Scope in which such a heap gives nothing out, for blocks that are no program's buffers.
+class Pause {
+ public:
+  Pause() noexcept { scopes_.fetch_add(1, std::memory_order_relaxed); }
+  Pause(const Pause&) = delete;
+  Pause& operator=(const Pause&) = delete;
+  ~Pause() { scopes_.fetch_sub(1, std::memory_order_relaxed); }
+  static bool is_on() noexcept { return scopes_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static inline constinit std::atomic<int> scopes_ = 0;
+};
+
 /// WEFT_SHARED_HEAP: nullopt when off, or when nobody has asked; bytes of address space, 0: as the
 /// machine allows. UsageError when it is neither a flag nor a size nor "auto".
 std::optional<std::uint64_t> wanted();

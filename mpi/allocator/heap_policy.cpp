@@ -130,7 +130,7 @@ void HeapPolicy::start_by_itself() {
 
 bool HeapPolicy::is_worth(std::size_t bytes) noexcept {
   std::size_t touched = in_use_.load(std::memory_order_relaxed) + bytes;
-  if (touched > budget_) return false;
+  if (touched > budget_ || heap::Pause::is_on()) return false;
   if (has_huge_pages_) return true;
   if (bytes >= heap::kGivenBackBytes) touched += touched_again_.load(std::memory_order_relaxed);
   if (touched <= worth_.load(std::memory_order_relaxed)) return true;

@@ -9,6 +9,7 @@
 //   what the program has in use there is held against its processor time and the bytes that were
 //   copied from peers' heaps. Of blocks so long that their pages go back to the system when they
 //   are freed, all that went back counts, too;
+// - so are those that the MPI makes for itself while it starts (heap::Pause);
 // - and what is beyond a part of the machine's memory, as a fork copies the heap.
 //
 // Safe from many threads; what is decided from counts may be late by a block.

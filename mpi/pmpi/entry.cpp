@@ -2,6 +2,7 @@
 // the objects of others. How entry points are defined: mpi/pmpi/define.hpp.
 #include <mpi.h>
 
+#include "engine/heap/heap.hpp"
 #include "mpi/calls/repeats.hpp"
 #include "mpi/calls/vector_repeats.hpp"
 #include "mpi/pmpi/define.hpp"
@@ -27,6 +28,7 @@ static int initialize(Host host) {
   weft::mpi::publish_before_init();
   if (weft::mpi::is_disabled_here()) return host();
   weft::mpi::require_host();
+  const weft::engine::heap::Pause pause;
   const int error = host();
   if (error == MPI_SUCCESS) World::start();
   if (World::get() != nullptr && !World::get()->has_several_threads()) {

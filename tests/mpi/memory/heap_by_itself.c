@@ -135,7 +135,8 @@ static void check_limit(void) {
   void* blocks[kBlocks];
   for (int turn = 0; turn < 2; ++turn) {
     const int in_heap = kept_in_heap(blocks);
-    expect(in_heap > allowance() - 8 && in_heap < too_many(), "%d MiB are in the heap", in_heap);
+    /* What the MPI allocates while it starts is not counted. */
+    expect(in_heap > allowance() - 2 && in_heap < too_many(), "%d MiB are in the heap", in_heap);
     free_all(blocks);
   }
 }
