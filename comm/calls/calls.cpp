@@ -145,7 +145,7 @@ const SharedCall& Calls::vector_call_for(const Task& task) {
     preparation_.meet(task.problem);
     choice_.note_passed_over(task.problem);
     const auto asked = choice_.algorithm_for(task.problem);
-    vector_ = std::make_unique<VectorExchange>(resources_, asked, choice_.slots_for(asked));
+    vector_ = std::make_unique<VectorExchange>(resources_, asked, choice_.slots_for(asked), task);
   }
   const SharedCall& call = vector_->call_for(task);
   shown.reset();

@@ -10,7 +10,6 @@
 #include "base/cast.hpp"
 #include "base/error.hpp"
 #include "comm/calls/slices.hpp"
-#include "engine/heap/heap.hpp"
 #include "registry/families.hpp"
 
 namespace weft::comm {
@@ -105,9 +104,8 @@ unsigned Preparation::by_kernel(const Task& task) const {
   const bool matters =
       resources_.machine().nodes() == 1 && resources_.view() == engine::View::shared_heap;
   if (!matters) return kNoBuffer;
-  const auto lies_outside = [](const std::byte* buffer, std::uint64_t bytes) {
-    return buffer != nullptr && bytes != 0 &&
-           (engine::heap::is_hidden() || !engine::heap::contains(buffer));
+  const auto lies_outside = [this](const std::byte* buffer, std::uint64_t bytes) {
+    return buffer != nullptr && bytes != 0 && !resources_.is_reached_by_loads(buffer);
   };
   const int rank = resources_.rank();
   unsigned outside = kNoBuffer;

@@ -48,9 +48,10 @@ class VectorExchange {
   using Slots = std::function<std::string()>;
 
   /// By `asked`, limited so that stages hold what passes through them whatever the sizes are; or in
-  /// slots now and then, if there are `slots`. Collective.
+  /// slots now and then, if there are `slots`. `first`: the first call, whose buffers show whether
+  /// large blocks would take system calls. Collective.
   VectorExchange(Resources& resources, const registry::Algorithm& asked,
-                 const std::optional<Slots>& slots);
+                 const std::optional<Slots>& slots, const Task& first);
 
   const std::string& algorithm() const noexcept { return name_; }
   /// The programs for the sizes of `task`. Collective on the node.
@@ -59,7 +60,9 @@ class VectorExchange {
   void add_sent(std::span<std::uint64_t> bytes) const;
 
  private:
-  registry::Algorithm fitted(const registry::Algorithm& asked, const std::optional<Slots>& slots);
+  std::uint64_t most_aggregated(const Task& first);
+  registry::Algorithm fitted(const registry::Algorithm& asked, const std::optional<Slots>& slots,
+                             std::uint64_t most_bytes);
   void use(const registry::Algorithm& algorithm);
   void change_way();
   /// Of a row: to each rank, then from each.

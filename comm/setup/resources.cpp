@@ -244,6 +244,11 @@ tune::Direct Resources::direct(bool counts_heaps) const {
   return only_heaps_ && counts_heaps ? by_heap : tune::Direct::none;
 }
 
+bool Resources::is_reached_by_loads(const void* buffer) const noexcept {
+  if (view_ != engine::View::shared_heap) return view_ < engine::View::cma;
+  return !engine::heap::is_hidden() && engine::heap::contains(buffer);
+}
+
 std::uint64_t Resources::bytes_by_kernel() const noexcept {
   if (!node_) return 0;
   const engine::PeerMemory& peers = node_->peers();

@@ -47,6 +47,9 @@ class Resources {
   bool sees_only_heaps() const noexcept { return only_heaps_; }
   /// The view that all ranks have of their neighbours' buffers.
   engine::View view() const noexcept { return view_; }
+  /// Whether neighbours reach this rank's memory at `buffer` by loads and stores, not by system
+  /// calls or through stages alone.
+  bool is_reached_by_loads(const void* buffer) const noexcept;
   /// Whether some rank names a decision table (WEFT_TABLE).
   bool has_table() const noexcept { return has_table_; }
   /// Null: alone on its node.

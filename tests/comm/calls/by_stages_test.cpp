@@ -211,6 +211,57 @@ INSTANTIATE_TEST_SUITE_P(
                     First{"AllreduceElsewhere", 3, "allreduce", kNone, kNone, false}),
     [](const auto& one) { return std::string(one.param.name); });
 
+/// Of an alltoallv the blocks and receive buffers of the first call decide.
+struct FirstVector {
+  const char* name;
+  std::size_t words;  // of a block
+  bool (*receives_heap)(int rank);
+  const char* algorithm;
+  bool by_kernel;  // blocks of 80,000 bytes
+};
+
+class FirstVectors : public testing::TestWithParam<FirstVector> {};
+
+TEST_P(FirstVectors, DecideWhichBlocksGoInSlots) {
+  const auto body = [](int rank) -> std::string {
+    const FirstVector& first = GetParam();
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    const auto own = static_cast<std::size_t>(rank);
+    const std::size_t words = 20'000;
+    const Buffer in(ranks * words, true), out(ranks * words, first.receives_heap(rank));
+    for (std::size_t i = 0; i < ranks * words; ++i) in[i] = word(own, i / words, i % words, 1);
+    for (const std::size_t each : {first.words, words}) {
+      std::vector<Part> parts;
+      for (std::size_t to = 0; to < ranks; ++to) {
+        parts.push_back({to * words * sizeof(Words), each * sizeof(Words)});
+      }
+      comm.alltoallv(in.get(), parts, out.get(), parts);
+      for (std::size_t i = 0; i < ranks * words; ++i) {
+        const bool is_sent = i % words < each;
+        if (is_sent && out[i] != word(i / words, own, i % words, 1)) return "a wrong word";
+      }
+    }
+    if (test::calls_by(comm, "alltoallv", first.algorithm) != 2) return "another algorithm";
+    // Of all ranks: a rank writes into its neighbours' buffers.
+    std::uint32_t calls = comm.bytes_outside_heap() != 0, most = 0;
+    comm.allreduce(&calls, &most, 1, operation(Operator::maximum, Type::uint32));
+    return (most != 0) == first.by_kernel ? "right" : "system calls are wrong";
+  };
+  for (const auto& end : test::run_processes(3, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ByStages, FirstVectors,
+    testing::Values(FirstVector{"InHeap", 20'000, kAll, "sa:aggregate=16384", false},
+                    FirstVector{"Elsewhere", 20'000, kNone, "sa:aggregate=262144", false},
+                    FirstVector{"ElsewhereOfOne", 20'000, kButOne, "sa:aggregate=262144", false},
+                    FirstVector{"ShortElsewhere", 4'000, kNone, "sa:aggregate=16384", true}),
+    [](const auto& one) { return std::string(one.param.name); });
+
 /// A call that was made by stages is not what another one repeats.
 TEST(ByStages, AreNotMadeAgain) {
   const auto body = [](int) -> std::string {
