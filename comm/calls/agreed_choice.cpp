@@ -12,9 +12,7 @@ namespace weft::comm {
 using plan::Problem;
 
 AgreedChoice AgreedChoice::by_stages(Resources& resources) {
-  tune::Situation situation = resources.situation();
-  situation.direct = situation.direct_alltoallv = tune::Direct::none;
-  AgreedChoice choice(resources, std::move(situation));
+  AgreedChoice choice(resources, resources.situation());
   choice.is_by_stages_ = true;
   return choice;
 }
@@ -43,6 +41,7 @@ tune::AdapterKnowledge AgreedChoice::look_up() {
 
 std::optional<tune::Algorithm> AgreedChoice::choose_alone(const Problem& problem) {
   note_passed_over(problem);
+  if (is_by_stages_) return choose_by_stages(problem);
   return chooser_.choose_without_simulation(problem);
 }
 

@@ -67,11 +67,7 @@ VectorExchange::VectorExchange(Resources& resources, const Algorithm& asked,
 /// such blocks, that would take system calls. Collective.
 std::uint64_t VectorExchange::most_aggregated(const Task& first) {
   if (resources_.machine().nodes() > 1) return kMostAggregated;
-  if (resources_.view() < engine::View::shared_heap) return kMostInSlots;
-  const auto is_long = [&](const Part& part) {
-    const bool is_own = &part - first.receives.data() == resources_.rank();
-    return part.bytes > kMostInSlots && !is_own;
-  };
+  const auto is_long = [](const Part& part) { return part.bytes > kMostInSlots; };
   const auto all = resources_.members().agree([&] {
     const bool takes_calls = std::ranges::any_of(first.receives, is_long) &&
                              !resources_.is_reached_by_loads(first.output);

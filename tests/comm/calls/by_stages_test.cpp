@@ -88,6 +88,19 @@ std::string one_call(Communicator& comm, unsigned kind, std::size_t words, unsig
   }
 }
 
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+const Settings kWithHeap = {{"WEFT_SHARED_HEAP", "1"}};
+const Settings kWithoutHeap = {{"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}};
+
+/// Runs `body` on each rank, which returns a text that begins with "right".
+template <class Body>
+void expect_right(int ranks, const Settings& settings, const Body& body) {
+  for (const auto& end : test::run_processes(ranks, settings, body)) {
+    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
+  }
+}
+
 struct Case {
   const char* name;
   int ranks;
@@ -122,10 +135,7 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
     return (comm.bytes_outside_heap() != 0) == reads ? "right"
                                                      : "bytes outside of the heap are wrong";
   };
-  for (const auto& end : test::run_processes(
-           one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body)) {
-    EXPECT_EQ(end.said, "right");
-  }
+  expect_right(one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ByStages,
@@ -152,9 +162,7 @@ TEST(ByStages, ReadNoBuffers) {
     }
     return comm.bytes_outside_heap() >= 200'000 ? "right" : "no buffer was read";
   };
-  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
-    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
-  }
+  expect_right(2, kWithHeap, body);
 }
 
 /// The buffers of a class's first call, by collective, and the algorithms for them.
@@ -187,9 +195,7 @@ TEST_P(FirstBuffers, DecideWhetherAnyAreRead) {
     }
     return reads == (first.reads ? 4 : 0) ? "right" : fmt::format("{} calls read buffers", reads);
   };
-  for (const auto& end : test::run_processes(3, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
-    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
-  }
+  expect_right(3, kWithHeap, body);
 }
 
 constexpr auto kAll = [](int) { return true; };
@@ -218,6 +224,7 @@ struct FirstVector {
   bool (*receives_heap)(int rank);
   const char* algorithm;
   bool by_kernel;  // blocks of 80,000 bytes
+  const Settings* settings = &kWithHeap;
 };
 
 class FirstVectors : public testing::TestWithParam<FirstVector> {};
@@ -226,11 +233,13 @@ TEST_P(FirstVectors, DecideWhichBlocksGoInSlots) {
   const auto body = [](int rank) -> std::string {
     const FirstVector& first = GetParam();
     Communicator comm(tcp_bootstrap());
-    if (comm.statistics().view != "shared heap") return "right (no heap here)";
+    const bool has_heap = comm.statistics().view == "shared heap";
+    if (!has_heap && first.settings == &kWithHeap) return "right (no heap here)";
     const auto ranks = static_cast<std::size_t>(comm.size());
     const auto own = static_cast<std::size_t>(rank);
     const std::size_t words = 20'000;
-    const Buffer in(ranks * words, true), out(ranks * words, first.receives_heap(rank));
+    const Buffer in(ranks * words, has_heap);
+    const Buffer out(ranks * words, has_heap && first.receives_heap(rank));
     for (std::size_t i = 0; i < ranks * words; ++i) in[i] = word(own, i / words, i % words, 1);
     for (const std::size_t each : {first.words, words}) {
       std::vector<Part> parts;
@@ -249,9 +258,7 @@ TEST_P(FirstVectors, DecideWhichBlocksGoInSlots) {
     comm.allreduce(&calls, &most, 1, operation(Operator::maximum, Type::uint32));
     return (most != 0) == first.by_kernel ? "right" : "system calls are wrong";
   };
-  for (const auto& end : test::run_processes(3, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
-    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
-  }
+  expect_right(3, *GetParam().settings, body);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -259,8 +266,29 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(FirstVector{"InHeap", 20'000, kAll, "sa:aggregate=16384", false},
                     FirstVector{"Elsewhere", 20'000, kNone, "sa:aggregate=262144", false},
                     FirstVector{"ElsewhereOfOne", 20'000, kButOne, "sa:aggregate=262144", false},
-                    FirstVector{"ShortElsewhere", 4'000, kNone, "sa:aggregate=16384", true}),
+                    FirstVector{"ShortElsewhere", 4'000, kNone, "sa:aggregate=16384", true},
+                    FirstVector{"WithoutHeap", 20'000, kNone, "sa:aggregate=262144", false,
+                                &kWithoutHeap}),
     [](const auto& one) { return std::string(one.param.name); });
+
+/// Where each rank has a core, and stages would hold more.
+TEST(ByStages, PiecesStayInACache) {
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().waiting.find("spin") != 0) return "right (ranks share a core)";
+    const std::size_t words = 1 << 20;
+    const Buffer data(words, false);
+    for (std::size_t i = 0; i < words; ++i) data[i] = rank == 0 ? word(0, 0, i, 1) : 0;
+    comm.broadcast(data.get(), words * sizeof(Words), 0);
+    for (std::size_t i = 0; i < words; ++i) {
+      if (data[i] != word(0, 0, i, 1)) return "a wrong word";
+    }
+    const std::uint64_t staged = comm.statistics().stage_bytes;
+    return staged == 2 * (256 << 10) ? "right" : fmt::format("{} bytes of stages", staged);
+  };
+  expect_right(2, kWithoutHeap, body);
+  expect_right(2, kWithHeap, body);
+}
 
 /// A call that was made by stages is not what another one repeats.
 TEST(ByStages, AreNotMadeAgain) {
@@ -274,9 +302,7 @@ TEST(ByStages, AreNotMadeAgain) {
     comm.set_by_stages(false);
     return comm.last_made().call == nullptr ? "right" : "another call than the last";
   };
-  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
-    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
-  }
+  expect_right(2, kWithHeap, body);
 }
 
 class OnSomeRanks : public testing::TestWithParam<bool> {};
@@ -298,9 +324,7 @@ TEST_P(OnSomeRanks, EndInAnErrorOnAll) {
     }
     return "no error";
   };
-  for (const auto& end : test::run_processes(2, {{"WEFT_SHARED_HEAP", "1"}}, body)) {
-    EXPECT_EQ(end.said.find("right"), 0u) << end.said;
-  }
+  expect_right(2, kWithHeap, body);
 }
 
 INSTANTIATE_TEST_SUITE_P(ByStages, OnSomeRanks, testing::Bool(),
