@@ -36,23 +36,30 @@ bool has_gaps(const Operand& operand) {
   return operand.count != 1;
 }
 
+/// Of a step that sends or receives over a channel; 0 for others.
+std::uint64_t message_bytes(const Step& step) {
+  if (step.kind == OpKind::send) return step.src.bytes();
+  return step.kind == OpKind::recv ? step.dst.bytes() : 0;
+}
+
 }  // namespace
 
-void Sequence::assign(const Program& program) {
+void Sequence::assign(const Program& program, std::uint64_t most_message_bytes) {
   actions_.clear();
   changes_.clear();
   uses_stage_ = program.uses_stage();
   needs_room_ = uses_stage_ || program.signals();
   hears_all_ = program.hears_all_places();
   const std::size_t steps = program.steps().size();
-  const bool is_local = program.places() > 1 && program.transfers() == 0 && program.peers().empty();
-  if (!is_local || program.uses_peer_buffers() || program.fold_sources() != 0 ||
-      steps > kMostSteps || program.input_bytes() + program.output_bytes() > kMostBytes) {
+  const bool is_local = most_message_bytes != 0 || program.peers().empty();
+  if (!is_local || program.places() <= 1 || program.uses_peer_buffers() ||
+      program.fold_sources() != 0 || steps > kMostSteps ||
+      program.input_bytes() + program.output_bytes() > kMostBytes) {
     return;
   }
   actions_.reserve(steps);
   for (std::uint32_t id = 0; id < steps; ++id) {
-    if (add(program, id)) continue;
+    if (add(program, id, most_message_bytes)) continue;
     actions_.clear();
     return;
   }
@@ -66,15 +73,16 @@ void Sequence::assign(const Program& program) {
   }
 }
 
-void Sequence::renumber(const Program& program) {
+void Sequence::renumber(const Program& program, std::uint64_t most_message_bytes) {
   if (actions_.empty() || program.input_bytes() + program.output_bytes() > kMostBytes) {
-    return assign(program);
+    return assign(program, most_message_bytes);
   }
   hears_all_ = program.hears_all_places();
   // Plans of so few steps and bytes have no large numbers.
   for (Action& action : actions_) {
     if (action.kind == Kind::signal || action.kind == Kind::await_signal) continue;
     const Step& step = program.steps()[action.step];
+    if (message_bytes(step) > most_message_bytes) return assign(program, most_message_bytes);
     action.bytes = static_cast<std::uint32_t>(step.src.bytes());
     action.from.offset = static_cast<std::uint32_t>(step.src.offset);
     action.to.offset = static_cast<std::uint32_t>(step.dst.offset);
@@ -82,7 +90,7 @@ void Sequence::renumber(const Program& program) {
 }
 
 /// False: it is of no kind of action.
-bool Sequence::add(const Program& program, std::uint32_t id) {
+bool Sequence::add(const Program& program, std::uint32_t id, std::uint64_t most_message_bytes) {
   const Step& step = program.steps()[id];
   if (step.deferred) return true;
   if (is_far(step)) return false;
@@ -112,7 +120,9 @@ bool Sequence::add(const Program& program, std::uint32_t id) {
       break;
     case OpKind::send:
     case OpKind::recv:
-      return false;
+      action.kind = step.kind == OpKind::send ? Kind::send_over : Kind::receive_over;
+      if (message_bytes(step) > most_message_bytes) return false;
+      break;
   }
   actions_.push_back(action);
   return true;

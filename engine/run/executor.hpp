@@ -238,6 +238,7 @@ class Executor {
   void send_short(const Action& action, const ShortRun& run) noexcept;
   bool has_come_short(const Action& action, const ShortRun& run) const noexcept;
   void do_short(const Action& action, const ShortRun& run) noexcept;
+  bool transfer_short(const Action& action, const ShortRun& run) const noexcept;
 
   // helper_copies.cpp
   /// ours = theirs, or the reverse, by helper copies of the rank at `place`.

@@ -127,10 +127,11 @@ void Executor::renumbered(Prepared& prepared, bool same_steps) const noexcept {
       }
     }
   }
+  const std::uint64_t most_message_bytes = is_local ? verbs::kPayloadBytes : 0;
   if (same_steps) {
-    prepared.sequence.renumber(prepared.program);
+    prepared.sequence.renumber(prepared.program, most_message_bytes);
   } else {
-    prepared.sequence.assign(prepared.program);
+    prepared.sequence.assign(prepared.program, most_message_bytes);
   }
   prepared.registers =
       std::ranges::find(prepared.registering, Registering::whole) != prepared.registering.end();

@@ -88,6 +88,20 @@ inline void Executor::do_short(const Action& action, const ShortRun& run) noexce
                {from, step.src.block_bytes, step.src.count, step.src.stride, 0});
 }
 
+/// Sends or receives a message over a channel, if that is possible at once. Not where it is of
+/// another call: the step, once this has waited for long, says so.
+bool Executor::transfer_short(const Action& action, const ShortRun& run) const noexcept {
+  const bool sends = action.kind == Kind::send_over;
+  const Step& step = run.prepared.program.steps()[action.step];
+  const Operand& memory = sends ? step.src : step.dst;
+  verbs::Transfer transfer;
+  transfer.layout = {address_of(sends ? action.from : action.to, run), memory.block_bytes,
+                     memory.count, memory.stride, 0};
+  transfer.key = run.digest;
+  verbs::Channel& channel = *run.prepared.channels[action.place];
+  return sends ? channel.send_now(transfer) : channel.recv_now(transfer);
+}
+
 /// The ranks of the node read the state of this one where it enters and where it is done: here, and
 /// in enter() and end_turn().
 bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexcept {
@@ -120,8 +134,13 @@ bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexc
         if (looks == 0) return go_on(prepared, buffers, action->step);
         --looks;
       }
-    } else {
+    } else if (action->kind <= Kind::combine) {
       do_short(*action, run);
+    } else {
+      while (!transfer_short(*action, run)) {
+        if (looks == 0) return go_on(prepared, buffers, action->step);
+        --looks;
+      }
     }
   }
   for (const Sequence::Change& change : sequence.changes()) {

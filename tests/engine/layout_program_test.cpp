@@ -111,14 +111,14 @@ RC_GTEST_PROP(LayoutPrograms, AreTheProgramsOfEachList, ()) {
   LayoutProgram lists(*family, list, place_of_rank, places);
   Program program = lists.program(list);
   Sequence sequence;
-  sequence.assign(program);
+  sequence.assign(program, 1024);
   for (int turn = 0; turn < 6; ++turn) {
     list.layout = any_list(ranks, 8);
     const bool same_steps = lists.renumber(program, list);
     expect_alike(program, Program(family->at(list), place_of_rank, places, {}, folds));
-    same_steps ? sequence.renumber(program) : sequence.assign(program);
+    same_steps ? sequence.renumber(program, 1024) : sequence.assign(program, 1024);
     Sequence made;
-    made.assign(program);
+    made.assign(program, 1024);
     expect_alike(sequence, made);
   }
 }

@@ -35,9 +35,11 @@ Program program_of(Collective collective, const std::string& algorithm, int rank
                  find_inline_messages(plans, rank));
 }
 
-Sequence sequence_of(const Program& program) {
+constexpr std::uint64_t kMost = 1000;  // bytes of a message
+
+Sequence sequence_of(const Program& program, std::uint64_t most_message_bytes = kMost) {
   Sequence sequence;
-  sequence.assign(program);
+  sequence.assign(program, most_message_bytes);
   return sequence;
 }
 
@@ -45,7 +47,8 @@ RC_GTEST_PROP(Sequence, HasTheStepsOfSmallCallsInListOrder, ()) {
   const std::vector<std::pair<Collective, std::string>> calls = {
       {Collective::alltoall, "sa"},        {Collective::allgather, "leader"},
       {Collective::allreduce, "everyone"}, {Collective::broadcast, "leader"},
-      {Collective::gather, "leader"},      {Collective::scatter, "leader"}};
+      {Collective::gather, "leader"},      {Collective::scatter, "leader"},
+      {Collective::gather, "binomial"},    {Collective::scatter, "sequential"}};
   const auto [collective, algorithm] = calls[*rc::gen::inRange<std::size_t>(0, calls.size())];
   const int ranks = *rc::gen::inRange(2, 9).as("ranks");
   const int rank = *rc::gen::inRange(0, ranks).as("rank");
@@ -69,6 +72,8 @@ RC_GTEST_PROP(Sequence, HasTheStepsOfSmallCallsInListOrder, ()) {
       RC_ASSERT(action.kind == (step.is_inline ? Kind::send : Kind::signal));
       counted.inline_out += step.is_inline ? 1 : 0;
     }
+    if (step.kind == plan::OpKind::send) RC_ASSERT(action.kind == Kind::send_over);
+    if (step.kind == plan::OpKind::recv) RC_ASSERT(action.kind == Kind::receive_over);
   }
   RC_ASSERT(at == sequence.actions().size());
   for (const Sequence::Change& change : sequence.changes()) {
@@ -92,9 +97,24 @@ TEST(Sequence, IsNotMadeOfProgramsThatNeedMore) {
 
 TEST(Sequence, BecomesThatOfAnotherProgram) {
   Sequence sequence = sequence_of(program_of(Collective::allreduce, "everyone", 4, 0, 8));
-  sequence.assign(program_of(Collective::allreduce, "everyone", 4, 0, 8192));
+  sequence.assign(program_of(Collective::allreduce, "everyone", 4, 0, 8192), kMost);
   EXPECT_TRUE(sequence.empty());
   EXPECT_TRUE(sequence.changes().empty());
+}
+
+TEST(Sequence, HasMessagesThatCanBeMovedAtOnce) {
+  const auto of = [](std::uint64_t bytes) {
+    return program_of(Collective::scatter, "sequential", 4, 0, bytes);
+  };
+  EXPECT_EQ(std::ranges::count(sequence_of(of(kMost)).actions(), Kind::send_over, &Action::kind),
+            3);
+  EXPECT_TRUE(sequence_of(of(kMost + 8)).empty());
+  EXPECT_TRUE(sequence_of(of(8), 0).empty());
+  Sequence sequence = sequence_of(of(8));
+  sequence.renumber(of(kMost + 8), kMost);
+  EXPECT_TRUE(sequence.empty());
+  sequence.renumber(of(kMost), kMost);
+  EXPECT_FALSE(sequence.empty());
 }
 
 }  // namespace

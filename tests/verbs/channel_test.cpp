@@ -233,29 +233,31 @@ void exchange(Pair& pair, int breaks) {
     forth.emplace_back(random, size());
     back.emplace_back(random, size());
   }
-  // Sends and receives are posted at random moments, each side in its own order.
+  // Sends and receives are posted at random moments, each side in its own order; some are to be
+  // moved at once.
   std::size_t posted[4] = {};
+  const auto post = [&](std::deque<Message>& messages, std::size_t& number, auto post_one) {
+    if (number < messages.size() && random() % 3 == 0) post_one(messages[number++]);
+  };
+  const auto send = [&](Channel& channel) {
+    return [&](Message& message) {
+      message.send.layout = message.source;
+      message.send.done = random() % 2 == 0 && channel.send_now(message.send);
+      if (!message.send.done) channel.send(message.send);
+    };
+  };
+  const auto recv = [&](Channel& channel) {
+    return [&](Message& message) {
+      message.recv.layout = message.target;
+      message.recv.done = random() % 2 == 0 && channel.recv_now(message.recv);
+      if (!message.recv.done) channel.recv(message.recv);
+    };
+  };
   const auto post_some = [&] {
-    if (posted[0] < forth.size() && random() % 3 == 0) {
-      Message& message = forth[posted[0]++];
-      message.send.layout = message.source;
-      pair.from_a.send(message.send);
-    }
-    if (posted[1] < forth.size() && random() % 3 == 0) {
-      Message& message = forth[posted[1]++];
-      message.recv.layout = message.target;
-      pair.from_b.recv(message.recv);
-    }
-    if (posted[2] < back.size() && random() % 3 == 0) {
-      Message& message = back[posted[2]++];
-      message.send.layout = message.source;
-      pair.from_b.send(message.send);
-    }
-    if (posted[3] < back.size() && random() % 3 == 0) {
-      Message& message = back[posted[3]++];
-      message.recv.layout = message.target;
-      pair.from_a.recv(message.recv);
-    }
+    post(forth, posted[0], send(pair.from_a));
+    post(forth, posted[1], recv(pair.from_b));
+    post(back, posted[2], send(pair.from_b));
+    post(back, posted[3], recv(pair.from_a));
   };
   for (int turn = 0; turn < 100000; ++turn) {
     post_some();

@@ -77,6 +77,12 @@ class Channel {
   void send(Transfer& transfer) noexcept { enqueue(sends_, transfer, sent_); }
   void recv(Transfer& transfer) noexcept { enqueue(recvs_, transfer, received_); }
 
+  /// The same, at once or not at all, of a message that fits one fragment. `transfer` need not stay
+  /// in place. False: another message is before it, or it cannot be moved yet, or the two ends
+  /// disagree; the next progress() says which.
+  bool send_now(Transfer& transfer) noexcept;
+  bool recv_now(Transfer& transfer) noexcept;
+
   /// Moves what can be moved; sets `done` of complete transfers. Returns failed when the connection
   /// failed or the two ends disagree on sizes or keys: failure() says which.
   Status progress() noexcept;
@@ -148,6 +154,7 @@ class Channel {
   // channel_fragments.cpp
   Status send_fragments(Transfer& transfer) noexcept;
   Status recv_fragments(Transfer& transfer) noexcept;
+  bool may_move_now(const Queue& queue, const Transfer& transfer) const noexcept;
   std::uint32_t joined_slots(std::uint64_t bytes) const noexcept;
   struct Composed {
     std::size_t begin = 0;  // offsets in the outbox

@@ -90,6 +90,27 @@ Status Channel::recv_fragments(Transfer& transfer) noexcept {
   return Status::ok;
 }
 
+bool Channel::may_move_now(const Queue& queue, const Transfer& transfer) const noexcept {
+  return queue.head == nullptr && failure_[0] == '\0' && !is_replaying() &&
+         transfer.layout.bytes() <= std::min<std::uint64_t>(kPayloadBytes, rendezvous_bytes_);
+}
+
+bool Channel::send_now(Transfer& transfer) noexcept {
+  if (!may_move_now(sends_, transfer)) return false;
+  transfer.message = sent_ + 1;
+  if (send_fragments(transfer) != Status::ok) return false;
+  ++sent_;
+  return true;
+}
+
+bool Channel::recv_now(Transfer& transfer) noexcept {
+  if (!may_move_now(recvs_, transfer)) return false;
+  transfer.message = received_ + 1;
+  if (recv_fragments(transfer) != Status::ok) return false;
+  ++received_;
+  return true;
+}
+
 Status Channel::return_credit() noexcept {
   // Half a ring at a time, so that credits cost little and the sender does not wait for them.
   if (slots_consumed_ - slots_returned_ < kSlots / 2 || is_closed_by_peer()) return Status::ok;

@@ -11,7 +11,8 @@ namespace {
 /// Calls use(memory, bytes) for each contiguous run of `bytes` bytes from position `from`.
 template <class Use>
 void for_each_run(const Layout& layout, std::uint64_t from, std::uint64_t bytes, Use use) noexcept {
-  std::uint64_t block = layout.count == 1 ? 0 : from / layout.block_bytes;
+  if (layout.count == 1) return use(layout.base + from, bytes);
+  std::uint64_t block = from / layout.block_bytes;
   std::uint64_t within = from - block * layout.block_bytes;
   while (bytes != 0) {
     const std::uint64_t run = std::min(bytes, layout.block_bytes - within);
