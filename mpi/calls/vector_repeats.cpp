@@ -32,6 +32,10 @@ std::array<const int*, 2> arrays_of(const RootedArguments& arguments) noexcept {
   return {arguments.counts, arguments.places};
 }
 
+std::array<const int*, 1> arrays_of(const ReduceScatterArguments& arguments) noexcept {
+  return {arguments.counts};
+}
+
 /// Whether these are two buffers of the program.
 bool has_two_buffers(const VectorArguments& arguments) noexcept {
   return arguments.input != nullptr && arguments.input != MPI_IN_PLACE &&
@@ -129,6 +133,19 @@ struct KnownRooted : Known {
   }
 };
 
+struct KnownReduceScatter : Known {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Op op = MPI_OP_NULL;
+  const Operation* operation = nullptr;
+  Race* race = nullptr;  // null: there is none
+  Communicator::Made made;
+
+  bool is_of(const ReduceScatterArguments& arguments) const noexcept {
+    return comm == arguments.comm && type == arguments.type && op == arguments.op &&
+           attached != nullptr && has_arrays_of(arguments);
+  }
+};
+
 constexpr std::size_t kMostKnown = 4;
 constexpr int kMostRanks = 1024;  // 48 bytes each of an alltoallv
 // Calls of which so many were kept in a row, and none was found, are kept now and then only.
@@ -183,6 +200,7 @@ struct AllKnown {
   LastKnown<KnownAlltoallv> alltoallvs;
   LastKnown<KnownAllgatherv> allgathervs;
   LastKnown<KnownRooted> rooted;
+  LastKnown<KnownReduceScatter> reduce_scatters;
 };
 // From turn_on() to turn_off(), which owns it: nothing is left to the end of the process.
 constinit AllKnown* all_known = nullptr;
@@ -257,6 +275,25 @@ std::optional<int> run_known(const KnownRooted& known, const RootedArguments& ar
   return is_served || code != MPI_SUCCESS ? code : std::nullopt;  // or it is forgotten
 }
 
+std::optional<int> run_known(const KnownReduceScatter& known,
+                             const ReduceScatterArguments& arguments) {
+  Attached& attached = *known.attached;
+  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
+                       arguments.input != nullptr && arguments.output != nullptr &&
+                       arguments.output != MPI_IN_PLACE && arguments.input != arguments.output;
+  if (!may_run || (known.race != nullptr && !known.race->is_quiet())) return std::nullopt;
+  bool is_served = false;
+  const auto code = run_inside(attached, [&] {
+    Communicator& weft = *attached.weft;
+    is_served = arguments.input == MPI_IN_PLACE
+                    ? weft.repeat_in_place(known.made, arguments.output, known.operation)
+                    : weft.repeat(known.made, arguments.input, arguments.output, known.operation);
+  });
+  if (!is_served && code == MPI_SUCCESS) return std::nullopt;  // forgotten
+  if (known.race != nullptr) known.race->count();
+  return code;
+}
+
 /// Where a call is to be kept; null: it is not.
 Attached* place_for(MPI_Comm comm) {
   World* const world = World::get();
@@ -282,6 +319,11 @@ std::optional<int> VectorRepeats::find_and_run(const GatherArguments& arguments)
 
 std::optional<int> VectorRepeats::find_and_run(const RootedArguments& arguments) {
   const KnownRooted* const known = all_known->rooted.find(arguments);
+  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+}
+
+std::optional<int> VectorRepeats::find_and_run(const ReduceScatterArguments& arguments) {
+  const KnownReduceScatter* const known = all_known->reduce_scatters.find(arguments);
   return known == nullptr ? std::nullopt : run_known(*known, arguments);
 }
 
@@ -337,6 +379,23 @@ void VectorRepeats::keep(const RootedArguments& arguments, const Rooted& call) {
   RootedArguments mine = arguments;
   if (attached->rank != arguments.root) mine.counts = mine.places = nullptr;
   known.keep(mine, *attached);
+}
+
+void VectorRepeats::keep(const ReduceScatterArguments& arguments, const ReduceScatter& call) {
+  if (!is_on_ || !all_known->reduce_scatters.wants_more()) return;
+  Attached* const attached = place_for(arguments.comm);
+  if (attached == nullptr) return;
+  const Context context{*World::get(), *attached};
+  const auto plain = call.plain(context);
+  const Communicator::Made made = attached->weft->last_made();
+  if (!plain || made.call == nullptr) return;
+  KnownReduceScatter& known = all_known->reduce_scatters.next(arguments);
+  known.type = arguments.type;
+  known.op = arguments.op;
+  known.operation = plain->operation;
+  known.race = race_of(call, context);
+  known.made = made;
+  known.keep(arguments, *attached);
 }
 
 void VectorRepeats::turn_on() {

@@ -1,6 +1,6 @@
-// Vector repeats: blocking alltoallvs, allgathervs, gathervs and scattervs with the counts, places
-// and datatypes of an earlier one, which weft makes without working out again where their blocks
-// lie.
+// Vector repeats: blocking alltoallvs, allgathervs, gathervs, scattervs and reduce_scatters with
+// the counts, places and datatypes of an earlier one, which weft makes without working out again
+// where their blocks lie.
 //
 // Repeats (repeats.hpp) of calls whose arguments are arrays. Of the last few such calls that weft
 // has served straight from and to the program's buffers the arrays are copied, with what follows
@@ -17,6 +17,7 @@
 #include "mpi/calls/alltoall.hpp"
 #include "mpi/calls/data_movement.hpp"
 #include "mpi/calls/described.hpp"
+#include "mpi/calls/reductions.hpp"
 
 namespace weft::mpi {
 
@@ -73,6 +74,16 @@ struct RootedArguments {
   }
 };
 
+/// The arguments of MPI_Reduce_scatter, in its order.
+struct ReduceScatterArguments {
+  const void* input;
+  void* output;
+  const int* counts;
+  MPI_Datatype type;
+  MPI_Op op;
+  MPI_Comm comm;
+};
+
 /// Those of this process. For one thread.
 class VectorRepeats {
  public:
@@ -86,6 +97,7 @@ class VectorRepeats {
   static void keep(const VectorArguments& arguments, const Alltoallv& call);
   static void keep(const GatherArguments& arguments, const Allgather& call);
   static void keep(const RootedArguments& arguments, const Rooted& call);
+  static void keep(const ReduceScatterArguments& arguments, const ReduceScatter& call);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on();
@@ -95,6 +107,7 @@ class VectorRepeats {
   static std::optional<int> find_and_run(const VectorArguments& arguments);
   static std::optional<int> find_and_run(const GatherArguments& arguments);
   static std::optional<int> find_and_run(const RootedArguments& arguments);
+  static std::optional<int> find_and_run(const ReduceScatterArguments& arguments);
 
   static inline bool is_on_ = false;
 };
@@ -110,6 +123,8 @@ template <Text name, class... Given>
     return VectorRepeats::run(RootedArguments::of_gatherv(given...));
   } else if constexpr (name.is("Scatterv")) {
     return VectorRepeats::run(RootedArguments::of_scatterv(given...));
+  } else if constexpr (name.is("Reduce_scatter")) {
+    return VectorRepeats::run(ReduceScatterArguments{given...});
   } else {
     return std::nullopt;
   }
@@ -124,6 +139,9 @@ inline void keep_vector(const Made& call, Given... given) {
   }
   if constexpr (name.is("Scatterv")) {
     VectorRepeats::keep(RootedArguments::of_scatterv(given...), call);
+  }
+  if constexpr (name.is("Reduce_scatter")) {
+    VectorRepeats::keep(ReduceScatterArguments{given...}, call);
   }
 }
 

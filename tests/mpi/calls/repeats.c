@@ -6,7 +6,7 @@
 
 #include "tests/mpi/program/check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 15 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 16 };
 
 static unsigned state;
 static int choose(int below) {
@@ -28,7 +28,7 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
   MPI_Comm_size(comm, &size);
   int* in = buffers[number % 2];
   int* out = buffers[2 + number / 2 % 2];
-  const int is_of_all = what == 0 || what == 6 || what == 7 || what == 9;
+  const int is_of_all = what == 0 || what == 6 || what == 7 || what == 9 || what == 14;
   const int all = is_of_all ? ints * size : ints;
   const int root = number % size;
   int sum = 0;
@@ -187,6 +187,23 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
       for (int at = 0; at < counts[rank] * each && !(rank == few && in_place); ++at) {
         expect(out[at] == value(few, number, places[rank] * each + at), "scatterv: %d at %d",
                out[at], at);
+      }
+      break;
+    }
+    case 14: {
+      /* Of some ranks nothing; now and then of another operation. */
+      static int counts[kMostRanks];
+      const MPI_Op op = number % 5 == 0 ? MPI_MAX : MPI_SUM;
+      int begin = 0;
+      for (int i = 0; i < size; ++i) {
+        counts[i] = (i + number / 3) % 3 * ints / 2;
+        if (i < rank) begin += counts[i];
+      }
+      MPI_Reduce_scatter(given, out, counts, MPI_INT, op, comm);
+      for (int i = 0; i < counts[rank]; ++i) {
+        const int at = begin + i;
+        expect(out[i] == (op == MPI_MAX ? value(size - 1, number, at) : sum + size * at),
+               "reduce_scatter of counts: %d at %d", out[i], i);
       }
       break;
     }
