@@ -27,12 +27,19 @@ const void* Arrays::find(const void* array) const noexcept {
   return found == kept_.end() ? nullptr : found->copy.get();
 }
 
-void Handles::add(MPI_Datatype type) {
-  if (!contains(type)) types.push_back(type);
+void DatatypeSet::add(MPI_Datatype type) {
+  if (contains(type)) return;
+  if (many_.empty() && count_ < few_.size()) {
+    few_[count_++] = type;
+    return;
+  }
+  if (many_.empty()) many_.assign(few_.begin(), few_.end());
+  many_.push_back(type);
+  ++count_;
 }
 
-bool Handles::contains(MPI_Datatype type) const noexcept {
-  return std::ranges::find(types, type) != types.end();
+bool DatatypeSet::contains(MPI_Datatype type) const noexcept {
+  return std::find(begin(), end(), type) != end();
 }
 
 }  // namespace weft::mpi

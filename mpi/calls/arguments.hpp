@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -44,14 +45,28 @@ class Arrays {
   std::vector<Kept> kept_;
 };
 
+/// Different datatypes: most calls have one or two, which take no memory of their own.
+class DatatypeSet {
+ public:
+  void add(MPI_Datatype type);
+  bool contains(MPI_Datatype type) const noexcept;
+  const MPI_Datatype* begin() const noexcept { return many_.empty() ? few_.data() : many_.data(); }
+  const MPI_Datatype* end() const noexcept { return begin() + count_; }
+
+ private:
+  std::array<MPI_Datatype, 2> few_ = {};
+  std::vector<MPI_Datatype> many_;  // all of them, where there are more
+  std::size_t count_ = 0;
+};
+
 /// What a call uses until its end.
 struct Handles {
-  std::vector<MPI_Datatype> types;
+  DatatypeSet types;
   MPI_Op op = MPI_OP_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
 
-  void add(MPI_Datatype type);
-  bool contains(MPI_Datatype type) const noexcept;
+  void add(MPI_Datatype type) { types.add(type); }
+  bool contains(MPI_Datatype type) const noexcept { return types.contains(type); }
 };
 
 }  // namespace weft::mpi

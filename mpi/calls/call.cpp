@@ -161,7 +161,7 @@ std::string Call::contradiction() const {
 int end_call(MPI_Comm comm, const Outcome& outcome) {
   if (outcome.line.empty() && outcome.code == MPI_SUCCESS) return MPI_SUCCESS;
   if (World::get()->host_facts() != nullptr) {
-    return outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
+    return outcome.error_code();
   }
   if (!outcome.line.empty()) return raise_error(comm, outcome.line);
   PMPI_Comm_call_errhandler(comm, outcome.code);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mpi/calls/arguments.hpp"
+#include "mpi/host/errors.hpp"
 #include "mpi/recording/recording.hpp"
 #include "mpi/world/busy.hpp"
 #include "mpi/world/communicators.hpp"
@@ -157,6 +158,9 @@ struct Outcome {
   std::optional<Passed> passed;  // why nothing was done, and the host must run it
   int code = MPI_SUCCESS;        // else: MPI's error code, if not in words
   std::string line;              // weft's error in words
+
+  /// MPI's, of a call that weft has served.
+  int error_code() const { return line.empty() ? code : error_code_of(line); }
 };
 
 /// The MPI error code of a call that weft has served; calls the error handler, unless this is a

@@ -57,48 +57,6 @@ inline void describe(plan::Collective collective, Arguments& arguments, BufferPa
   buffers = {};
 }
 
-// The other way round: a function of MPI's form, given what describes its call.
-template <class Count>
-int call_as_described(int function(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,
-                                   MPI_Comm),
-                      const Arguments& of, const void* input, void* output) {
-  return function(input, static_cast<Count>(of.count), of.type, output,
-                  static_cast<Count>(of.other_count), of.other_type, of.comm);
-}
-template <class Count>
-int call_as_described(int function(const void*, Count, MPI_Datatype, void*, Count, MPI_Datatype,
-                                   int, MPI_Comm),
-                      const Arguments& of, const void* input, void* output) {
-  return function(input, static_cast<Count>(of.count), of.type, output,
-                  static_cast<Count>(of.other_count), of.other_type, of.what.root(), of.comm);
-}
-template <class Count>
-int call_as_described(int function(void*, Count, MPI_Datatype, int, MPI_Comm), const Arguments& of,
-                      const void* /*input*/, void* output) {
-  return function(output, static_cast<Count>(of.count), of.type, of.what.root(), of.comm);
-}
-template <class Count>
-int call_as_described(int function(const void*, void*, Count, MPI_Datatype, MPI_Op, int, MPI_Comm),
-                      const Arguments& of, const void* input, void* output) {
-  return function(input, output, static_cast<Count>(of.count), of.type, of.op, of.what.root(),
-                  of.comm);
-}
-template <class Count>
-int call_as_described(int function(const void*, void*, Count, MPI_Datatype, MPI_Op, MPI_Comm),
-                      const Arguments& of, const void* input, void* output) {
-  return function(input, output, static_cast<Count>(of.count), of.type, of.op, of.comm);
-}
-inline int call_as_described(int function(MPI_Comm), const Arguments& of, const void* /*input*/,
-                             void* /*output*/) {
-  return function(of.comm);
-}
-
-/// `function` as Repeats calls it, for functions whose calls may be repeats.
-template <auto function>
-int in_long_way(const Arguments& arguments, const void* input, void* output) {
-  return call_as_described(function, arguments, input, output);
-}
-
 /// Whether calls of the function MPI_Name may be repeats.
 template <Text name>
 constexpr bool may_repeat() {

@@ -64,9 +64,7 @@ int Repeats::run_known(const KnownCall& known, const void* input, void* output) 
   } catch (...) {
     return end_failed(known);
   }
-  if (known.in_long_way == nullptr) return kForgotten;
-  const Arguments arguments = known.arguments;  // what is known may be forgotten there
-  return known.in_long_way(arguments, input, output);
+  return kForgotten;
 }
 
 constinit Repeats::Run* Repeats::run_ = &Repeats::run_known<false>;
@@ -76,8 +74,28 @@ void Repeats::turn_on() noexcept {
   is_on_ = true;
 }
 
-void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& call,
-                   LongCall in_long_way) {
+bool Repeats::may_attempt(const Arguments& arguments, const BufferPair& buffers) noexcept {
+  const KnownCall* const known = find_kept(arguments);
+  return known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
+         may_repeat(known->attached, known->comms, known->types);
+}
+
+std::optional<Outcome> Repeats::attempt(const Arguments& arguments, const BufferPair& buffers) {
+  const KnownCall* const known = find_kept(arguments);
+  const bool may_run = known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
+                       still_holds(known->attached, known->comms, known->types) &&
+                       known->attached->broken.empty();
+  if (!may_run) return std::nullopt;
+  // Others may take its place while this one waits.
+  const KnownCall mine = *known;
+  Outcome outcome;
+  bool is_served = true;
+  run_guarded(*mine.attached->weft, outcome,
+              [&] { is_served = make(mine, buffers.input, buffers.output); });
+  return is_served ? std::optional(std::move(outcome)) : std::nullopt;
+}
+
+void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& call) {
   World* const world = World::get();
   if (!is_on_ || world == nullptr) return;
   Attached* const attached = world->communicators().of(arguments.comm);
@@ -98,7 +116,6 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& 
                   .made = attached->weft->last_made(),
                   .comms = HandleCache<MPI_Comm, Attached*>::generation_now(),
                   .types = HandleCache<MPI_Datatype, Layout>::generation_now(),
-                  .in_long_way = in_long_way,
                   .recorded = recorded,
                   .reads = reads_input(arguments.what, context.rank()),
                   .writes = writes_output(arguments.what, context.rank())};

@@ -55,9 +55,6 @@ struct BufferPair {
   void* output = nullptr;
 };
 
-/// Makes a call in the long way.
-using LongCall = int (*)(const Arguments& arguments, const void* input, void* output);
-
 /// What is known of the calls with some arguments.
 struct alignas(64) KnownCall {
   Arguments arguments;
@@ -66,13 +63,12 @@ struct alignas(64) KnownCall {
   const Operation* operation = nullptr;
   Communicator::Made made;
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
-  LongCall in_long_way = nullptr;
-  std::uint32_t recorded = 0;        // its kind in the recording, if there is one
-  bool reads = false;                // this rank: the first buffer
-  bool writes = false;               // the second one
-  bool may_be_in_place = false;      // what it reads may be where it writes
-  bool may_be_out_of_place = false;  // or elsewhere; in place nobody has looked at what is sent
-  std::uint32_t own_offset = 0;      // of an allgather in place: where in what it writes
+  std::uint32_t recorded = 0;          // its kind in the recording, if there is one
+  bool reads = false;                  // this rank: the first buffer
+  bool writes = false;                 // the second one
+  bool may_be_in_place = false;        // what it reads may be where it writes
+  bool may_be_out_of_place = false;    // or elsewhere; in place nobody has looked at what is sent
+  std::uint32_t own_offset = 0;        // of an allgather in place: where in what it writes
 
   /// Whether these are buffers of the program, and two where the call takes two.
   [[gnu::always_inline]] bool takes(const BufferPair& buffers) const noexcept {
@@ -85,15 +81,20 @@ struct alignas(64) KnownCall {
   }
 };
 
-/// Whether what is known of calls on a communicator still holds, and weft may make such a call now.
-/// `comms` and `types`: when it was found out, as HandleCache::generation_now(). Of a communicator
-/// that is freed since nothing is looked at.
-[[gnu::always_inline]] inline bool may_repeat(const Attached* attached, std::uint64_t comms,
-                                              std::uint64_t types) noexcept {
+/// Whether what is known of calls on a communicator still holds. `comms` and `types`: when it was
+/// found out, as HandleCache::generation_now(). Of a communicator that is freed since nothing is
+/// looked at.
+[[gnu::always_inline]] inline bool still_holds(const Attached* attached, std::uint64_t comms,
+                                               std::uint64_t types) noexcept {
   return comms == HandleCache<MPI_Comm, Attached*>::generation_now() &&
          types == HandleCache<MPI_Datatype, Layout>::generation_now() &&
          attached->state == Attached::State::connected &&
-         !device_memory::watches.load(std::memory_order_relaxed) && !Busy::is_any();
+         !device_memory::watches.load(std::memory_order_relaxed);
+}
+/// And whether weft may make such a call of the program now.
+[[gnu::always_inline]] inline bool may_repeat(const Attached* attached, std::uint64_t comms,
+                                              std::uint64_t types) noexcept {
+  return still_holds(attached, comms, types) && !Busy::is_any();
 }
 
 /// Those of this process. For one thread.
@@ -103,21 +104,23 @@ class Repeats {
   /// entry point, as it would take longer to hand the arguments over.
   [[gnu::always_inline]] static const KnownCall* find(const Arguments& arguments,
                                                       const BufferPair& buffers) noexcept {
-    for (const KnownCall& known : known_[set_of(arguments)]) {
-      if (known.arguments == arguments) return may_run(known, buffers) ? &known : nullptr;
-    }
-    return nullptr;
+    const KnownCall* const known = find_kept(arguments);
+    return known != nullptr && may_run(*known, buffers) ? known : nullptr;
   }
   /// Makes the call that find() has found, and returns its error code. Where the communicator has
-  /// forgotten it: what the long way returns, or, without one, kForgotten, and nothing was done.
+  /// forgotten it: kForgotten, and nothing was done.
   static int run(const KnownCall& known, const void* input, void* output) {
     return run_(known, input, output);
   }
   static constexpr int kForgotten = -1;  // no MPI has negative codes
-  /// To be called when weft has just served `call`, which has these arguments. `in_long_way` may be
-  /// null.
-  static void keep(const Arguments& arguments, const BufferPair& buffers, Call& call,
-                   LongCall in_long_way);
+  /// To be called when weft has just served `call`, which has these arguments.
+  static void keep(const Arguments& arguments, const BufferPair& buffers, Call& call);
+
+  /// Of a call that is not blocking, and not part of a race: whether it can be made by attempt(),
+  /// as far as is known now.
+  static bool may_attempt(const Arguments& arguments, const BufferPair& buffers) noexcept;
+  /// Makes such a call, inside of weft. Nullopt: it takes the long way, and nothing was done.
+  static std::optional<Outcome> attempt(const Arguments& arguments, const BufferPair& buffers);
 
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on() noexcept;
@@ -134,6 +137,12 @@ class Repeats {
     std::memcpy(&number, &arguments.comm, sizeof arguments.comm);
     number += static_cast<std::uint64_t>(arguments.count) * 64 + arguments.what.word;
     return static_cast<std::size_t>((number * 0x9e3779b97f4a7c15u) >> (64 - kBits));
+  }
+  [[gnu::always_inline]] static const KnownCall* find_kept(const Arguments& arguments) noexcept {
+    for (const KnownCall& known : known_[set_of(arguments)]) {
+      if (known.arguments == arguments) return &known;
+    }
+    return nullptr;
   }
   [[gnu::always_inline]] static bool may_run(const KnownCall& known,
                                              const BufferPair& buffers) noexcept {

@@ -63,8 +63,8 @@ void describe_for_check(const Call& call, const Context& context) {
   // A packed buffer matches every type; and of blocks that differ each rank knows its own.
   if (bytes && !handles.contains(MPI_PACKED)) {
     // The last first: of a send in place the datatype means nothing.
-    for (auto at = handles.types.rbegin(); at != handles.types.rend(); ++at) {
-      const MPI_Datatype type = *at;
+    for (const MPI_Datatype* at = handles.types.end(); at != handles.types.begin();) {
+      const MPI_Datatype type = *--at;
       const auto signature = signature_of(type, *bytes, context.layouts());
       if (!signature) continue;
       key = fmt::format("{:x}", signature->digest);

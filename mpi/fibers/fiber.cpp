@@ -9,9 +9,12 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cerrno>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
+#include "base/call_mutex.hpp"
+#include "base/cast.hpp"
 #include "base/error.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -51,7 +54,7 @@ std::size_t bytes_by_limits() {
 }
 
 struct Spare {
-  std::mutex mutex;
+  CallMutex mutex;
   std::vector<void*> stacks;
 };
 
@@ -182,12 +185,16 @@ struct Fiber::Switch {
   }
 };
 
-Fiber::Fiber(std::function<void()> work)
-    : work_(std::move(work)), switch_(std::make_unique<Switch>()) {
-  switch_->fiber = context::make_fcontext(stack_.top(), FiberStack::bytes(), &Switch::run);
+Fiber::Fiber(std::function<void()> work) : work_(std::move(work)) {
+  constexpr std::size_t kOfSwitch = round_up(sizeof(Switch), std::size_t{64});
+  std::byte* const top = stack_.top() - kOfSwitch;
+  switch_ = new (top) Switch;
+  switch_->fiber = context::make_fcontext(top, FiberStack::bytes() - kOfSwitch, &Switch::run);
 }
 
-Fiber::~Fiber() = default;
+Fiber::~Fiber() {
+  switch_->~Switch();
+}
 
 void Fiber::resume() noexcept {
   WayGiver* former = WayGiver::exchange(this);

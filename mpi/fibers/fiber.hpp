@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 
 #include "base/give_way.hpp"
 
@@ -52,7 +51,7 @@ class Fiber final : public WayGiver {
   std::function<void()> work_;
   FiberStack stack_;
   bool done_ = false;
-  std::unique_ptr<Switch> switch_;
+  Switch* switch_;  // at the top of the stack
 };
 
 }  // namespace weft::mpi

@@ -131,14 +131,14 @@ int start_in_host(MPI_Request* request, const void* attached, Host host, MPI_Com
   return start(request);
 }
 
-template <class Host, class Make, class... Arguments>
+template <Text name, class Host, class Make, class... Arguments>
 int start_from(MPI_Request* request, void** attached, Host host, Make make, MPI_Comm comm,
                Arguments... arguments) {
   if (may_be_of_host(make(arguments...).collective(), arguments...)) {
     return start_in_host(request, *attached, host, comm, arguments...);
   }
   if (attached_to(comm, attached) == nullptr) return host(arguments..., request);
-  return start_collective(request, host, make, arguments...);
+  return start_collective<name>(request, host, make, arguments...);
 }
 
 template <class Init, class Host, class Make, class... Arguments>
@@ -217,59 +217,59 @@ void weft_core_free(void* attached) {
                                 !weft::mpi::Inside::here());
 }
 
-#define WEFT_DEFINE(Name, name, parameters, arguments, call)                                       \
-  static auto make_##name parameters {                                                             \
-    return call;                                                                                   \
-  }                                                                                                \
-  [[gnu::noinline]] static bool call_##name(WEFT_UNPACK parameters, void** attached, int* code) {  \
-    weft::mpi::drain(comm);                                                                        \
-    auto weft_call = make_##name arguments;                                                        \
-    weft::mpi::Recorded recorded(weft_call, [&](weft::mpi::Arguments& one) {                       \
-      weft::mpi::BufferPair unused;                                                                \
-      return weft::mpi::describe_call<#Name>(one, unused, WEFT_UNPACK arguments);                  \
-    });                                                                                            \
-    const std::optional<int> done = weft::mpi::serve(weft_call, attached);                         \
-    if (!done) {                                                                                   \
-      recorded.leave_to_host(static_cast<weft::mpi::Attached*>(*attached));                        \
-      return false;                                                                                \
-    }                                                                                              \
-    recorded.set_served();                                                                         \
-    weft::mpi::Arguments described;                                                                \
-    weft::mpi::BufferPair buffers;                                                                 \
-    if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {              \
-      Repeats::keep(described, buffers, weft_call, nullptr);                                       \
-    }                                                                                              \
-    weft::mpi::keep_vector<#Name>(weft_call, WEFT_UNPACK arguments);                               \
-    *code = *done;                                                                                 \
-    return true;                                                                                   \
-  }                                                                                                \
-  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                      \
-    weft::mpi::Arguments described;                                                                \
-    weft::mpi::BufferPair buffers;                                                                 \
-    if (!weft::mpi::is_any_pending()) {                                                            \
-      if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {            \
-        if (const auto* known = Repeats::find(described, buffers)) {                               \
-          *code = Repeats::run(*known, buffers.input, buffers.output);                             \
-          if (*code != Repeats::kForgotten) return true;                                           \
-        }                                                                                          \
-      } else if (const auto done = weft::mpi::repeat_vector<#Name>(WEFT_UNPACK arguments)) {       \
-        *code = *done;                                                                             \
-        return true;                                                                               \
-      }                                                                                            \
-    }                                                                                              \
-    return call_##name(WEFT_UNPACK arguments, attached, code);                                     \
-  }                                                                                                \
-  int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module,                \
-                        weft_start_##name* start, void** attached) {                               \
-    return weft::mpi::start_from(request, attached, weft::mpi::OfHost{start, module}, make_##name, \
-                                 comm, WEFT_UNPACK arguments);                                     \
-  }                                                                                                \
-  int weft_core_##name##_init(WEFT_UNPACK parameters, MPI_Info info, MPI_Request* request,         \
-                              void* module, weft_init_##name* init, weft_start_##name* start,      \
-                              void** attached) {                                                   \
-    return weft::mpi::init_from(info, request, attached, weft::mpi::OfHost{init, module},          \
-                                weft::mpi::OfHost{start, module}, make_##name, comm,               \
-                                WEFT_UNPACK arguments);                                            \
+#define WEFT_DEFINE(Name, name, parameters, arguments, call)                                      \
+  static auto make_##name parameters {                                                            \
+    return call;                                                                                  \
+  }                                                                                               \
+  [[gnu::noinline]] static bool call_##name(WEFT_UNPACK parameters, void** attached, int* code) { \
+    weft::mpi::drain(comm);                                                                       \
+    auto weft_call = make_##name arguments;                                                       \
+    weft::mpi::Recorded recorded(weft_call, [&](weft::mpi::Arguments& one) {                      \
+      weft::mpi::BufferPair unused;                                                               \
+      return weft::mpi::describe_call<#Name>(one, unused, WEFT_UNPACK arguments);                 \
+    });                                                                                           \
+    const std::optional<int> done = weft::mpi::serve(weft_call, attached);                        \
+    if (!done) {                                                                                  \
+      recorded.leave_to_host(static_cast<weft::mpi::Attached*>(*attached));                       \
+      return false;                                                                               \
+    }                                                                                             \
+    recorded.set_served();                                                                        \
+    weft::mpi::Arguments described;                                                               \
+    weft::mpi::BufferPair buffers;                                                                \
+    if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {             \
+      Repeats::keep(described, buffers, weft_call);                                               \
+    }                                                                                             \
+    weft::mpi::keep_vector<#Name>(weft_call, WEFT_UNPACK arguments);                              \
+    *code = *done;                                                                                \
+    return true;                                                                                  \
+  }                                                                                               \
+  bool weft_core_##name(WEFT_UNPACK parameters, void** attached, int* code) {                     \
+    weft::mpi::Arguments described;                                                               \
+    weft::mpi::BufferPair buffers;                                                                \
+    if (!weft::mpi::is_any_pending()) {                                                           \
+      if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {           \
+        if (const auto* known = Repeats::find(described, buffers)) {                              \
+          *code = Repeats::run(*known, buffers.input, buffers.output);                            \
+          if (*code != Repeats::kForgotten) return true;                                          \
+        }                                                                                         \
+      } else if (const auto done = weft::mpi::repeat_vector<#Name>(WEFT_UNPACK arguments)) {      \
+        *code = *done;                                                                            \
+        return true;                                                                              \
+      }                                                                                           \
+    }                                                                                             \
+    return call_##name(WEFT_UNPACK arguments, attached, code);                                    \
+  }                                                                                               \
+  int weft_core_i##name(WEFT_UNPACK parameters, MPI_Request* request, void* module,               \
+                        weft_start_##name* start, void** attached) {                              \
+    return weft::mpi::start_from<#Name>(request, attached, weft::mpi::OfHost{start, module},      \
+                                        make_##name, comm, WEFT_UNPACK arguments);                \
+  }                                                                                               \
+  int weft_core_##name##_init(WEFT_UNPACK parameters, MPI_Info info, MPI_Request* request,        \
+                              void* module, weft_init_##name* init, weft_start_##name* start,     \
+                              void** attached) {                                                  \
+    return weft::mpi::init_from(info, request, attached, weft::mpi::OfHost{init, module},         \
+                                weft::mpi::OfHost{start, module}, make_##name, comm,              \
+                                WEFT_UNPACK arguments);                                           \
   }
 
 WEFT_DEFINE(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))

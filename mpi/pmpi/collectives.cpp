@@ -65,7 +65,7 @@ using weft::plan::Collective;
         Arguments described;                                                                 \
         BufferPair buffers;                                                                  \
         describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                     \
-        Repeats::keep(described, buffers, weft_call, weft::mpi::in_long_way<call_##name>);   \
+        Repeats::keep(described, buffers, weft_call);                                        \
       }                                                                                      \
       weft::mpi::keep_vector<#name>(weft_call, WEFT_UNWRAP arguments);                       \
       return *done;                                                                          \
@@ -80,7 +80,8 @@ using weft::plan::Collective;
     if (!weft::mpi::is_any_pending()) {                                                      \
       if (describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                 \
         if (const auto* known = Repeats::find(described, buffers)) {                         \
-          return Repeats::run(*known, buffers.input, buffers.output);                        \
+          const int code = Repeats::run(*known, buffers.input, buffers.output);              \
+          if (code != Repeats::kForgotten) return code;                                      \
         }                                                                                    \
       } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) { \
         return *done;                                                                        \
@@ -90,9 +91,9 @@ using weft::plan::Collective;
   }                                                                                          \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
-#define WEFT_NONBLOCKING(name, lower, parameters, arguments)                               \
-  WEFT_DEFINE(I##lower, (WEFT_UNWRAP parameters, MPI_Request * request), {                 \
-    return weft::mpi::start_collective(request, host, make_##name, WEFT_UNWRAP arguments); \
+#define WEFT_NONBLOCKING(name, lower, parameters, arguments)                                      \
+  WEFT_DEFINE(I##lower, (WEFT_UNWRAP parameters, MPI_Request * request), {                        \
+    return weft::mpi::start_collective<#name>(request, host, make_##name, WEFT_UNWRAP arguments); \
   })
 
 #define WEFT_PERSISTENT(name, of_persistent, lower, parameters, arguments)             \

@@ -31,7 +31,7 @@ static int initialize(Host host) {
   const weft::engine::heap::Pause pause;
   const int error = host();
   if (error == MPI_SUCCESS) World::start();
-  if (World::get() != nullptr && !World::get()->has_several_threads()) {
+  if (World::get() != nullptr && !World::has_several_threads()) {
     Repeats::turn_on();
     VectorRepeats::turn_on();
   }

@@ -1,11 +1,10 @@
 #include "mpi/requests/held.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/call_mutex.hpp"
 #include "mpi/calls/call.hpp"
 
 namespace weft::mpi {
@@ -38,31 +37,6 @@ struct Waiting {
   }
 };
 
-struct HeldTable {
-  std::mutex mutex;
-  std::list<Handles> held;
-  std::vector<Waiting> waiting;
-
-  bool is_used(const Waiting& one) const {
-    return std::ranges::any_of(held, [&](const Handles& handles) { return one.is_in(handles); });
-  }
-};
-
-HeldTable& held_table() {
-  static auto* one = new HeldTable;  // requests may be freed late
-  return *one;
-}
-
-std::atomic<std::size_t> held_count = 0;
-
-bool wait(const Waiting& one) {
-  if (held_count.load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard lock(held_table().mutex);
-  const bool used = held_table().is_used(one);
-  if (used) held_table().waiting.push_back(one);
-  return used;
-}
-
 /// The communicator is kept by the request.
 void count_uses(const HostFacts& facts, const Handles& handles, bool holds) {
   for (MPI_Datatype type : handles.types) facts.hold_type(type, holds);
@@ -71,46 +45,85 @@ void count_uses(const HostFacts& facts, const Handles& handles, bool holds) {
 
 }  // namespace
 
+/// Those that hold something, and what waits for them.
+class HeldTable {
+ public:
+  void add(Held& held) {
+    const std::lock_guard lock(mutex_);
+    held.is_listed_ = true;
+    held.next_ = first_;
+    if (first_ != nullptr) first_->previous_ = &held;
+    first_ = &held;
+  }
+  void remove(Held& held) {
+    std::vector<Waiting> unused;
+    {
+      const std::lock_guard lock(mutex_);
+      (held.previous_ == nullptr ? first_ : held.previous_->next_) = held.next_;
+      if (held.next_ != nullptr) held.next_->previous_ = held.previous_;
+      if (waiting_.empty()) return;
+      std::erase_if(waiting_, [&](const Waiting& one) {
+        if (is_used(one)) return false;
+        unused.push_back(one);
+        return true;
+      });
+    }
+    // Without the lock: callbacks of attributes may do anything.
+    for (Waiting& one : unused) one.free();
+  }
+  /// False: nobody holds it.
+  bool wait(const Waiting& one) {
+    const std::lock_guard lock(mutex_);
+    const bool used = is_used(one);
+    if (used) waiting_.push_back(one);
+    return used;
+  }
+
+ private:
+  bool is_used(const Waiting& one) const {
+    for (const Held* held = first_; held != nullptr; held = held->next_) {
+      if (one.is_in(held->handles_)) return true;
+    }
+    return false;
+  }
+
+  CallMutex mutex_;
+  Held* first_ = nullptr;
+  std::vector<Waiting> waiting_;
+};
+
+namespace {
+HeldTable& held_table() {
+  static auto* one = new HeldTable;  // requests may be freed late
+  return *one;
+}
+}  // namespace
+
 void Held::hold(Handles handles) {
   facts_ = World::get()->host_facts();
+  handles_ = std::move(handles);
   if (facts_ != nullptr) {
-    counted_ = std::move(handles);
-    count_uses(*facts_, counted_, true);
-    return;
+    count_uses(*facts_, handles_, true);
+  } else {
+    held_table().add(*this);
   }
-  const std::lock_guard lock(held_table().mutex);
-  held_count.fetch_add(1, std::memory_order_acq_rel);
-  place_ = held_table().held.insert(held_table().held.end(), std::move(handles));
 }
 
 Held::~Held() {
-  if (facts_ != nullptr) count_uses(*facts_, counted_, false);
-  if (!place_) return;
-  std::vector<Waiting> unused;
-  {
-    const std::lock_guard lock(held_table().mutex);
-    held_table().held.erase(*place_);
-    held_count.fetch_sub(1, std::memory_order_acq_rel);
-    std::erase_if(held_table().waiting, [&](const Waiting& one) {
-      if (held_table().is_used(one)) return false;
-      unused.push_back(one);
-      return true;
-    });
-  }
-  // Without the lock: callbacks of attributes may do anything.
-  for (Waiting& one : unused) one.free();
+  if (facts_ != nullptr) count_uses(*facts_, handles_, false);
+  if (is_listed_) held_table().remove(*this);
 }
 
 bool free_type_later(MPI_Datatype type, int (*host)(MPI_Datatype*)) {
-  return wait({.kind = Waiting::type, .type_handle = type, .free_type = host});
+  return held_table().wait({.kind = Waiting::type, .type_handle = type, .free_type = host});
 }
 
 bool free_op_later(MPI_Op op, int (*host)(MPI_Op*)) {
-  return wait({.kind = Waiting::op, .op_handle = op, .free_op = host});
+  return held_table().wait({.kind = Waiting::op, .op_handle = op, .free_op = host});
 }
 
 bool free_comm_later(MPI_Comm comm, int (*host)(MPI_Comm*)) {
-  return wait({.kind = Waiting::comm, .comm_handle = comm, .free_comm = host});
+  return held_table().wait({.kind = Waiting::comm, .comm_handle = comm, .free_comm = host});
 }
 
 }  // namespace weft::mpi

@@ -5,9 +5,6 @@
 
 #include <mpi.h>
 
-#include <list>
-#include <optional>
-
 #include "mpi/calls/arguments.hpp"
 #include "mpi/host/host.hpp"
 
@@ -26,10 +23,14 @@ class Held {
   void hold(Handles handles);
 
  private:
-  std::optional<std::list<Handles>::iterator> place_;
-  // In a component of the host:
-  const HostFacts* facts_ = nullptr;
-  Handles counted_;
+  friend class HeldTable;
+
+  Handles handles_;
+  const HostFacts* facts_ = nullptr;  // in a component of the host
+  // Elsewhere: where it stands in the list of those that hold something.
+  bool is_listed_ = false;
+  Held* previous_ = nullptr;
+  Held* next_ = nullptr;
 };
 
 /// Whether the handle is held. Then the host's function that frees it is called with it later, and

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "mpi/calls/recorded.hpp"
 #include "mpi/host/errors.hpp"
 #include "mpi/requests/pending_queue.hpp"
+#include "mpi/requests/recycled.hpp"
 
 namespace weft::mpi {
 
@@ -38,7 +40,7 @@ class ActiveQueues {
   }
 
  private:
-  std::mutex mutex_;
+  CallMutex mutex_;
   std::vector<std::shared_ptr<PendingQueue>> queues_;
 };
 
@@ -131,9 +133,9 @@ void PendingCall::end() {
 /// True when it is over.
 bool PendingCall::resume(bool is_starting) {
   is_starting_ = is_starting;
-  if (fiber_ == nullptr) {
+  if (!fiber_) {
     try {
-      fiber_ = std::make_unique<Fiber>([this] { run(); });
+      fiber_.emplace([this] { run(); });
     } catch (const std::exception&) {
       return false;  // no memory now; all ranks wait for this one
     }
@@ -145,6 +147,10 @@ bool PendingCall::resume(bool is_starting) {
 
 void PendingCall::run() noexcept {
   World& world = *World::get();
+  if (const auto outcome = work_->repeat()) {
+    code_ = outcome->error_code();
+    return;
+  }
   if (Call* call = work_->make_call()) {
     Attached* const own = work_->own();
     const Outcome outcome = own != nullptr ? attempt(*call, world, *own) : attempt(*call, world);
@@ -154,7 +160,8 @@ void PendingCall::run() noexcept {
       }
     }
     if (!outcome.passed) {
-      code_ = outcome.line.empty() ? outcome.code : error_code_of(outcome.line);
+      code_ = outcome.error_code();
+      if (own == nullptr && code_ == MPI_SUCCESS) work_->keep_for_repeats(*call);
       return;
     }
     count_passed(*call, world, *outcome.passed);
@@ -179,8 +186,14 @@ void PendingCall::wait_for_host() noexcept {
   code_ = PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+namespace {
+std::shared_ptr<PendingCall> make(std::shared_ptr<Work> work, bool hands_back) {
+  return std::allocate_shared<PendingCall>(Recycled<PendingCall>(), std::move(work), hands_back);
+}
+}  // namespace
+
 std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, bool hands_back) {
-  auto call = std::make_shared<PendingCall>(std::move(work), hands_back);
+  auto call = make(std::move(work), hands_back);
   const std::lock_guard running(running_);
   if (is_empty()) {
     const bool over = call->resume(true);
@@ -199,7 +212,7 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
 }
 
 std::shared_ptr<PendingCall> PendingQueue::append(std::shared_ptr<Work> work) {
-  auto call = std::make_shared<PendingCall>(std::move(work), false);
+  auto call = make(std::move(work), false);
   return push(call, true) ? call : nullptr;
 }
 

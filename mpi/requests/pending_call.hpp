@@ -22,11 +22,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/call_mutex.hpp"
 #include "base/ticks.hpp"
 #include "mpi/fibers/fiber.hpp"
+#include "mpi/recording/recorder.hpp"
 #include "mpi/requests/request_counts.hpp"
 #include "mpi/requests/work.hpp"
 
@@ -58,14 +59,14 @@ class PendingCall {
   const MPI_Comm comm_;
   std::shared_ptr<Work> work_;
   const bool hands_back_;
-  std::unique_ptr<Fiber> fiber_;
+  std::optional<Fiber> fiber_;
   Held comm_kept_;  // of a call that has failed: its error handler is called later
   bool is_starting_ = false;
   bool is_for_host_ = false;
   int code_ = MPI_SUCCESS;
-  const std::uint64_t began_ = ticks();
+  const std::uint64_t began_ = Recorder::get() == nullptr ? 0 : ticks();
   std::optional<std::uint32_t> recorded_;  // its kind, once it is known
-  std::mutex mutex_;                       // of the two below
+  CallMutex mutex_;                        // of the two below
   std::atomic<bool> is_done_{false};
   std::function<void()> then_;
 };

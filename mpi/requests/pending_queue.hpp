@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/call_mutex.hpp"
 #include "mpi/requests/pending_call.hpp"
 
 namespace weft::mpi {
@@ -22,15 +23,15 @@ class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
   std::shared_ptr<PendingCall> append(std::shared_ptr<Work> work);
   bool is_empty();
   /// As long as this is held, no call goes on.
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(running_); }
+  std::unique_lock<CallMutex> hold() { return std::unique_lock(running_); }
 
  private:
   std::shared_ptr<PendingCall> first();
   /// False, and nothing done, where it has to be behind others and there are none.
   bool push(std::shared_ptr<PendingCall> call, bool behind_others);
 
-  std::mutex running_;                              // held by whoever runs a fiber
-  std::mutex mutex_;                                // of calls_; never while a fiber runs
+  CallMutex running_;                               // held by whoever runs a fiber
+  CallMutex mutex_;                                 // of calls_; never while a fiber runs
   std::deque<std::shared_ptr<PendingCall>> calls_;  // the first one is under way
 };
 

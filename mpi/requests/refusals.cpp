@@ -46,7 +46,7 @@ bool is_refused(Call&& call, Attached& attached, bool request) {
   const Inside guard;
   // Other threads do not go on with the call that is under way meanwhile.
   const auto lock =
-      attached.pending == nullptr ? std::unique_lock<std::mutex>() : attached.pending->hold();
+      attached.pending == nullptr ? std::unique_lock<CallMutex>() : attached.pending->hold();
   const OwnLists lists(attached);
   device_memory::look_for_drivers();
   if (!call.is_refused({world, attached})) return false;

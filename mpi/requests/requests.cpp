@@ -53,7 +53,9 @@ struct Given {
     return MPI_SUCCESS;
   }
   static int free(void* self) {
-    delete static_cast<Given*>(self);
+    auto* const given = static_cast<Given*>(self);
+    std::destroy_at(given);
+    Recycled<Given>().deallocate(given, 1);
     return MPI_SUCCESS;
   }
   /// MPI does not allow it for collectives.
@@ -72,6 +74,10 @@ Attached* served_in_background(MPI_Comm comm) {
   const bool is_inter = attached->state == Attached::State::passed_through &&
                         attached->why == Passed::intercommunicator;
   return is_inter ? nullptr : attached;
+}
+
+bool may_repeat_in_background(const Repeated& call) {
+  return Repeats::may_attempt(call.arguments, call.buffers) && host_moves_weft();
 }
 
 Attached* background_of(Call&& call) {
@@ -110,14 +116,13 @@ int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request) {
     complete_with(call, *request);
     return MPI_SUCCESS;
   }
-  auto* given = new Given{std::move(call)};
+  auto* given = new (Recycled<Given>().allocate(1)) Given{std::move(call)};
   const int code =
       PMPI_Grequest_start(&Given::query, &Given::free, &Given::cancel, given, &given->request);
   if (code != MPI_SUCCESS) return code;
   *request = given->request;
-  const std::shared_ptr<PendingCall> kept = given->call;
-  // Not through `given`, which may be gone with the program's request.
-  kept->then([done = given->request] { PMPI_Grequest_complete(done); });
+  // The program has not got the request yet, so nobody frees it meanwhile.
+  given->call->then([done = given->request] { PMPI_Grequest_complete(done); });
   return MPI_SUCCESS;
 }
 

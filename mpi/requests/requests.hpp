@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "mpi/requests/pending_call.hpp"
+#include "mpi/requests/recycled.hpp"
 
 namespace weft::mpi {
 
@@ -27,14 +28,30 @@ int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request);
 /// In a component of the host: the end of the call completes its request.
 void complete_with(const std::shared_ptr<PendingCall>& call, MPI_Request request);
 
-/// Begins a collective by the program's nonblocking function. `host`: the host's own; `make`: gives
-/// the Call of `arguments`.
-template <class Host, class Make, class... Arguments>
-int start_collective(MPI_Request* request, Host host, Make make, Arguments... arguments) {
-  if (Attached* attached = background_of(make(arguments...))) {
-    const auto work = std::make_shared<CollectiveWork<Host, Make, Arguments...>>(
-        *attached, host, make, arguments...);
-    if (auto call = start(work)) return give_request(std::move(call), request);
+/// Whether it is a call like one that weft has served, and may serve in the background.
+bool may_repeat_in_background(const Repeated& call);
+
+/// Begins a collective by the program's nonblocking function. `name`: that of MPI's blocking one;
+/// `host`: the host's own; `make`: gives the Call of `arguments`.
+template <Text name, class Host, class Make, class... Given>
+int start_collective(MPI_Request* request, Host host, Make make, Given... arguments) {
+  using MadeWork = CollectiveWork<Host, Make, Given...>;
+  const Recycled<MadeWork> memory;
+  std::shared_ptr<MadeWork> work;
+  Repeated repeated;
+  if constexpr (may_repeat<name>()) {
+    repeated.is_described = describe_call<name>(repeated.arguments, repeated.buffers, arguments...);
+    if (may_repeat_in_background(repeated)) {
+      work = std::allocate_shared<MadeWork>(memory, repeated, host, make, arguments...);
+    }
+  }
+  if (work == nullptr) {
+    if (const Attached* attached = background_of(make(arguments...))) {
+      work = std::allocate_shared<MadeWork>(memory, *attached, repeated, host, make, arguments...);
+    }
+  }
+  if (work != nullptr) {
+    if (auto call = start(std::move(work))) return give_request(std::move(call), request);
   }
   return host(arguments..., request);
 }

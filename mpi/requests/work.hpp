@@ -11,6 +11,7 @@
 
 #include "mpi/calls/arguments.hpp"
 #include "mpi/calls/call.hpp"
+#include "mpi/calls/described.hpp"
 #include "mpi/requests/held.hpp"
 
 namespace weft::mpi {
@@ -25,6 +26,10 @@ class Work {
   /// The call, to be run once; valid until the next one is made. Null: it is the host's in any
   /// case.
   virtual Call* make_call() = 0;
+  /// Makes it as a repeat of an earlier call. Nullopt: it cannot, and nothing was done.
+  virtual std::optional<Outcome> repeat() { return std::nullopt; }
+  /// To be called when weft has just served what make_call() gave.
+  virtual void keep_for_repeats(Call& /*call*/) {}
   /// What belongs to this call alone, instead of to its communicator: it comes in no order with
   /// others. Null: none.
   virtual Attached* own() noexcept { return nullptr; }
@@ -38,11 +43,18 @@ class Work {
   MPI_Comm comm_;
 };
 
+/// What Repeats go by.
+struct Repeated {
+  bool is_described = false;  // calls of the function may be repeats
+  Arguments arguments;
+  BufferPair buffers;
+};
+
 /// A collective that weft may run, with copies of its arguments. `Make`: gives the Call of the
 /// arguments.
-template <class Make, class... Arguments>
+template <class Make, class... Given>
 class KeptWork : public Work {
-  using Made = std::invoke_result_t<Make, Arguments...>;
+  using Made = std::invoke_result_t<Make, Given...>;
 
  public:
   Call* make_call() final {
@@ -51,7 +63,7 @@ class KeptWork : public Work {
   }
 
  protected:
-  KeptWork(const Attached& attached, Make make, Arguments... arguments)
+  KeptWork(const Attached& attached, Make make, Given... arguments)
       : Work(attached.comm), make_(make), arguments_(arguments...) {
     Made made = make(arguments...);
     made.keep(arrays_, attached);
@@ -59,14 +71,22 @@ class KeptWork : public Work {
     made.add_handles(handles, attached);
     handles.comm = attached.comm;
     held_.hold(std::move(handles));
-    arguments_ = std::tuple<Arguments...>(arrays_.replace(arguments)...);
+    arguments_ = std::tuple<Given...>(arrays_.replace(arguments)...);
+  }
+  /// Of a known call, which has no arrays.
+  KeptWork(const Repeated& known, Make make, Given... arguments)
+      : Work(known.arguments.comm), make_(make), arguments_(arguments...) {
+    Handles handles{.types = {}, .op = known.arguments.op, .comm = known.arguments.comm};
+    handles.add(known.arguments.type);
+    handles.add(known.arguments.other_type);
+    held_.hold(std::move(handles));
   }
 
-  const std::tuple<Arguments...>& arguments() const noexcept { return arguments_; }
+  const std::tuple<Given...>& arguments() const noexcept { return arguments_; }
 
  private:
   Make make_;
-  std::tuple<Arguments...> arguments_;
+  std::tuple<Given...> arguments_;
   Arrays arrays_;
   Held held_;
   std::unique_ptr<Made> call_;
@@ -74,11 +94,22 @@ class KeptWork : public Work {
 
 /// A nonblocking one. `Host`: the host's nonblocking function, which takes the arguments and a
 /// request.
-template <class Host, class Make, class... Arguments>
-class CollectiveWork final : public KeptWork<Make, Arguments...> {
+template <class Host, class Make, class... Given>
+class CollectiveWork final : public KeptWork<Make, Given...> {
  public:
-  CollectiveWork(const Attached& attached, Host host, Make make, Arguments... arguments)
-      : KeptWork<Make, Arguments...>(attached, make, arguments...), host_(host) {}
+  CollectiveWork(const Attached& attached, const Repeated& repeated, Host host, Make make,
+                 Given... arguments)
+      : KeptWork<Make, Given...>(attached, make, arguments...), repeated_(repeated), host_(host) {}
+  CollectiveWork(const Repeated& known, Host host, Make make, Given... arguments)
+      : KeptWork<Make, Given...>(known, make, arguments...), repeated_(known), host_(host) {}
+
+  std::optional<Outcome> repeat() override {
+    if (!repeated_.is_described) return std::nullopt;
+    return Repeats::attempt(repeated_.arguments, repeated_.buffers);
+  }
+  void keep_for_repeats(Call& call) override {
+    if (repeated_.is_described) Repeats::keep(repeated_.arguments, repeated_.buffers, call);
+  }
 
   int start_at_host(MPI_Request* request) override {
     return std::apply([&](auto... arguments) { return host_(arguments..., request); },
@@ -86,6 +117,7 @@ class CollectiveWork final : public KeptWork<Make, Arguments...> {
   }
 
  private:
+  Repeated repeated_;
   Host host_;
 };
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/call_mutex.hpp"
 #include "base/env.hpp"
 #include "base/error.hpp"
 #include "base/process_handle.hpp"
@@ -38,6 +39,7 @@ void World::start(const HostFacts* facts) {
   if (get() != nullptr) return;
   try {
     if (!all_ranks_have_addon()) return;
+    CallMutex::set_taken(has_several_threads());
     current.store(new World(facts), std::memory_order_release);
   } catch (const std::exception& error) {
     end_job(error.what());

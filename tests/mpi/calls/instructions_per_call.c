@@ -71,6 +71,16 @@ static void scatter(int n) {
 static void reduce_scatter(int n) {
   MPI_Reduce_scatter_block(in, out, n, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
+static void iallreduce(int n) {
+  MPI_Request request;
+  MPI_Iallreduce(in, out, n, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void ialltoall(int n) {
+  MPI_Request request;
+  MPI_Ialltoall(in, n, MPI_UINT64_T, out, n, MPI_UINT64_T, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 static void scan(int n) {
   MPI_Scan(in, out, n, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -121,6 +131,8 @@ static const struct Collective {
     {"scatter", scatter, 1},
     {"reduce_scatter", reduce_scatter, 1},
     {"scan", scan, 1},
+    {"iallreduce", iallreduce, 0},
+    {"ialltoall", ialltoall, 0},
     {"alltoallv", alltoallv, 0},
     {"allgatherv", allgatherv, 0},
     {"gatherv", gatherv, 0},
@@ -233,11 +245,18 @@ struct Count {
   long first, all;
 };
 
+static void warm_up(const struct Collective* collective, int sizes) {
+  for (int turn = 0; turn < kWarm; ++turn) {
+    for (int n = 1; n <= sizes; ++n) collective->call(n);
+  }
+}
+
 /* Of this rank where it is `counting`, with sizes 1 to `sizes` in turns; the others only call. */
 static struct Count count(const struct Collective* collective, int sizes, int counting) {
   static long firsts[kTurns * kSizes];
   struct Count result = {0, 1L << 60};
   int made = 0;
+  warm_up(collective, sizes);
   for (int turn = 0; turn < kTurns; ++turn) {
     for (int n = 1; n <= sizes; ++n) {
       MPI_Barrier(MPI_COMM_WORLD);
@@ -297,9 +316,7 @@ int main(int argc, char** argv) {
     const struct Collective* collective = &collectives[i];
     if (only != NULL && strcmp(only, collective->name) != 0) continue;
     if (most != 0 && !collective->is_bounded) continue;
-    for (int turn = 0; turn < kWarm; ++turn) {
-      for (int n = 1; n <= kSizes; ++n) collective->call(n);
-    }
+    warm_up(collective, kSizes);
     find_mappings();
     for (int counting = 0; counting < 2 && counting < ranks; ++counting) {
       struct Count found[2];
