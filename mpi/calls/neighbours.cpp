@@ -5,8 +5,18 @@ namespace weft::mpi {
 namespace {
 
 const Neighbourhood& known(const Attached& attached) {
-  if (!attached.neighbourhood) attached.neighbourhood = neighbourhood_of(attached.comm);
+  if (!attached.neighbourhood) {
+    attached.neighbourhood = neighbourhood_of(attached.comm, attached.graph_is_of_all);
+  }
   return *attached.neighbourhood;
+}
+
+/// Whether some rank may leave out a call that others make. MPI does not allow it, but PETSc does
+/// so on ranks without edges, whose calls do nothing. And Open MPI's own functions end calls of no
+/// elements before a component sees them: on a grid all ranks have as many, on a graph of several
+/// parts perhaps those of one.
+bool may_lack_ranks(const Neighbourhood& around, const World& world) {
+  return world.host_facts() == nullptr ? !around.is_of_all : !around.is_grid;
 }
 
 /// Of all edges, and of those to or from `rank`.
@@ -29,6 +39,7 @@ Sums add(const std::vector<Edge>& edges, int rank) {
 std::optional<Passed> Neighbours::judge(const Context& context) {
   Attached& attached = context.attached;
   const Neighbourhood& around = known(attached);
+  if (around.exists && may_lack_ranks(around, context.world)) return Passed::lonely_rank;
   if (!around.exists || send_.is_in_place() || receive_.is_in_place() ||
       !send_.look_up(context.layouts(), around.destinations, attached.out) ||
       !receive_.look_up(context.layouts(), around.sources, attached.in)) {

@@ -136,14 +136,14 @@ WEFT_DEFINE_MAKER(Dist_graph_create,
                    const int destinations[], const int weights[], MPI_Info info, int reorder,
                    MPI_Comm* made),
                   (comm, count, sources, degrees, destinations, weights, info, reorder, made),
-                  add_child(comm, *made))
+                  add_graph(comm, *made))
 WEFT_DEFINE_MAKER(Dist_graph_create_adjacent,
                   (MPI_Comm comm, int in, const int sources[], const int source_weights[], int out,
                    const int destinations[], const int destination_weights[], MPI_Info info,
                    int reorder, MPI_Comm* made),
                   (comm, in, sources, source_weights, out, destinations, destination_weights, info,
                    reorder, made),
-                  add_child(comm, *made))
+                  add_graph(comm, *made))
 WEFT_DEFINE_MAKER(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* made), (comm, high, made),
                   add_merged(*made))
 

@@ -39,9 +39,10 @@ enum class Passed {
   unknown_origin,
   no_progress,
   raced,
+  lonely_rank,
   copied,  // not by the host, but beside weft's collectives, too
 };
-inline constexpr std::size_t kPassedReasons = 13;
+inline constexpr std::size_t kPassedReasons = 14;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table, JSON or a page to standard error or a

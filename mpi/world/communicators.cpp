@@ -117,6 +117,7 @@ void Communicators::remove(Attached* removed, bool at_once) {
 std::shared_ptr<Attached> Communicators::add_persistent(Attached& of) {
   std::shared_ptr<Attached> fresh = attach(of.comm);
   fresh->persistent = ++of.persistents;
+  fresh->graph_is_of_all = of.graph_is_of_all;
   // By a component the number is made at the set-up: other ranks may not know the communicator's.
   const bool is_known = facts_ == nullptr && of.context != 0;
   fresh->context = is_known ? mix(mix(of.context, kPersistent), fresh->persistent) : 0;
@@ -226,7 +227,22 @@ void Communicators::add_child(MPI_Comm parent, MPI_Comm child) {
   if (from == nullptr || from->context == 0) return;
   ++from->children;
   if (child == MPI_COMM_NULL) return;
-  if (Attached* made = of(child)) made->context = mix(mix(from->context, kOfAll), from->children);
+  Attached* made = of(child);
+  if (made == nullptr) return;
+  made->context = mix(mix(from->context, kOfAll), from->children);
+  made->graph_is_of_all = from->graph_is_of_all;  // of a copy
+}
+
+void Communicators::add_graph(MPI_Comm parent, MPI_Comm child) {
+  add_child(parent, child);
+  const Attached* from = of(parent);
+  if (from == nullptr || from->context == 0) return;
+  int sources = 0, destinations = 0, is_weighted = 0;
+  PMPI_Dist_graph_neighbors_count(child, &sources, &destinations, &is_weighted);
+  int has_edges = sources + destinations > 0 ? 1 : 0;
+  const Inside guard;
+  const int code = PMPI_Allreduce(MPI_IN_PLACE, &has_edges, 1, MPI_INT, MPI_MIN, child);
+  if (Attached* made = of(child)) made->graph_is_of_all = code == MPI_SUCCESS && has_edges != 0;
 }
 
 void Communicators::add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag) {

@@ -133,6 +133,8 @@ struct Attached {
   Resolutions operations;
   /// Of its topology, from the first neighbourhood collective on.
   mutable std::optional<Neighbourhood> neighbourhood;
+  /// Of a distributed graph: each rank has edges, as all have said when it was made.
+  bool graph_is_of_all = false;
   std::vector<Edge> out, in;                  // of the neighbourhood collective at hand
   std::shared_ptr<PendingQueue> pending;      // calls that are not blocking; null before the first
   std::unique_ptr<InRecording> in_recording;  // where calls are recorded
@@ -190,6 +192,9 @@ class Communicators {
   // After the program has made `child` of `parent`; `child` may be null.
   /// By a call of all ranks of `parent`.
   void add_child(MPI_Comm parent, MPI_Comm child);
+  /// By one that makes a distributed graph. Collective: ranks without edges may leave out its
+  /// neighbourhood collectives, which others are to know.
+  void add_graph(MPI_Comm parent, MPI_Comm child);
   /// By a call of the ranks of `child` alone (MPI_Comm_create_group).
   void add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag);
   /// By MPI_Intercomm_merge.

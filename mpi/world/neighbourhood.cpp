@@ -44,9 +44,14 @@ Neighbourhood of_cartesian(MPI_Comm comm) {
     ranks.insert(ranks.end(), {behind, before});
   }
   const auto blocks = static_cast<int>(ranks.size());
-  return {true,          kMatchesEdgesInOrder || !has_pairs_joined_twice,
-          blocks,        blocks,
-          turned(ranks), in_order(ranks)};
+  return {.exists = true,
+          .is_matched_by_host = kMatchesEdgesInOrder || !has_pairs_joined_twice,
+          .is_grid = true,
+          .is_of_all = true,
+          .sends = blocks,
+          .receives = blocks,
+          .destinations = turned(ranks),
+          .sources = in_order(ranks)};
 }
 
 Neighbourhood of_graph(MPI_Comm comm) {
@@ -55,10 +60,24 @@ Neighbourhood of_graph(MPI_Comm comm) {
   PMPI_Graph_neighbors_count(comm, rank, &degree);
   std::vector<int> ranks(static_cast<std::size_t>(degree));
   PMPI_Graph_neighbors(comm, rank, degree, ranks.data());
-  return {true, kMatchesEdgesInOrder, degree, degree, in_order(ranks), in_order(ranks)};
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  bool is_of_all = true;
+  for (int other = 0; other < size && is_of_all; ++other) {
+    int edges = 0;
+    PMPI_Graph_neighbors_count(comm, other, &edges);
+    is_of_all = edges > 0;
+  }
+  return {.exists = true,
+          .is_matched_by_host = kMatchesEdgesInOrder,
+          .is_of_all = is_of_all,
+          .sends = degree,
+          .receives = degree,
+          .destinations = in_order(ranks),
+          .sources = in_order(ranks)};
 }
 
-Neighbourhood of_distributed_graph(MPI_Comm comm) {
+Neighbourhood of_distributed_graph(MPI_Comm comm, bool is_of_all) {
   int receives = 0, sends = 0, weighted = 0;
   PMPI_Dist_graph_neighbors_count(comm, &receives, &sends, &weighted);
   std::vector<int> sources(static_cast<std::size_t>(receives));
@@ -66,17 +85,23 @@ Neighbourhood of_distributed_graph(MPI_Comm comm) {
   std::vector<int> source_weights(sources.size() + 1), weights(destinations.size() + 1);
   PMPI_Dist_graph_neighbors(comm, receives, sources.data(), source_weights.data(), sends,
                             destinations.data(), weights.data());
-  return {true, kMatchesEdgesInOrder, sends, receives, in_order(destinations), in_order(sources)};
+  return {.exists = true,
+          .is_matched_by_host = kMatchesEdgesInOrder,
+          .is_of_all = is_of_all,
+          .sends = sends,
+          .receives = receives,
+          .destinations = in_order(destinations),
+          .sources = in_order(sources)};
 }
 
 }  // namespace
 
-Neighbourhood neighbourhood_of(MPI_Comm comm) {
+Neighbourhood neighbourhood_of(MPI_Comm comm, bool graph_is_of_all) {
   int kind = MPI_UNDEFINED;
   if (PMPI_Topo_test(comm, &kind) != MPI_SUCCESS) return {};
   if (kind == MPI_CART) return of_cartesian(comm);
   if (kind == MPI_GRAPH) return of_graph(comm);
-  if (kind == MPI_DIST_GRAPH) return of_distributed_graph(comm);
+  if (kind == MPI_DIST_GRAPH) return of_distributed_graph(comm, graph_is_of_all);
   return {};
 }
 

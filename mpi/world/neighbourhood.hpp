@@ -22,17 +22,20 @@ struct Neighbourhood {
   bool exists = false;  // the communicator has a topology
   /// Blocking calls of the host bring the same results. Alike on all ranks, as `exists` is.
   bool is_matched_by_host = false;
-  int sends = 0;  // blocks of a call, those of MPI_PROC_NULL included
+  bool is_grid = false;    // the topology is Cartesian
+  bool is_of_all = false;  // each rank has edges: alike on all ranks
+  int sends = 0;           // blocks of a call, those of MPI_PROC_NULL included
   int receives = 0;
   std::vector<Neighbour> destinations;
   std::vector<Neighbour> sources;
 };
 
-/// Asks the host. On all ranks alike there is a topology or none.
+/// Asks the host. On all ranks alike there is a topology or none. `graph_is_of_all`: of a
+/// distributed graph, of which a rank knows its own edges only, what all ranks have agreed on.
 ///
 /// On a Cartesian one block 2d is of the neighbour behind in dimension d, block 2d + 1 of the one
 /// before. What is sent backwards comes from the front there, also where both are one rank, in
 /// periodic dimensions of one or two ranks (MPI 4.0, section 8.6).
-Neighbourhood neighbourhood_of(MPI_Comm comm);
+Neighbourhood neighbourhood_of(MPI_Comm comm, bool graph_is_of_all);
 
 }  // namespace weft::mpi
