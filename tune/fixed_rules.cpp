@@ -23,6 +23,8 @@ constexpr std::uint64_t kFewRead = 256 << 10;    // the same of one vector, for 
 constexpr std::uint64_t kLongVector = 64 << 10;  // from here on leaders divide a vector
 constexpr std::uint64_t kLongOfPair = 16 << 10;  // from here on a root reads the other's in place
 constexpr std::uint64_t kSharedOfPair = 1 << 20;     // from here on both reduce a half
+constexpr std::uint64_t kShortScan = 4 << 10;        // from here on scans have leaders
+constexpr int kFewOfScan = 4;                        // a scan of so few needs none, either
 constexpr int kFewRanks = 8;                         // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelineBytes = 256 << 10;  // from here on segments follow one another
 
@@ -58,7 +60,7 @@ class Rules {
         return reduce_scatter();
       case Collective::scan:
       case Collective::exscan:
-        return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
+        return scan();
     }
     throw_usage("no algorithm for {}", to_string(problem_.collective));
   }
@@ -155,6 +157,14 @@ class Rules {
     const std::string_view flat = problem_.commutative ? "recursive-halving" : "recursive-doubling";
     return first_of(
         {direct() ? "leader:leaders=all,direct=1" : "leader:leaders=all", flat, "pairwise"});
+  }
+
+  Algorithm scan() const {
+    // Of few ranks none has to wait for a leader, which waits for all. Doubling takes less yet, but
+    // groups floating-point numbers in another way than a leader and most hosts do.
+    const bool is_small = bytes() <= kShortScan && facts_.machine.ranks() <= kFewOfScan;
+    if (facts_.machine.nodes() == 1 && is_small) return first_of({"chain"});
+    return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
   }
 
   std::uint64_t bytes() const { return block_bytes(problem_); }
