@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cast.hpp"
 #include "mpi/host/host.hpp"
 
 namespace weft::mpi {
@@ -10,10 +11,19 @@ namespace weft::mpi {
 const void* Arrays::keep(const void* array, std::size_t bytes, std::size_t zeros) {
   if (array == nullptr || bytes == 0) return array;
   if (const void* known = find(array)) return known;
-  auto copy = std::make_unique<std::byte[]>(bytes + zeros);
-  std::memcpy(copy.get(), array, bytes);
-  kept_.push_back({array, std::move(copy)});
-  return kept_.back().copy.get();
+  const std::size_t all = round_up(bytes + zeros, alignof(std::max_align_t));
+  std::byte* copy = nullptr;
+  if (all <= few_.size() - few_bytes_) {
+    copy = few_.data() + few_bytes_;
+    few_bytes_ += all;
+  } else {
+    many_[count_] = std::make_unique_for_overwrite<std::byte[]>(all);
+    copy = many_[count_].get();
+  }
+  std::memcpy(copy, array, bytes);
+  std::memset(copy + bytes, 0, all - bytes);
+  kept_[count_++] = {array, copy};
+  return copy;
 }
 
 const MPI_Datatype* Arrays::keep(const MPI_Datatype* types, int blocks) {
@@ -23,8 +33,9 @@ const MPI_Datatype* Arrays::keep(const MPI_Datatype* types, int blocks) {
 }
 
 const void* Arrays::find(const void* array) const noexcept {
-  const auto found = std::ranges::find(kept_, array, &Kept::array);
-  return found == kept_.end() ? nullptr : found->copy.get();
+  const auto end = kept_.begin() + static_cast<std::ptrdiff_t>(count_);
+  const auto found = std::ranges::find(kept_.begin(), end, array, &Kept::array);
+  return found == end ? nullptr : found->copy;
 }
 
 void DatatypeSet::add(MPI_Datatype type) {

@@ -16,6 +16,10 @@ namespace weft::mpi {
 /// bindings of some hosts give arrays of their own, which are gone before.
 class Arrays {
  public:
+  Arrays() = default;
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
+
   /// The copy; one for each array. Null stays null. Behind it are `zeros` bytes of zeros.
   const void* keep(const void* array, std::size_t bytes, std::size_t zeros = 0);
   /// The same of the datatypes of an alltoallw, with null handles behind them where the host looks
@@ -38,11 +42,18 @@ class Arrays {
   }
 
  private:
+  static constexpr std::size_t kMostArrays = 6;  // of one call
+
   struct Kept {
-    const void* array;
-    std::unique_ptr<std::byte[]> copy;
+    const void* array = nullptr;
+    const void* copy = nullptr;
   };
-  std::vector<Kept> kept_;
+  std::array<Kept, kMostArrays> kept_ = {};
+  std::size_t count_ = 0;
+  // Short ones lie in one piece of memory, which is not allocated.
+  alignas(std::max_align_t) std::array<std::byte, 256> few_;
+  std::size_t few_bytes_ = 0;
+  std::array<std::unique_ptr<std::byte[]>, kMostArrays> many_;
 };
 
 /// Different datatypes: most calls have one or two, which take no memory of their own.

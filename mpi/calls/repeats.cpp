@@ -82,53 +82,65 @@ bool Repeats::may_attempt(const Arguments& arguments, const BufferPair& buffers)
 
 std::optional<Outcome> Repeats::attempt(const Arguments& arguments, const BufferPair& buffers) {
   const KnownCall* const known = find_kept(arguments);
-  const bool may_run = known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
-                       still_holds(known->attached, known->comms, known->types) &&
-                       known->attached->broken.empty();
+  if (known == nullptr) return std::nullopt;
+  return attempt(KnownCall(*known), buffers);  // others may take its place while this one waits
+}
+
+std::optional<Outcome> Repeats::attempt(const KnownCall& known, const BufferPair& buffers) {
+  const bool may_run = Recorder::get() == nullptr && known.takes(buffers) &&
+                       still_holds(known.attached, known.comms, known.types) &&
+                       known.attached->broken.empty();
   if (!may_run) return std::nullopt;
-  // Others may take its place while this one waits.
-  const KnownCall mine = *known;
   Outcome outcome;
   bool is_served = true;
-  run_guarded(*mine.attached->weft, outcome,
-              [&] { is_served = make(mine, buffers.input, buffers.output); });
+  run_guarded(*known.attached->weft, outcome,
+              [&] { is_served = make(known, buffers.input, buffers.output); });
   return is_served ? std::optional(std::move(outcome)) : std::nullopt;
 }
 
-void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& call) {
+std::optional<KnownCall> Repeats::know(const Arguments& arguments, const BufferPair& buffers,
+                                       const Call& call, Attached& attached) {
   World* const world = World::get();
-  if (!is_on_ || world == nullptr) return;
-  Attached* const attached = world->communicators().of(arguments.comm);
-  if (attached == nullptr || attached->state != Attached::State::connected) return;
-  const Context context{*world, *attached};
-  const auto plain = call.plain(context);
-  if (!plain) return;
-  Race* const race = race_of(call, context);
-  std::uint32_t recorded = 0;
-  if (Recorder* const recorder = Recorder::get()) {
-    const Inside guard;
-    recorded = recorded_kind(*recorder, call, *attached, false, true);
+  if (!is_on_ || world == nullptr || attached.state != Attached::State::connected) {
+    return std::nullopt;
   }
+  const Context context{*world, attached};
+  const auto plain = call.plain(context);
+  if (!plain) return std::nullopt;
+  Race* const race = race_of(call, context);
   KnownCall known{.arguments = arguments,
-                  .attached = attached,
+                  .attached = &attached,
                   .race = race == nullptr ? &no_race() : race,
                   .operation = plain->operation,
-                  .made = attached->weft->last_made(),
+                  .made = attached.weft->last_made(),
                   .comms = HandleCache<MPI_Comm, Attached*>::generation_now(),
                   .types = HandleCache<MPI_Datatype, Layout>::generation_now(),
-                  .recorded = recorded,
                   .reads = reads_input(arguments.what, context.rank()),
                   .writes = writes_output(arguments.what, context.rank())};
   known.may_be_in_place =
       known.writes && (known.operation != nullptr || arguments.what == allgather);
   known.may_be_out_of_place = known.operation != nullptr || buffers.input != MPI_IN_PLACE;
   known.own_offset = static_cast<std::uint32_t>(plain->own_offset);
-  if (known.made.call == nullptr || !known.takes(buffers)) return;
+  if (known.made.call == nullptr || !known.takes(buffers)) return std::nullopt;
+  return known;
+}
+
+void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& call) {
+  World* const world = World::get();
+  if (world == nullptr) return;
+  Attached* const attached = world->communicators().of(arguments.comm);
+  if (attached == nullptr) return;
+  std::optional<KnownCall> known = know(arguments, buffers, call, *attached);
+  if (!known) return;
+  if (Recorder* const recorder = Recorder::get()) {
+    const Inside guard;
+    known->recorded = recorded_kind(*recorder, call, *attached, false, true);
+  }
   Set& set = known_[set_of(arguments)];
   const auto same = std::ranges::find(set, arguments, &KnownCall::arguments);
   const auto place = same == set.end() ? set.end() - 1 : same;
   std::move_backward(set.begin(), place, place + 1);
-  set.front() = known;
+  set.front() = *known;
 }
 
 void Repeats::turn_off() noexcept {

@@ -122,6 +122,13 @@ class Repeats {
   /// Makes such a call, inside of weft. Nullopt: it takes the long way, and nothing was done.
   static std::optional<Outcome> attempt(const Arguments& arguments, const BufferPair& buffers);
 
+  /// What is known of a call that weft has just served on what is `attached`. Nullopt: it is not to
+  /// be repeated.
+  static std::optional<KnownCall> know(const Arguments& arguments, const BufferPair& buffers,
+                                       const Call& call, Attached& attached);
+  /// As above, by what somebody else keeps, which stays as it is meanwhile.
+  static std::optional<Outcome> attempt(const KnownCall& known, const BufferPair& buffers);
+
   /// Between the beginning and the end of the world, where one thread makes all calls.
   static void turn_on() noexcept;
   static void turn_off() noexcept;

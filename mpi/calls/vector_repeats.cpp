@@ -49,6 +49,7 @@ struct Known {
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now()
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<int> numbers = {};  // of the arrays, in the order of the arguments
+  mutable int users = 0;          // calls that are being made by it: it stays as it is
 
   template <class Arguments>
   bool has_arrays_of(const Arguments& arguments) const noexcept;
@@ -83,6 +84,10 @@ void Known::keep(const Arguments& arguments, Attached& of) {
   attached = &of;
 }
 
+// Of each kind: is_of(), whether a call has these arguments; takes(), whether it can be made by
+// what is known, with its buffers; make(), which makes it, inside of weft, or says that the
+// communicator has forgotten it; and race(), which it is part of, or null.
+
 struct KnownAlltoallv : Known {
   MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
   std::vector<Part> sends = {}, receives = {};
@@ -93,13 +98,22 @@ struct KnownAlltoallv : Known {
            receive_type == arguments.receive_type && attached != nullptr &&
            has_arrays_of(arguments);
   }
+  bool takes(const VectorArguments& arguments) const noexcept {
+    return has_two_buffers(arguments) && attached->packs_irregular.pass_if_not_due();
+  }
+  bool make(const VectorArguments& arguments) const {
+    attached->weft->alltoallv(static_cast<const std::byte*>(arguments.input) + input_offset, sends,
+                              static_cast<std::byte*>(arguments.output) + output_offset, receives);
+    return true;
+  }
+  Race* race() const noexcept { return nullptr; }
 };
 
 struct KnownAllgatherv : Known {
   MPI_Datatype send_type = MPI_DATATYPE_NULL, receive_type = MPI_DATATYPE_NULL;
   bool is_in_place = false;  // this rank's block, in all blocks
   int count = 0;             // else of it
-  Race* race = nullptr;      // null: there is none
+  Race* of_race = nullptr;
   Communicator::Made made;
   Allgather::Straight at;
 
@@ -111,6 +125,21 @@ struct KnownAllgatherv : Known {
     const bool is_same_block =
         is_in_place || (count == arguments.count && send_type == arguments.send_type);
     return is_same_block && has_arrays_of(arguments);
+  }
+  bool takes(const GatherArguments& arguments) const noexcept {
+    if (arguments.output == nullptr || arguments.output == MPI_IN_PLACE) return false;
+    // A block that is sent from its place is a mistake, which the long way reports.
+    return is_in_place || (arguments.input != nullptr && arguments.input != own_of(arguments));
+  }
+  bool make(const GatherArguments& arguments) const {
+    return attached->weft->repeat(made, is_in_place ? own_of(arguments) : arguments.input,
+                                  static_cast<std::byte*>(arguments.output) + at.all);
+  }
+  Race* race() const noexcept { return of_race; }
+
+ private:
+  const void* own_of(const GatherArguments& arguments) const noexcept {
+    return static_cast<const std::byte*>(arguments.output) + at.own;
   }
 };
 
@@ -131,19 +160,52 @@ struct KnownRooted : Known {
     }
     return !is_root() || (all_type == arguments.all_type && has_arrays_of(arguments));
   }
+  bool takes(const RootedArguments& arguments) const noexcept {
+    if (arguments.own == nullptr || arguments.own == MPI_IN_PLACE) return false;
+    if (!is_root()) return true;
+    // A block that is where it is to go is a mistake, which the long way reports.
+    return arguments.all != nullptr && arguments.all != MPI_IN_PLACE &&
+           own_of(arguments) != bytes_of(arguments.all) + at.own_place;
+  }
+  bool make(const RootedArguments& arguments) const {
+    std::byte* const all = is_root() ? bytes_of(arguments.all) + at.all : nullptr;
+    Communicator& weft = *attached->weft;
+    return collective == plan::Collective::gather ? weft.repeat(made, own_of(arguments), all)
+                                                  : weft.repeat(made, all, own_of(arguments));
+  }
+  Race* race() const noexcept { return nullptr; }
+
+ private:
+  static std::byte* bytes_of(const void* buffer) noexcept {
+    return static_cast<std::byte*>(const_cast<void*>(buffer));
+  }
+  std::byte* own_of(const RootedArguments& arguments) const noexcept {
+    return bytes_of(arguments.own) + at.own;
+  }
 };
 
 struct KnownReduceScatter : Known {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   const Operation* operation = nullptr;
-  Race* race = nullptr;  // null: there is none
+  Race* of_race = nullptr;
   Communicator::Made made;
 
   bool is_of(const ReduceScatterArguments& arguments) const noexcept {
     return comm == arguments.comm && type == arguments.type && op == arguments.op &&
            attached != nullptr && has_arrays_of(arguments);
   }
+  bool takes(const ReduceScatterArguments& arguments) const noexcept {
+    return arguments.input != nullptr && arguments.output != nullptr &&
+           arguments.output != MPI_IN_PLACE && arguments.input != arguments.output;
+  }
+  bool make(const ReduceScatterArguments& arguments) const {
+    Communicator& weft = *attached->weft;
+    return arguments.input == MPI_IN_PLACE
+               ? weft.repeat_in_place(made, arguments.output, operation)
+               : weft.repeat(made, arguments.input, arguments.output, operation);
+  }
+  Race* race() const noexcept { return of_race; }
 };
 
 constexpr std::size_t kMostKnown = 4;
@@ -178,16 +240,18 @@ class LastKnown {
     return false;
   }
   /// The place of the next one, of which nothing is known yet: that of the last one where it had
-  /// the same arguments.
+  /// the same arguments. Null: calls are being made by it.
   template <class Arguments>
-  OfKind& next(const Arguments& arguments) noexcept {
+  OfKind* next(const Arguments& arguments) noexcept {
     const OfKind& last = all_[last_];
     if (last.comms != Comms::generation_now() || !last.is_of(arguments)) {
       last_ = (last_ + 1) % kMostKnown;
     }
     ++in_vain_;
-    all_[last_].attached = nullptr;
-    return all_[last_];
+    OfKind& one = all_[last_];
+    if (one.users != 0) return nullptr;
+    one.attached = nullptr;
+    return &one;
   }
 
  private:
@@ -205,93 +269,50 @@ struct AllKnown {
 // From turn_on() to turn_off(), which owns it: nothing is left to the end of the process.
 constinit AllKnown* all_known = nullptr;
 
-/// Calls `run` inside of weft, and returns the error code of the call; nullopt: on all ranks alike
-/// nothing was done, and the host serves the call.
-template <class Run>
-std::optional<int> run_inside(Attached& attached, Run run) {
+/// Makes a call by what is known. Nullopt: on all ranks alike nothing was done.
+template <class OfKind, class Arguments>
+std::optional<Outcome> make(const OfKind& known, const Arguments& arguments) {
+  struct Using {
+    int& users;
+    ~Using() { --users; }
+  } in_use{++known.users};
+  Attached& attached = *known.attached;
   Outcome outcome;
+  bool is_served = true;
+  const Inside guard;
   try {
-    const Inside guard;
-    run_guarded(*attached.weft, outcome, run);
+    run_guarded(*attached.weft, outcome, [&] { is_served = known.make(arguments); });
   } catch (const SetupError& error) {
-    const Inside guard;
     World::get()->communicators().give_up(attached, error.what());
     return std::nullopt;
   }
-  return end_call(attached.comm, outcome);
+  return is_served ? std::optional(std::move(outcome)) : std::nullopt;
 }
 
-std::optional<int> run_known(const KnownAlltoallv& known, const VectorArguments& arguments) {
-  Attached& attached = *known.attached;
-  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
-                       has_two_buffers(arguments);
-  if (!may_run || !attached.packs_irregular.pass_if_not_due()) return std::nullopt;
-  return run_inside(attached, [&] {
-    attached.weft->alltoallv(
-        static_cast<const std::byte*>(arguments.input) + known.input_offset, known.sends,
-        static_cast<std::byte*>(arguments.output) + known.output_offset, known.receives);
-  });
-}
-
-std::optional<int> run_known(const KnownAllgatherv& known, const GatherArguments& arguments) {
-  Attached& attached = *known.attached;
-  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
-                       arguments.output != nullptr && arguments.output != MPI_IN_PLACE;
-  if (!may_run || (known.race != nullptr && !known.race->is_quiet())) return std::nullopt;
-  auto* const output = static_cast<std::byte*>(arguments.output);
-  const std::byte* const own = output + known.at.own;
-  const void* const input = known.is_in_place ? own : arguments.input;
-  // A block that is sent from its place is a mistake, which the long way reports.
-  if (input == nullptr || (input == own) != known.is_in_place) return std::nullopt;
-  bool is_served = false;
-  const auto code = run_inside(attached, [&] {
-    is_served = attached.weft->repeat(known.made, input, output + known.at.all);
-  });
-  if (!is_served && code == MPI_SUCCESS) return std::nullopt;  // forgotten
-  if (known.race != nullptr) known.race->count();
-  return code;
-}
-
-std::optional<int> run_known(const KnownRooted& known, const RootedArguments& arguments) {
-  Attached& attached = *known.attached;
-  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
-                       arguments.own != nullptr && arguments.own != MPI_IN_PLACE;
-  if (!may_run) return std::nullopt;
-  auto* const own = static_cast<std::byte*>(const_cast<void*>(arguments.own)) + known.at.own;
-  std::byte* all = nullptr;
-  if (known.is_root()) {
-    if (arguments.all == nullptr || arguments.all == MPI_IN_PLACE) return std::nullopt;
-    all = static_cast<std::byte*>(const_cast<void*>(arguments.all));
-    // A block that is where it is to go is a mistake, which the long way reports.
-    if (own == all + known.at.own_place) return std::nullopt;
-    all += known.at.all;
+/// A blocking call of the program.
+template <class OfKind, class Arguments>
+std::optional<int> find_and_run(LastKnown<OfKind>& last, const Arguments& arguments) {
+  const OfKind* const known = last.find(arguments);
+  if (known == nullptr || !may_repeat(known->attached, known->comms, known->types)) {
+    return std::nullopt;
   }
-  bool is_served = false;
-  const auto code = run_inside(attached, [&] {
-    is_served = known.collective == plan::Collective::gather
-                    ? attached.weft->repeat(known.made, own, all)
-                    : attached.weft->repeat(known.made, all, own);
-  });
-  return is_served || code != MPI_SUCCESS ? code : std::nullopt;  // or it is forgotten
+  Race* const race = known->race();
+  const bool may_run = known->attached->broken.empty() && (race == nullptr || race->is_quiet());
+  if (!may_run || !known->takes(arguments)) return std::nullopt;
+  const auto outcome = make(*known, arguments);
+  if (!outcome) return std::nullopt;
+  if (race != nullptr) race->count();
+  return end_call(arguments.comm, *outcome);
 }
 
-std::optional<int> run_known(const KnownReduceScatter& known,
-                             const ReduceScatterArguments& arguments) {
-  Attached& attached = *known.attached;
-  const bool may_run = may_repeat(&attached, known.comms, known.types) && attached.broken.empty() &&
-                       arguments.input != nullptr && arguments.output != nullptr &&
-                       arguments.output != MPI_IN_PLACE && arguments.input != arguments.output;
-  if (!may_run || (known.race != nullptr && !known.race->is_quiet())) return std::nullopt;
-  bool is_served = false;
-  const auto code = run_inside(attached, [&] {
-    Communicator& weft = *attached.weft;
-    is_served = arguments.input == MPI_IN_PLACE
-                    ? weft.repeat_in_place(known.made, arguments.output, known.operation)
-                    : weft.repeat(known.made, arguments.input, arguments.output, known.operation);
-  });
-  if (!is_served && code == MPI_SUCCESS) return std::nullopt;  // forgotten
-  if (known.race != nullptr) known.race->count();
-  return code;
+/// One that goes on in the background, inside of weft and in no race.
+template <class OfKind, class Arguments>
+std::optional<Outcome> find_and_attempt(LastKnown<OfKind>& last, const Arguments& arguments) {
+  const OfKind* const known = last.find(arguments);
+  const bool may_run = known != nullptr &&
+                       still_holds(known->attached, known->comms, known->types) &&
+                       known->attached->broken.empty() && known->takes(arguments);
+  return may_run ? make(*known, arguments) : std::nullopt;
 }
 
 /// Where a call is to be kept; null: it is not.
@@ -308,23 +329,35 @@ Attached* place_for(MPI_Comm comm) {
 }  // namespace
 
 std::optional<int> VectorRepeats::find_and_run(const VectorArguments& arguments) {
-  const KnownAlltoallv* const known = all_known->alltoallvs.find(arguments);
-  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+  return mpi::find_and_run(all_known->alltoallvs, arguments);
+}
+
+std::optional<Outcome> VectorRepeats::find_and_attempt(const VectorArguments& arguments) {
+  return mpi::find_and_attempt(all_known->alltoallvs, arguments);
 }
 
 std::optional<int> VectorRepeats::find_and_run(const GatherArguments& arguments) {
-  const KnownAllgatherv* const known = all_known->allgathervs.find(arguments);
-  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+  return mpi::find_and_run(all_known->allgathervs, arguments);
+}
+
+std::optional<Outcome> VectorRepeats::find_and_attempt(const GatherArguments& arguments) {
+  return mpi::find_and_attempt(all_known->allgathervs, arguments);
 }
 
 std::optional<int> VectorRepeats::find_and_run(const RootedArguments& arguments) {
-  const KnownRooted* const known = all_known->rooted.find(arguments);
-  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+  return mpi::find_and_run(all_known->rooted, arguments);
+}
+
+std::optional<Outcome> VectorRepeats::find_and_attempt(const RootedArguments& arguments) {
+  return mpi::find_and_attempt(all_known->rooted, arguments);
 }
 
 std::optional<int> VectorRepeats::find_and_run(const ReduceScatterArguments& arguments) {
-  const KnownReduceScatter* const known = all_known->reduce_scatters.find(arguments);
-  return known == nullptr ? std::nullopt : run_known(*known, arguments);
+  return mpi::find_and_run(all_known->reduce_scatters, arguments);
+}
+
+std::optional<Outcome> VectorRepeats::find_and_attempt(const ReduceScatterArguments& arguments) {
+  return mpi::find_and_attempt(all_known->reduce_scatters, arguments);
 }
 
 void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call) {
@@ -333,7 +366,9 @@ void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call
   if (attached == nullptr || !has_two_buffers(arguments)) return;
   const auto straight = call.straight();
   if (!straight) return;
-  KnownAlltoallv& known = all_known->alltoallvs.next(arguments);
+  KnownAlltoallv* const next = all_known->alltoallvs.next(arguments);
+  if (next == nullptr) return;
+  KnownAlltoallv& known = *next;
   known.sends.assign(straight->sends.begin(), straight->sends.end());
   known.receives.assign(straight->receives.begin(), straight->receives.end());
   known.send_type = arguments.send_type;
@@ -350,12 +385,14 @@ void VectorRepeats::keep(const GatherArguments& arguments, const Allgather& call
   const auto straight = call.straight(attached->rank);
   const Communicator::Made made = attached->weft->last_made();
   if (!straight || made.call == nullptr) return;
-  KnownAllgatherv& known = all_known->allgathervs.next(arguments);
+  KnownAllgatherv* const next = all_known->allgathervs.next(arguments);
+  if (next == nullptr) return;
+  KnownAllgatherv& known = *next;
   known.is_in_place = arguments.input == MPI_IN_PLACE;
   known.count = arguments.count;
   known.send_type = arguments.send_type;
   known.receive_type = arguments.receive_type;
-  known.race = race_of(call, {*World::get(), *attached});
+  known.of_race = race_of(call, {*World::get(), *attached});
   known.made = made;
   known.at = *straight;
   known.keep(arguments, *attached);
@@ -368,7 +405,9 @@ void VectorRepeats::keep(const RootedArguments& arguments, const Rooted& call) {
   const auto straight = call.straight(*attached);
   const Communicator::Made made = attached->weft->last_made();
   if (!straight || made.call == nullptr) return;
-  KnownRooted& known = all_known->rooted.next(arguments);
+  KnownRooted* const next = all_known->rooted.next(arguments);
+  if (next == nullptr) return;
+  KnownRooted& known = *next;
   known.collective = arguments.collective;
   known.root = arguments.root;
   known.count = arguments.count;
@@ -389,11 +428,13 @@ void VectorRepeats::keep(const ReduceScatterArguments& arguments, const ReduceSc
   const auto plain = call.plain(context);
   const Communicator::Made made = attached->weft->last_made();
   if (!plain || made.call == nullptr) return;
-  KnownReduceScatter& known = all_known->reduce_scatters.next(arguments);
+  KnownReduceScatter* const next = all_known->reduce_scatters.next(arguments);
+  if (next == nullptr) return;
+  KnownReduceScatter& known = *next;
   known.type = arguments.type;
   known.op = arguments.op;
   known.operation = plain->operation;
-  known.race = race_of(call, context);
+  known.of_race = race_of(call, context);
   known.made = made;
   known.keep(arguments, *attached);
 }

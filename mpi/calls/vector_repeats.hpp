@@ -93,6 +93,11 @@ class VectorRepeats {
   static std::optional<int> run(const Arguments& arguments) {
     return is_on_ ? find_and_run(arguments) : std::nullopt;
   }
+  /// The same of a call that is not blocking, and not part of a race; inside of weft.
+  template <class Arguments>
+  static std::optional<Outcome> attempt(const Arguments& arguments) {
+    return is_on_ ? find_and_attempt(arguments) : std::nullopt;
+  }
   /// To be called when weft has just served `call`, which has these arguments.
   static void keep(const VectorArguments& arguments, const Alltoallv& call);
   static void keep(const GatherArguments& arguments, const Allgather& call);
@@ -105,26 +110,49 @@ class VectorRepeats {
 
  private:
   static std::optional<int> find_and_run(const VectorArguments& arguments);
+  static std::optional<Outcome> find_and_attempt(const VectorArguments& arguments);
   static std::optional<int> find_and_run(const GatherArguments& arguments);
+  static std::optional<Outcome> find_and_attempt(const GatherArguments& arguments);
   static std::optional<int> find_and_run(const RootedArguments& arguments);
+  static std::optional<Outcome> find_and_attempt(const RootedArguments& arguments);
   static std::optional<int> find_and_run(const ReduceScatterArguments& arguments);
+  static std::optional<Outcome> find_and_attempt(const ReduceScatterArguments& arguments);
 
   static inline bool is_on_ = false;
 };
 
+/// Whether calls of the function MPI_Name may be such repeats.
+template <Text name>
+constexpr bool may_repeat_vector() {
+  for (const std::string_view one :
+       {"Alltoallv", "Allgatherv", "Gatherv", "Scatterv", "Reduce_scatter"}) {
+    if (name.is(one)) return true;
+  }
+  return false;
+}
+
+/// The arguments of the function MPI_Name.
+template <Text name, class... Given>
+[[gnu::always_inline]] inline auto vector_arguments(Given... given) {
+  if constexpr (name.is("Alltoallv")) {
+    return VectorArguments{given...};
+  } else if constexpr (name.is("Allgatherv")) {
+    return GatherArguments{given...};
+  } else if constexpr (name.is("Gatherv")) {
+    return RootedArguments::of_gatherv(given...);
+  } else if constexpr (name.is("Scatterv")) {
+    return RootedArguments::of_scatterv(given...);
+  } else {
+    static_assert(name.is("Reduce_scatter"));
+    return ReduceScatterArguments{given...};
+  }
+}
+
 /// A call of the function MPI_Name like a known one; nullopt: it takes the long way.
 template <Text name, class... Given>
 [[gnu::always_inline]] inline std::optional<int> repeat_vector(Given... given) {
-  if constexpr (name.is("Alltoallv")) {
-    return VectorRepeats::run(VectorArguments{given...});
-  } else if constexpr (name.is("Allgatherv")) {
-    return VectorRepeats::run(GatherArguments{given...});
-  } else if constexpr (name.is("Gatherv")) {
-    return VectorRepeats::run(RootedArguments::of_gatherv(given...));
-  } else if constexpr (name.is("Scatterv")) {
-    return VectorRepeats::run(RootedArguments::of_scatterv(given...));
-  } else if constexpr (name.is("Reduce_scatter")) {
-    return VectorRepeats::run(ReduceScatterArguments{given...});
+  if constexpr (may_repeat_vector<name>()) {
+    return VectorRepeats::run(vector_arguments<name>(given...));
   } else {
     return std::nullopt;
   }
@@ -132,16 +160,8 @@ template <Text name, class... Given>
 
 template <Text name, class Made, class... Given>
 inline void keep_vector(const Made& call, Given... given) {
-  if constexpr (name.is("Alltoallv")) VectorRepeats::keep(VectorArguments{given...}, call);
-  if constexpr (name.is("Allgatherv")) VectorRepeats::keep(GatherArguments{given...}, call);
-  if constexpr (name.is("Gatherv")) {
-    VectorRepeats::keep(RootedArguments::of_gatherv(given...), call);
-  }
-  if constexpr (name.is("Scatterv")) {
-    VectorRepeats::keep(RootedArguments::of_scatterv(given...), call);
-  }
-  if constexpr (name.is("Reduce_scatter")) {
-    VectorRepeats::keep(ReduceScatterArguments{given...}, call);
+  if constexpr (may_repeat_vector<name>()) {
+    VectorRepeats::keep(vector_arguments<name>(given...), call);
   }
 }
 

@@ -141,11 +141,11 @@ int start_from(MPI_Request* request, void** attached, Host host, Make make, MPI_
   return start_collective<name>(request, host, make, arguments...);
 }
 
-template <class Init, class Host, class Make, class... Arguments>
+template <Text name, class Init, class Host, class Make, class... Arguments>
 int init_from(MPI_Info info, MPI_Request* request, void** attached, Init init, Host host, Make make,
               MPI_Comm comm, Arguments... arguments) {
   if (attached_to(comm, attached) == nullptr) return init(arguments..., info, request);
-  return init_collective(comm, info, request, init, host, make, arguments...);
+  return init_collective<name>(comm, info, request, init, host, make, arguments...);
 }
 
 }  // namespace
@@ -267,9 +267,9 @@ void weft_core_free(void* attached) {
   int weft_core_##name##_init(WEFT_UNPACK parameters, MPI_Info info, MPI_Request* request,        \
                               void* module, weft_init_##name* init, weft_start_##name* start,     \
                               void** attached) {                                                  \
-    return weft::mpi::init_from(info, request, attached, weft::mpi::OfHost{init, module},         \
-                                weft::mpi::OfHost{start, module}, make_##name, comm,              \
-                                WEFT_UNPACK arguments);                                           \
+    return weft::mpi::init_from<#Name>(info, request, attached, weft::mpi::OfHost{init, module},  \
+                                       weft::mpi::OfHost{start, module}, make_##name, comm,       \
+                                       WEFT_UNPACK arguments);                                    \
   }
 
 WEFT_DEFINE(Barrier, barrier, (MPI_Comm comm), (comm), weft::mpi::Barrier(comm))

@@ -96,17 +96,17 @@ using weft::plan::Collective;
     return weft::mpi::start_collective<#name>(request, host, make_##name, WEFT_UNWRAP arguments); \
   })
 
-#define WEFT_PERSISTENT(name, of_persistent, lower, parameters, arguments)             \
-  WEFT_ENTRY int WEFT_INIT(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info,       \
-                                          MPI_Request * request) {                     \
-    using Init = int(WEFT_UNWRAP parameters, MPI_Info, MPI_Request*);                  \
-    static const auto host = host_function<Init>(WEFT_INIT_NAME(of_persistent));       \
-    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower); \
-    return weft::mpi::init_collective(comm, info, request, host, start, make_##name,   \
-                                      WEFT_UNWRAP arguments);                          \
-  }                                                                                    \
-  WEFT_ENTRY int WEFT_INIT_ALIAS(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info, \
-                                                MPI_Request * request)                 \
+#define WEFT_PERSISTENT(name, of_persistent, lower, parameters, arguments)                  \
+  WEFT_ENTRY int WEFT_INIT(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info,            \
+                                          MPI_Request * request) {                          \
+    using Init = int(WEFT_UNWRAP parameters, MPI_Info, MPI_Request*);                       \
+    static const auto host = host_function<Init>(WEFT_INIT_NAME(of_persistent));            \
+    static const auto start = host_function<decltype(PMPI_I##lower)>("PMPI_I" #lower);      \
+    return weft::mpi::init_collective<#name>(comm, info, request, host, start, make_##name, \
+                                             WEFT_UNWRAP arguments);                        \
+  }                                                                                         \
+  WEFT_ENTRY int WEFT_INIT_ALIAS(of_persistent)(WEFT_UNWRAP parameters, MPI_Info info,      \
+                                                MPI_Request * request)                      \
       WEFT_ALIAS(WEFT_INIT_NAME(of_persistent));
 
 #define WEFT_ALL_FORMS(name, lower, parameters, arguments, call) \

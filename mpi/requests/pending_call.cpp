@@ -161,7 +161,7 @@ void PendingCall::run() noexcept {
     }
     if (!outcome.passed) {
       code_ = outcome.error_code();
-      if (own == nullptr && code_ == MPI_SUCCESS) work_->keep_for_repeats(*call);
+      if (code_ == MPI_SUCCESS) work_->keep_for_repeats(*call);
       return;
     }
     count_passed(*call, world, *outcome.passed);

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/call_mutex.hpp"
+
 namespace weft::mpi {
 
 namespace {
@@ -16,7 +18,7 @@ struct Persistent {
 };
 
 struct PersistentTable {
-  std::mutex mutex;
+  CallMutex mutex;
   std::map<MPI_Request, Persistent> requests;
 
   Persistent* find(MPI_Request request) {

@@ -32,11 +32,12 @@ int start_persistent(int count, MPI_Request requests[], int (*host)(int, MPI_Req
 /// MPI_Request_free: whether the request is weft's, and `code`.
 bool free_persistent(MPI_Request* request, int& code);
 
-/// Makes a persistent request of a collective. `host_init`: the host's function that makes one.
-/// `host`: the host's nonblocking one. `make`: gives the Call of `arguments`.
-template <class HostInit, class Host, class Make, class... Arguments>
+/// Makes a persistent request of a collective. `name`: of MPI's blocking function. `host_init`: the
+/// host's function that makes one. `host`: the host's nonblocking one. `make`: gives the Call of
+/// `arguments`.
+template <Text name, class HostInit, class Host, class Make, class... Given>
 int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit host_init,
-                    Host host, Make make, Arguments... arguments) {
+                    Host host, Make make, Given... arguments) {
   Attached* attached = served_in_background(comm);
   if (attached == nullptr) {
     background_of(make(arguments...));  // counted once, not at each start
@@ -48,7 +49,7 @@ int init_collective(MPI_Comm comm, MPI_Info info, MPI_Request* request, HostInit
   // The host numbers it now, among its nonblocking ones: those that are pending come before it on
   // all ranks. MPI lets this call wait for others.
   if (kHasPersistentCalls) drain(comm);
-  const auto work = std::make_shared<PersistentWork<HostInit, Host, Make, Arguments...>>(
+  const auto work = std::make_shared<PersistentWork<name, HostInit, Host, Make, Given...>>(
       own_of_persistent(*attached), host, make, arguments...);
   const int code = work->make_in_host(host_init, info);
   return code == MPI_SUCCESS ? make_persistent(work, request) : code;

@@ -35,12 +35,12 @@ bool may_repeat_in_background(const Repeated& call);
 /// `host`: the host's own; `make`: gives the Call of `arguments`.
 template <Text name, class Host, class Make, class... Given>
 int start_collective(MPI_Request* request, Host host, Make make, Given... arguments) {
-  using MadeWork = CollectiveWork<Host, Make, Given...>;
+  using MadeWork = CollectiveWork<name, Host, Make, Given...>;
   const Recycled<MadeWork> memory;
   std::shared_ptr<MadeWork> work;
   Repeated repeated;
   if constexpr (may_repeat<name>()) {
-    repeated.is_described = describe_call<name>(repeated.arguments, repeated.buffers, arguments...);
+    describe_call<name>(repeated.arguments, repeated.buffers, arguments...);
     if (may_repeat_in_background(repeated)) {
       work = std::allocate_shared<MadeWork>(memory, repeated, host, make, arguments...);
     }

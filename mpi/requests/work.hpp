@@ -12,6 +12,7 @@
 #include "mpi/calls/arguments.hpp"
 #include "mpi/calls/call.hpp"
 #include "mpi/calls/described.hpp"
+#include "mpi/calls/vector_repeats.hpp"
 #include "mpi/requests/held.hpp"
 
 namespace weft::mpi {
@@ -45,7 +46,6 @@ class Work {
 
 /// What Repeats go by.
 struct Repeated {
-  bool is_described = false;  // calls of the function may be repeats
   Arguments arguments;
   BufferPair buffers;
 };
@@ -92,10 +92,12 @@ class KeptWork : public Work {
   std::unique_ptr<Made> call_;
 };
 
-/// A nonblocking one. `Host`: the host's nonblocking function, which takes the arguments and a
-/// request.
-template <class Host, class Make, class... Given>
+/// A nonblocking one. `name`: of MPI's blocking function. `Host`: the host's nonblocking function,
+/// which takes the arguments and a request.
+template <Text name, class Host, class Make, class... Given>
 class CollectiveWork final : public KeptWork<Make, Given...> {
+  using Made = std::invoke_result_t<Make, Given...>;
+
  public:
   CollectiveWork(const Attached& attached, const Repeated& repeated, Host host, Make make,
                  Given... arguments)
@@ -104,11 +106,20 @@ class CollectiveWork final : public KeptWork<Make, Given...> {
       : KeptWork<Make, Given...>(known, make, arguments...), repeated_(known), host_(host) {}
 
   std::optional<Outcome> repeat() override {
-    if (!repeated_.is_described) return std::nullopt;
-    return Repeats::attempt(repeated_.arguments, repeated_.buffers);
+    if constexpr (may_repeat_vector<name>()) {
+      return std::apply(
+          [](auto... given) { return VectorRepeats::attempt(vector_arguments<name>(given...)); },
+          this->arguments());
+    }
+    return may_repeat<name>() ? Repeats::attempt(repeated_.arguments, repeated_.buffers)
+                              : std::nullopt;
   }
   void keep_for_repeats(Call& call) override {
-    if (repeated_.is_described) Repeats::keep(repeated_.arguments, repeated_.buffers, call);
+    if constexpr (may_repeat_vector<name>()) {
+      std::apply([&](auto... given) { keep_vector<name>(static_cast<Made&>(call), given...); },
+                 this->arguments());
+    }
+    if (may_repeat<name>()) Repeats::keep(repeated_.arguments, repeated_.buffers, call);
   }
 
   int start_at_host(MPI_Request* request) override {
@@ -117,22 +128,31 @@ class CollectiveWork final : public KeptWork<Make, Given...> {
   }
 
  private:
-  Repeated repeated_;
+  Repeated repeated_;  // where calls of the function may be repeats
   Host host_;
 };
 
 /// A persistent one. It has a persistent request of the host, too, as the host has to number it
 /// when it is made; where the host has none that may be used, it is started by `Host`.
-template <class HostInit, class Host, class Make, class... Arguments>
-class PersistentWork final : public KeptWork<Make, Arguments...> {
+template <Text name, class HostInit, class Host, class Make, class... Given>
+class PersistentWork final : public KeptWork<Make, Given...> {
  public:
-  PersistentWork(std::shared_ptr<Attached> own, Host host, Make make, Arguments... arguments)
-      : KeptWork<Make, Arguments...>(*own, make, arguments...), own_(std::move(own)), host_(host) {}
+  PersistentWork(std::shared_ptr<Attached> own, Host host, Make make, Given... arguments)
+      : KeptWork<Make, Given...>(*own, make, arguments...), own_(std::move(own)), host_(host) {
+    describe_call<name>(repeated_.arguments, repeated_.buffers, arguments...);
+  }
   ~PersistentWork() override {
     if (in_host_ != MPI_REQUEST_NULL) PMPI_Request_free(&in_host_);
     if (World* world = World::get()) world->communicators().remove_persistent(own_);
   }
 
+  std::optional<Outcome> repeat() override {
+    return known_ ? Repeats::attempt(*known_, repeated_.buffers) : std::nullopt;
+  }
+  void keep_for_repeats(Call& call) override {
+    if (!may_repeat<name>()) return;
+    known_ = Repeats::know(repeated_.arguments, repeated_.buffers, call, *own_);
+  }
   int make_in_host(HostInit init, MPI_Info info) {
     if (!kHasPersistentCalls) return MPI_SUCCESS;
     return std::apply([&](auto... arguments) { return init(arguments..., info, &in_host_); },
@@ -151,6 +171,8 @@ class PersistentWork final : public KeptWork<Make, Arguments...> {
 
  private:
   std::shared_ptr<Attached> own_;
+  Repeated repeated_;               // where calls of the function may be repeats
+  std::optional<KnownCall> known_;  // likewise: of the last start that took the long way
   Host host_;
   MPI_Request in_host_ = MPI_REQUEST_NULL;
 };
