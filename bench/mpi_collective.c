@@ -15,7 +15,8 @@
    Buffers are of the heap; with --static=both they are static, as those of many Fortran programs,
    with --static=send or --static=receive only those. With --fresh each rank writes what it sends
    anew before each call, as programs do: else it stays in the caches of those who have read it.
-   Then there is a barrier between all calls, and neither is timed. */
+   Then there is a barrier between all calls, and neither is timed. With --nonblocking each call is
+   the nonblocking function and MPI_Wait. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +32,18 @@ static enum { kUntimed, kTimed, kNoBarriers } barriers; /* where not all wait fo
 static int bytes;                                       /* of a block or vector */
 static int words;                                       /* of a vector that is reduced */
 static size_t in_bytes;
-static int is_fresh;
+static int is_fresh, is_nonblocking;
+
+#define CALL(name, lower, ...)               \
+  do {                                       \
+    if (is_nonblocking) {                    \
+      MPI_Request request;                   \
+      MPI_I##lower(__VA_ARGS__, &request);   \
+      MPI_Wait(&request, MPI_STATUS_IGNORE); \
+    } else {                                 \
+      MPI_##name(__VA_ARGS__);               \
+    }                                        \
+  } while (0)
 
 /* Blocks that a rank sends and receives. All alike but those of alltoallv. */
 static struct Blocks { int *bytes, *at; } sends, receives;
@@ -49,28 +61,28 @@ static uint64_t sum_to(int last, int to, size_t at) {
 }
 
 static void do_alltoall(void) {
-  MPI_Alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  CALL(Alltoall, alltoall, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 static void do_alltoallv(void) {
-  MPI_Alltoallv(in, sends.bytes, sends.at, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE,
-                MPI_COMM_WORLD);
+  CALL(Alltoallv, alltoallv, in, sends.bytes, sends.at, MPI_BYTE, out, receives.bytes, receives.at,
+       MPI_BYTE, MPI_COMM_WORLD);
 }
 static uint64_t right_alltoall(int block, size_t at) {
   return value(block, rank, at);
 }
 
 static void do_allgather(void) {
-  MPI_Allgather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
+  CALL(Allgather, allgather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
 static void do_gather(void) {
-  MPI_Gather(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Gather, gather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_allgather(int block, size_t at) {
   return value(block, 0, at);
 }
 
 static void do_scatter(void) {
-  MPI_Scatter(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Scatter, scatter, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_scatter(int block, size_t at) {
   (void)block;
@@ -78,7 +90,7 @@ static uint64_t right_scatter(int block, size_t at) {
 }
 
 static void do_bcast(void) {
-  MPI_Bcast(rank == 0 ? in : out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Bcast, bcast, rank == 0 ? in : out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_bcast(int block, size_t at) {
   (void)block;
@@ -86,10 +98,10 @@ static uint64_t right_bcast(int block, size_t at) {
 }
 
 static void do_allreduce(void) {
-  MPI_Allreduce(in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CALL(Allreduce, allreduce, in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 static void do_reduce(void) {
-  MPI_Reduce(in, out, words, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  CALL(Reduce, reduce, in, out, words, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 static uint64_t right_allreduce(int block, size_t at) {
   (void)block;
@@ -97,7 +109,8 @@ static uint64_t right_allreduce(int block, size_t at) {
 }
 
 static void do_reduce_scatter(void) {
-  MPI_Reduce_scatter_block(in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CALL(Reduce_scatter_block, reduce_scatter_block, in, out, words, MPI_UINT64_T, MPI_SUM,
+       MPI_COMM_WORLD);
 }
 static uint64_t right_reduce_scatter(int block, size_t at) {
   (void)block;
@@ -105,7 +118,7 @@ static uint64_t right_reduce_scatter(int block, size_t at) {
 }
 
 static void do_scan(void) {
-  MPI_Scan(in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+  CALL(Scan, scan, in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 static uint64_t right_scan(int block, size_t at) {
   (void)block;
@@ -116,14 +129,14 @@ static void do_neighbours(void) {
   static MPI_Comm ring = MPI_COMM_NULL;
   const int periodic = 1;
   if (ring == MPI_COMM_NULL) MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
-  MPI_Neighbor_alltoall(in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, ring);
+  CALL(Neighbor_alltoall, neighbor_alltoall, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, ring);
 }
 static uint64_t right_neighbours(int block, size_t at) {
   return block == 0 ? value((rank + ranks - 1) % ranks, 1, at) : value((rank + 1) % ranks, 0, at);
 }
 
 static void do_barrier(void) {
-  MPI_Barrier(MPI_COMM_WORLD);
+  CALL(Barrier, barrier, MPI_COMM_WORLD);
 }
 
 enum { kNobody, kRoot, kOthers, kAll };
@@ -318,6 +331,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "--static=send") == 0) sends_static = 1;
     if (strcmp(argv[1], "--static=receive") == 0) receives_static = 1;
     if (strcmp(argv[1], "--fresh") == 0) is_fresh = 1;
+    if (strcmp(argv[1], "--nonblocking") == 0) is_nonblocking = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
   }
@@ -325,7 +339,7 @@ int main(int argc, char** argv) {
   if (collective == NULL) {
     if (rank == 0) {
       fprintf(stderr,
-              "usage: mpi_collective [--static=both|send|receive] [--fresh] "
+              "usage: mpi_collective [--static=both|send|receive] [--fresh] [--nonblocking] "
               "[--barriers=untimed|timed|none] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();
