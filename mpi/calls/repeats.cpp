@@ -74,10 +74,11 @@ void Repeats::turn_on() noexcept {
   is_on_ = true;
 }
 
-bool Repeats::may_attempt(const Arguments& arguments, const BufferPair& buffers) noexcept {
+Attached* Repeats::attached_of(const Arguments& arguments, const BufferPair& buffers) noexcept {
   const KnownCall* const known = find_kept(arguments);
-  return known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
-         may_repeat(known->attached, known->comms, known->types);
+  const bool may_run = known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
+                       may_repeat(known->attached, known->comms, known->types);
+  return may_run ? known->attached : nullptr;
 }
 
 std::optional<Outcome> Repeats::attempt(const Arguments& arguments, const BufferPair& buffers) {

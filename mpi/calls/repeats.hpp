@@ -116,9 +116,9 @@ class Repeats {
   /// To be called when weft has just served `call`, which has these arguments.
   static void keep(const Arguments& arguments, const BufferPair& buffers, Call& call);
 
-  /// Of a call that is not blocking, and not part of a race: whether it can be made by attempt(),
-  /// as far as is known now.
-  static bool may_attempt(const Arguments& arguments, const BufferPair& buffers) noexcept;
+  /// Of a call that is not blocking, and not part of a race: what belongs to its communicator,
+  /// where the call can be made by attempt(), as far as is known now.
+  static Attached* attached_of(const Arguments& arguments, const BufferPair& buffers) noexcept;
   /// Makes such a call, inside of weft. Nullopt: it takes the long way, and nothing was done.
   static std::optional<Outcome> attempt(const Arguments& arguments, const BufferPair& buffers);
 

@@ -76,8 +76,9 @@ Attached* served_in_background(MPI_Comm comm) {
   return is_inter ? nullptr : attached;
 }
 
-bool may_repeat_in_background(const Repeated& call) {
-  return Repeats::may_attempt(call.arguments, call.buffers) && host_moves_weft();
+Attached* background_of_repeat(const Repeated& call) {
+  Attached* const attached = Repeats::attached_of(call.arguments, call.buffers);
+  return attached != nullptr && host_moves_weft() ? attached : nullptr;
 }
 
 Attached* background_of(Call&& call) {

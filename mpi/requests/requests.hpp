@@ -28,29 +28,24 @@ int give_request(std::shared_ptr<PendingCall> call, MPI_Request* request);
 /// In a component of the host: the end of the call completes its request.
 void complete_with(const std::shared_ptr<PendingCall>& call, MPI_Request request);
 
-/// Whether it is a call like one that weft has served, and may serve in the background.
-bool may_repeat_in_background(const Repeated& call);
+/// The same of a call like one that weft has served. Null: it is to be looked at.
+Attached* background_of_repeat(const Repeated& call);
 
 /// Begins a collective by the program's nonblocking function. `name`: that of MPI's blocking one;
 /// `host`: the host's own; `make`: gives the Call of `arguments`.
 template <Text name, class Host, class Make, class... Given>
 int start_collective(MPI_Request* request, Host host, Make make, Given... arguments) {
-  using MadeWork = CollectiveWork<name, Host, Make, Given...>;
-  const Recycled<MadeWork> memory;
-  std::shared_ptr<MadeWork> work;
   Repeated repeated;
+  Attached* attached = nullptr;
   if constexpr (may_repeat<name>()) {
     describe_call<name>(repeated.arguments, repeated.buffers, arguments...);
-    if (may_repeat_in_background(repeated)) {
-      work = std::allocate_shared<MadeWork>(memory, repeated, host, make, arguments...);
-    }
+    attached = background_of_repeat(repeated);
   }
-  if (work == nullptr) {
-    if (const Attached* attached = background_of(make(arguments...))) {
-      work = std::allocate_shared<MadeWork>(memory, *attached, repeated, host, make, arguments...);
-    }
-  }
-  if (work != nullptr) {
+  if (attached == nullptr) attached = background_of(make(arguments...));
+  if (attached != nullptr) {
+    using MadeWork = CollectiveWork<name, Host, Make, Given...>;
+    auto work = std::allocate_shared<MadeWork>(Recycled<MadeWork>(), *attached, repeated, host,
+                                               make, arguments...);
     if (auto call = start(std::move(work))) return give_request(std::move(call), request);
   }
   return host(arguments..., request);

@@ -73,14 +73,6 @@ class KeptWork : public Work {
     held_.hold(std::move(handles));
     arguments_ = std::tuple<Given...>(arrays_.replace(arguments)...);
   }
-  /// Of a known call, which has no arrays.
-  KeptWork(const Repeated& known, Make make, Given... arguments)
-      : Work(known.arguments.comm), make_(make), arguments_(arguments...) {
-    Handles handles{.types = {}, .op = known.arguments.op, .comm = known.arguments.comm};
-    handles.add(known.arguments.type);
-    handles.add(known.arguments.other_type);
-    held_.hold(std::move(handles));
-  }
 
   const std::tuple<Given...>& arguments() const noexcept { return arguments_; }
 
@@ -102,8 +94,6 @@ class CollectiveWork final : public KeptWork<Make, Given...> {
   CollectiveWork(const Attached& attached, const Repeated& repeated, Host host, Make make,
                  Given... arguments)
       : KeptWork<Make, Given...>(attached, make, arguments...), repeated_(repeated), host_(host) {}
-  CollectiveWork(const Repeated& known, Host host, Make make, Given... arguments)
-      : KeptWork<Make, Given...>(known, make, arguments...), repeated_(known), host_(host) {}
 
   std::optional<Outcome> repeat() override {
     if constexpr (may_repeat_vector<name>()) {
