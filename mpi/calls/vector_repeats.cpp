@@ -289,32 +289,6 @@ std::optional<Outcome> make(const OfKind& known, const Arguments& arguments) {
   return is_served ? std::optional(std::move(outcome)) : std::nullopt;
 }
 
-/// A blocking call of the program.
-template <class OfKind, class Arguments>
-std::optional<int> find_and_run(LastKnown<OfKind>& last, const Arguments& arguments) {
-  const OfKind* const known = last.find(arguments);
-  if (known == nullptr || !may_repeat(known->attached, known->comms, known->types)) {
-    return std::nullopt;
-  }
-  Race* const race = known->race();
-  const bool may_run = known->attached->broken.empty() && (race == nullptr || race->is_quiet());
-  if (!may_run || !known->takes(arguments)) return std::nullopt;
-  const auto outcome = make(*known, arguments);
-  if (!outcome) return std::nullopt;
-  if (race != nullptr) race->count();
-  return end_call(arguments.comm, *outcome);
-}
-
-/// One that goes on in the background, inside of weft and in no race.
-template <class OfKind, class Arguments>
-std::optional<Outcome> find_and_attempt(LastKnown<OfKind>& last, const Arguments& arguments) {
-  const OfKind* const known = last.find(arguments);
-  const bool may_run = known != nullptr &&
-                       still_holds(known->attached, known->comms, known->types) &&
-                       known->attached->broken.empty() && known->takes(arguments);
-  return may_run ? make(*known, arguments) : std::nullopt;
-}
-
 /// Where a call is to be kept; null: it is not.
 Attached* place_for(MPI_Comm comm) {
   World* const world = World::get();
@@ -326,39 +300,54 @@ Attached* place_for(MPI_Comm comm) {
   return is_good ? attached : nullptr;
 }
 
+LastKnown<KnownAlltoallv>& last_like(const VectorArguments& /*arguments*/) noexcept {
+  return all_known->alltoallvs;
+}
+LastKnown<KnownAllgatherv>& last_like(const GatherArguments& /*arguments*/) noexcept {
+  return all_known->allgathervs;
+}
+LastKnown<KnownRooted>& last_like(const RootedArguments& /*arguments*/) noexcept {
+  return all_known->rooted;
+}
+LastKnown<KnownReduceScatter>& last_like(const ReduceScatterArguments& /*arguments*/) noexcept {
+  return all_known->reduce_scatters;
+}
+
 }  // namespace
 
-std::optional<int> VectorRepeats::find_and_run(const VectorArguments& arguments) {
-  return mpi::find_and_run(all_known->alltoallvs, arguments);
+/// A blocking call of the program.
+template <class Arguments>
+std::optional<int> VectorRepeats::find_and_run(const Arguments& arguments) {
+  const auto* const known = last_like(arguments).find(arguments);
+  if (known == nullptr || !may_repeat(known->attached, known->comms, known->types)) {
+    return std::nullopt;
+  }
+  Race* const race = known->race();
+  const bool may_run = known->attached->broken.empty() && (race == nullptr || race->is_quiet());
+  if (!may_run || !known->takes(arguments)) return std::nullopt;
+  const auto outcome = make(*known, arguments);
+  if (!outcome) return std::nullopt;
+  if (race != nullptr) race->count();
+  return end_call(arguments.comm, *outcome);
 }
+template std::optional<int> VectorRepeats::find_and_run(const VectorArguments&);
+template std::optional<int> VectorRepeats::find_and_run(const GatherArguments&);
+template std::optional<int> VectorRepeats::find_and_run(const RootedArguments&);
+template std::optional<int> VectorRepeats::find_and_run(const ReduceScatterArguments&);
 
-std::optional<Outcome> VectorRepeats::find_and_attempt(const VectorArguments& arguments) {
-  return mpi::find_and_attempt(all_known->alltoallvs, arguments);
+/// One that goes on in the background, inside of weft and in no race.
+template <class Arguments>
+std::optional<Outcome> VectorRepeats::find_and_attempt(const Arguments& arguments) {
+  const auto* const known = last_like(arguments).find(arguments);
+  const bool may_run = known != nullptr &&
+                       still_holds(known->attached, known->comms, known->types) &&
+                       known->attached->broken.empty() && known->takes(arguments);
+  return may_run ? make(*known, arguments) : std::nullopt;
 }
-
-std::optional<int> VectorRepeats::find_and_run(const GatherArguments& arguments) {
-  return mpi::find_and_run(all_known->allgathervs, arguments);
-}
-
-std::optional<Outcome> VectorRepeats::find_and_attempt(const GatherArguments& arguments) {
-  return mpi::find_and_attempt(all_known->allgathervs, arguments);
-}
-
-std::optional<int> VectorRepeats::find_and_run(const RootedArguments& arguments) {
-  return mpi::find_and_run(all_known->rooted, arguments);
-}
-
-std::optional<Outcome> VectorRepeats::find_and_attempt(const RootedArguments& arguments) {
-  return mpi::find_and_attempt(all_known->rooted, arguments);
-}
-
-std::optional<int> VectorRepeats::find_and_run(const ReduceScatterArguments& arguments) {
-  return mpi::find_and_run(all_known->reduce_scatters, arguments);
-}
-
-std::optional<Outcome> VectorRepeats::find_and_attempt(const ReduceScatterArguments& arguments) {
-  return mpi::find_and_attempt(all_known->reduce_scatters, arguments);
-}
+template std::optional<Outcome> VectorRepeats::find_and_attempt(const VectorArguments&);
+template std::optional<Outcome> VectorRepeats::find_and_attempt(const GatherArguments&);
+template std::optional<Outcome> VectorRepeats::find_and_attempt(const RootedArguments&);
+template std::optional<Outcome> VectorRepeats::find_and_attempt(const ReduceScatterArguments&);
 
 void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call) {
   if (!is_on_ || !all_known->alltoallvs.wants_more()) return;

@@ -109,14 +109,10 @@ class VectorRepeats {
   static void turn_off() noexcept;
 
  private:
-  static std::optional<int> find_and_run(const VectorArguments& arguments);
-  static std::optional<Outcome> find_and_attempt(const VectorArguments& arguments);
-  static std::optional<int> find_and_run(const GatherArguments& arguments);
-  static std::optional<Outcome> find_and_attempt(const GatherArguments& arguments);
-  static std::optional<int> find_and_run(const RootedArguments& arguments);
-  static std::optional<Outcome> find_and_attempt(const RootedArguments& arguments);
-  static std::optional<int> find_and_run(const ReduceScatterArguments& arguments);
-  static std::optional<Outcome> find_and_attempt(const ReduceScatterArguments& arguments);
+  template <class Arguments>
+  static std::optional<int> find_and_run(const Arguments& arguments);
+  template <class Arguments>
+  static std::optional<Outcome> find_and_attempt(const Arguments& arguments);
 
   static inline bool is_on_ = false;
 };
