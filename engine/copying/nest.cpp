@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/copy_bytes.hpp"
 #include "engine/copying/grid.hpp"
 
 namespace weft::engine {
@@ -200,6 +201,7 @@ std::uint64_t shortest_run(const Elements& elements) noexcept {
 
 void pack(const Elements& elements, std::uint64_t from, std::uint64_t to,
           std::byte* packed) noexcept {
+  if (elements.is_one_run()) return copy_bytes(packed, elements.run() + from, to - from);
   for_each_grid<&Axis::from>(
       elements, from, to, [packed](std::uintptr_t memory, std::uint64_t at, const Grid& grid) {
         copy(packed + at, reinterpret_cast<const std::byte*>(memory), grid, false);
@@ -208,6 +210,7 @@ void pack(const Elements& elements, std::uint64_t from, std::uint64_t to,
 
 void unpack(const Elements& elements, std::uint64_t from, std::uint64_t to,
             const std::byte* packed) noexcept {
+  if (elements.is_one_run()) return copy_bytes(elements.run() + from, packed, to - from);
   for_each_grid<&Axis::to>(elements, from, to,
                            [packed](std::uintptr_t memory, std::uint64_t at, const Grid& grid) {
                              copy(reinterpret_cast<std::byte*>(memory), packed + at, grid, false);

@@ -82,6 +82,13 @@ struct Elements {
   std::uint64_t count = 0;
 
   std::uint64_t bytes() const noexcept { return element_bytes * count; }
+  /// Whether they are one run, which begins at run().
+  bool is_one_run() const noexcept {
+    return count == 1 && nests.size() == 1 && nests.front().loops.empty();
+  }
+  std::byte* run() const noexcept {
+    return reinterpret_cast<std::byte*>(buffer + static_cast<std::uintptr_t>(nests.front().at));
+  }
 };
 
 /// The addresses from the lowest byte of some elements to behind the highest. Of at least one byte.

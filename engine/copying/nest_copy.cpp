@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "base/copy_bytes.hpp"
 #include "engine/copying/grid.hpp"
 #include "engine/copying/nest.hpp"
 
@@ -86,6 +87,9 @@ bool is_fine(const Elements& elements) noexcept {
 void copy(const Elements& to, const Elements& from, bool past_caches) noexcept {
   const std::uint64_t bytes = to.bytes();
   if (bytes == 0) return;
+  if (!past_caches && to.is_one_run() && from.is_one_run()) {
+    return copy_bytes(to.run(), from.run(), bytes);
+  }
   if (is_fine(to) || is_fine(from)) return copy_by_buffer(to, from, 0, bytes);
   Sequence there(to);
   Sequence here(from);

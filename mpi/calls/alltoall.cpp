@@ -40,15 +40,9 @@ bool copy_elements(const std::optional<engine::Elements>& from,
   return true;
 }
 
-/// The sizes of what a rank sends and receives. In place its own block stays where it is.
-template <class Side>
-std::pair<std::vector<std::size_t>, std::vector<std::size_t>> sizes_of(const Context& context,
-                                                                       const Side& send,
-                                                                       const Side& receive) {
-  std::pair sizes(send.sizes(), receive.sizes());
-  if (&send != &receive) return sizes;
-  const auto own = static_cast<std::size_t>(context.rank());
-  sizes.first[own] = sizes.second[own] = 0;
+/// What a rank sends and receives in place, of blocks of so many bytes: its own stays where it is.
+std::vector<std::size_t> in_place_sizes(const Context& context, std::vector<std::size_t> sizes) {
+  sizes[static_cast<std::size_t>(context.rank())] = 0;
   return sizes;
 }
 
@@ -62,13 +56,15 @@ void run_in_parts(const Context& context, const Blocks& send, const Blocks& rece
                   std::byte* packed) { copies.take(send, rank, from, to, packed); },
       .unpack = [&](int rank, std::size_t from, std::size_t to,
                     const std::byte* packed) { copies.put(receive, rank, from, to, packed); }};
-  const auto [sends, receives] = sizes_of(context, send, receive);
-  if (&send == &receive) return context.weft().alltoallw(sends, receives, packer);
+  if (&send == &receive) {
+    const std::vector<std::size_t> sizes = in_place_sizes(context, receive.sizes());
+    return context.weft().alltoallw(sizes, sizes, packer);
+  }
   const ElementsOf sent(send, size);
   const ElementsOf received(receive, size);
   packer.send_elements = [&](int rank) { return sent[rank]; };
   packer.receive_elements = [&](int rank) { return received[rank]; };
-  context.weft().alltoallw(sends, receives, packer);
+  context.weft().alltoallw(send.sizes(), receive.sizes(), packer);
 }
 
 }  // namespace
@@ -247,30 +243,31 @@ bool Alltoallw::goes_in_parts(const Context& context) const {
 
 void Alltoallw::run_in_parts(const Context& context) {
   const Layouts& layouts = context.layouts();
-  const bool in_place = send_.is_in_place();
-  TypedBlocks& sent = in_place ? receive_ : send_;
-  if (in_place) {
+  if (send_.is_in_place()) {
     receive_.pack_whole(layouts, context.attached.packed_output);
+    receive_.place(layouts);
+    Packer packer = packer_of(receive_.placed(), receive_.placed());
+    packer.send_elements = packer.receive_elements = nullptr;
+    const std::vector<std::size_t> sizes = in_place_sizes(context, receive_.placed().sizes);
+    context.weft().alltoallw(sizes, sizes, packer);
   } else {
     send_.pack_whole(layouts, context.attached.packed_input);
     receive_.reserve_whole(layouts, context.attached.packed_output);
-    send_.find_elements(layouts);
+    send_.place(layouts);
+    receive_.place(layouts);
+    const PlacedBlocks &sent = send_.placed(), &received = receive_.placed();
+    context.weft().alltoallw(sent.sizes, received.sizes, packer_of(sent, received));
+    went_straight_ = context.weft().packs_in_parts();
   }
-  receive_.find_elements(layouts);
-  Packer packer{
-      .pack = [&](int rank, std::size_t from, std::size_t to,
-                  std::byte* packed) { engine::pack(*sent.elements(rank), from, to, packed); },
-      .unpack =
-          [&](int rank, std::size_t from, std::size_t to, const std::byte* packed) {
-            engine::unpack(*receive_.elements(rank), from, to, packed);
-          }};
-  if (!in_place) {
-    packer.send_elements = [&](int rank) { return send_.elements(rank); };
-    packer.receive_elements = [&](int rank) { return receive_.elements(rank); };
-  }
-  const auto [sends, receives] = sizes_of(context, sent, receive_);
-  context.weft().alltoallw(sends, receives, packer);
   receive_.unpack_whole(layouts);
+}
+
+std::optional<Alltoallw::Placed> Alltoallw::take_placed() {
+  if (!went_straight_) return std::nullopt;
+  auto sends = send_.take_placed();
+  auto receives = receive_.take_placed();
+  if (!sends || !receives) return std::nullopt;
+  return Placed{std::move(*sends), std::move(*receives)};
 }
 
 std::optional<Call::Traffic> Alltoallw::traffic_with(int rank, const Context&) const {

@@ -60,8 +60,10 @@ class Alltoallv final : public Call {
 
 class Alltoallw final : public Call {
  public:
-  Alltoallw(const TypedBlocks& send, const TypedBlocks& receive, MPI_Comm comm)
-      : Call(plan::Collective::alltoallv, comm), send_(send), receive_(receive) {}
+  Alltoallw(TypedBlocks&& send, TypedBlocks&& receive, MPI_Comm comm)
+      : Call(plan::Collective::alltoallv, comm),
+        send_(std::move(send)),
+        receive_(std::move(receive)) {}
   std::optional<Passed> judge(const Context& context) override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
   void describe(RecordedKind& kind, const Context&) const override { describe_irregular(kind); }
@@ -72,12 +74,20 @@ class Alltoallw final : public Call {
   void keep(Arrays& arrays, const Attached& attached) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
 
+  struct Placed {
+    PlacedBlocks sends, receives;
+  };
+  /// After run(), which was the last one: where the blocks lie of a call in shared memory that went
+  /// straight from and to two buffers of the program. Nullopt: it went in another way.
+  std::optional<Placed> take_placed();
+
  private:
   bool goes_in_parts(const Context& context) const;
   void run_in_parts(const Context& context);
   const TypedBlocks& sends() const { return send_.is_in_place() ? receive_ : send_; }
 
   TypedBlocks send_, receive_;
+  bool went_straight_ = false;
 };
 
 }  // namespace weft::mpi

@@ -84,23 +84,19 @@ void TypedBlocks::deliver(const Layouts& layouts, const std::byte* output) const
   }
 }
 
-std::vector<std::size_t> TypedBlocks::sizes() const {
-  std::vector<std::size_t> all;
-  for (const Part& part : *parts_) all.push_back(part.bytes);
-  return all;
-}
-
 void TypedBlocks::reserve_whole(const Layouts& layouts, Buffer& packed) {
-  std::vector<std::size_t> offsets(parts_->size(), SIZE_MAX);
+  std::vector<std::size_t> offsets;
   std::size_t all = 0;
   for (int block = 0; block < blocks_; ++block) {
-    const auto number = static_cast<std::size_t>(block);
-    if ((*parts_)[number].bytes == 0) continue;
-    const Layout layout = layouts.of(types_[block]);
+    const std::size_t bytes = (*parts_)[static_cast<std::size_t>(block)].bytes;
+    if (bytes == 0) continue;
+    Layout layout;
+    layouts.find(types_[block], layout);
     const bool is_plain = layout.contiguous && !device_memory::contains(memory(block));
     if (is_plain || copies_by_map(memory(block), layout)) continue;
-    offsets[number] = all;
-    all += (*parts_)[number].bytes;
+    offsets.resize(parts_->size(), SIZE_MAX);
+    offsets[static_cast<std::size_t>(block)] = all;
+    all += bytes;
   }
   whole_.assign(offsets.size(), nullptr);
   if (all == 0) return;
@@ -112,39 +108,46 @@ void TypedBlocks::reserve_whole(const Layouts& layouts, Buffer& packed) {
 
 void TypedBlocks::pack_whole(const Layouts& layouts, Buffer& packed) {
   reserve_whole(layouts, packed);
-  for (int block = 0; block < blocks_; ++block) {
-    std::byte* const whole = whole_[static_cast<std::size_t>(block)];
-    if (whole == nullptr) continue;
-    layouts.pack(memory(block), counts_[block], layouts.of(types_[block]), whole);
+  for (std::size_t i = 0; i < whole_.size(); ++i) {
+    if (whole_[i] == nullptr) continue;
+    const auto block = static_cast<int>(i);
+    layouts.pack(memory(block), counts_[block], layouts.of(types_[block]), whole_[i]);
   }
 }
 
 void TypedBlocks::unpack_whole(const Layouts& layouts) const {
-  for (int block = 0; block < blocks_; ++block) {
-    const std::byte* const whole = whole_[static_cast<std::size_t>(block)];
-    if (whole == nullptr) continue;
-    layouts.unpack(whole, memory(block), counts_[block], layouts.of(types_[block]));
+  for (std::size_t i = 0; i < whole_.size(); ++i) {
+    if (whole_[i] == nullptr) continue;
+    const auto block = static_cast<int>(i);
+    layouts.unpack(whole_[i], memory(block), counts_[block], layouts.of(types_[block]));
   }
 }
 
-void TypedBlocks::find_elements(const Layouts& layouts) {
+void TypedBlocks::place(const Layouts& layouts) {
   const auto blocks = static_cast<std::size_t>(blocks_);
-  elements_.assign(blocks, {});
-  in_a_row_.assign(blocks, {});
+  placed_ = PlacedBlocks(blocks);
+  placed_.buffer = buffer_;
   for (std::size_t i = 0; i < blocks; ++i) {
-    const std::size_t bytes = (*parts_)[i].bytes;
+    const std::size_t bytes = placed_.sizes[i] = (*parts_)[i].bytes;
     if (bytes == 0) continue;
-    const auto block = static_cast<int>(i);
-    const Layout layout = layouts.of(types_[block]);
-    if (whole_[i] == nullptr && !layout.contiguous) {
-      elements_[i] = layout.map->elements(memory(block), static_cast<std::uint64_t>(counts_[block]),
-                                          layout.extent_bytes);
+    if (!whole_.empty() && whole_[i] != nullptr) {
+      placed_.place(i, whole_[i], bytes);
       continue;
     }
-    std::byte* const begin = whole_[i] != nullptr ? whole_[i] : memory(block);
-    in_a_row_[i].run_bytes = bytes;
-    elements_[i] = {reinterpret_cast<std::uintptr_t>(begin), {&in_a_row_[i], 1}, bytes, 0, 1};
+    const auto block = static_cast<int>(i);
+    Layout layout;
+    layouts.find(types_[block], layout);
+    if (layout.contiguous) {
+      placed_.place(i, memory(block), bytes);
+    } else {
+      placed_.elements[i] = layout.map->elements(
+          memory(block), static_cast<std::uint64_t>(counts_[block]), layout.extent_bytes);
+    }
   }
+}
+
+std::optional<PlacedBlocks> TypedBlocks::take_placed() {
+  return whole_.empty() ? std::optional(std::move(placed_)) : std::nullopt;
 }
 
 }  // namespace weft::mpi

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/calls/blocks.hpp"
+#include "mpi/calls/placed_blocks.hpp"
 
 namespace weft::mpi {
 
@@ -51,16 +52,15 @@ class TypedBlocks {
   // Blocks as they lie. What neither is contiguous nor has a map is packed whole before and
   // unpacked after, in `packed`.
 
-  /// Of each block, in bytes.
-  std::vector<std::size_t> sizes() const;
   void pack_whole(const Layouts& layouts, Buffer& packed);
   void reserve_whole(const Layouts& layouts, Buffer& packed);
   void unpack_whole(const Layouts& layouts) const;
   /// After that: where each block lies, packed whole or as the program has it.
-  void find_elements(const Layouts& layouts);
-  const engine::Elements* elements(int block) const {
-    return &elements_[static_cast<std::size_t>(block)];
-  }
+  void place(const Layouts& layouts);
+  const PlacedBlocks& placed() const { return placed_; }
+  /// What place() has found, for later calls; the call is over. Nullopt: some block is packed
+  /// whole.
+  std::optional<PlacedBlocks> take_placed();
 
   /// The bytes that weft works on: the program's buffer, or `packed`.
   std::byte* output(Buffer& packed) const;
@@ -82,9 +82,8 @@ class TypedBlocks {
   std::byte* lowest_ = nullptr;
   std::size_t total_bytes_ = 0;
   const std::vector<Part>* parts_ = nullptr;
-  std::vector<std::byte*> whole_;           // by block; null where it goes in parts
-  std::vector<engine::Elements> elements_;  // by block
-  std::vector<engine::Nest> in_a_row_;      // of blocks in one piece
+  std::vector<std::byte*> whole_;  // by block; null where it goes in parts. Empty: all do
+  PlacedBlocks placed_;
 };
 
 }  // namespace weft::mpi

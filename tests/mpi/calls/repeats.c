@@ -6,7 +6,7 @@
 
 #include "tests/mpi/program/check.h"
 
-enum { kMostInts = 48, kMostRanks = 16, kCalls = 16 };
+enum { kMostInts = 48, kMostRanks = 16, kCalls = 17 };
 
 static unsigned state;
 static int choose(int below) {
@@ -29,6 +29,61 @@ static MPI_Datatype no_type(void) {
 #endif
 }
 
+/* `each` ints with as many of nothing: every second one, or all in a row; another one of the two
+   for some calls. Valid until the next call with so many. */
+static MPI_Datatype spread(int each, int number) {
+  static MPI_Datatype types[kMostInts];
+  static int were_rows[kMostInts];
+  const int is_row = number / 11 % 2;
+  if (types[each] != 0 && were_rows[each] == is_row) return types[each];
+  if (types[each] != 0) MPI_Type_free(&types[each]);
+  MPI_Datatype ints;
+  MPI_Type_vector(each, 1, is_row ? 1 : 2, MPI_INT, &ints);
+  MPI_Type_create_resized(ints, 0, (MPI_Aint)(2 * each * (int)sizeof(int)), &types[each]);
+  MPI_Type_commit(&types[each]);
+  MPI_Type_free(&ints);
+  were_rows[each] = is_row;
+  return types[each];
+}
+
+/* Each block of a datatype and in a place of its own; as many both ways, for calls in place. */
+static void call_alltoallw(MPI_Comm comm, int number, int ints, int count, MPI_Datatype type,
+                           int in_place, const int* in, int* out) {
+  static int counts[kMostRanks], places[kMostRanks], sent_places[kMostRanks];
+  static MPI_Datatype types[kMostRanks], sent_types[kMostRanks];
+  int rank, size;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  const int each = ints / count, is_row = number / 11 % 2, turn = number / 9 % 2;
+  for (int i = 0; i < size; ++i) {
+    const int place = turn == 0 ? i : size - 1 - i;
+    counts[i] = (rank + i + number / 3) % 3 * count / 2;
+    sent_places[i] = place * ints * (int)sizeof(int);
+    sent_types[i] = type;
+    places[i] = 2 * sent_places[i];
+    types[i] = (i + turn) % 2 == 0 ? type : spread(each, number);
+  }
+  /* In place they are sent as they are received: the own block, which none is sent, apart. */
+  for (int i = 0; in_place && i < size; ++i) {
+    for (int at = 0; at < counts[i] * each; ++at) {
+      const int step = types[i] == type || is_row ? 1 : 2, gap = types[i] == type ? 0 : 2 * each;
+      const int where = gap == 0 ? at : at / each * gap + at % each * step;
+      out[places[i] / (int)sizeof(int) + where] = value(rank, number, i * ints + at);
+    }
+  }
+  MPI_Alltoallw(in_place ? MPI_IN_PLACE : in, counts, sent_places, sent_types, out, counts, places,
+                types, comm);
+  for (int i = 0; i < size; ++i) {
+    const int mine = in_place ? rank * ints : (turn == 0 ? rank : size - 1 - rank) * ints;
+    for (int at = 0; at < counts[i] * each; ++at) {
+      const int step = types[i] == type || is_row ? 1 : 2, gap = types[i] == type ? 0 : 2 * each;
+      const int where = gap == 0 ? at : at / each * gap + at % each * step;
+      const int got = out[places[i] / (int)sizeof(int) + where];
+      expect(got == value(i, number, mine + at), "alltoallw: %d at %d from %d", got, at, i);
+    }
+  }
+}
+
 /* `ints` ints as `count` elements of `type` to or from each rank. */
 static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_Datatype type,
                  int in_place) {
@@ -37,7 +92,8 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
   MPI_Comm_size(comm, &size);
   int* in = buffers[number % 2];
   int* out = buffers[2 + number / 2 % 2];
-  const int is_of_all = what == 0 || what == 6 || what == 7 || what == 9 || what == 14;
+  const int is_of_all =
+      what == 0 || what == 6 || what == 7 || what == 9 || what == 14 || what == 15;
   const int all = is_of_all ? ints * size : ints;
   const int root = number % size;
   int sum = 0;
@@ -217,6 +273,10 @@ static void call(MPI_Comm comm, int what, int number, int ints, int count, MPI_D
       }
       break;
     }
+    case 15:
+      if (2 * size <= kMostRanks)
+        call_alltoallw(comm, number, ints, count, type, in_place, in, out);
+      break;
     default:
       MPI_Barrier(comm);
   }
