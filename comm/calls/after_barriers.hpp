@@ -46,8 +46,16 @@ class AfterBarriers {
 
   static int waited_for(const plan::Problem& problem) noexcept {
     using enum plan::Collective;
-    const bool is_from_root = problem.collective == broadcast || problem.collective == scatter;
-    return is_from_root ? problem.root : kNobody;
+    switch (problem.collective) {
+      case broadcast:
+      case scatter:
+        return problem.root;
+      case scan:
+      case exscan:
+        return 0;
+      default:
+        return kNobody;
+    }
   }
   bool is_steady() const noexcept { return times_ == kTimes; }
   void note_barrier() noexcept {

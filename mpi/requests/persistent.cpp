@@ -125,33 +125,31 @@ bool free_persistent(MPI_Request* request, int& code) {
   return true;
 }
 
-Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests) {
+Unfolded::Unfolded(int count, MPI_Request requests[]) : given_(requests), count_(count) {
   if (!has_persistent() || count <= 0 || requests == nullptr) return;
   const std::lock_guard lock(persistent_table().mutex);
   for (int i = 0; i < count; ++i) {
     const Persistent* persistent = persistent_table().find(requests[i]);
     if (persistent == nullptr) continue;
-    if (!is_any_) {
-      is_any_ = true;
-      copy_.assign(requests, requests + count);
-      is_persistent_.resize(static_cast<std::size_t>(count));
-    }
-    copy_[static_cast<std::size_t>(i)] = persistent->active;
-    is_persistent_[static_cast<std::size_t>(i)] = true;
+    if (copy_ == nullptr) copy();
+    copy_[i] = persistent->active;
   }
 }
 
+void Unfolded::copy() {
+  if (count_ > 1) copies_.resize(static_cast<std::size_t>(count_));
+  copy_ = count_ == 1 ? &only_ : copies_.data();
+  std::copy_n(given_, count_, copy_);
+}
+
 void Unfolded::fold() {
-  if (!is_any_) return;
-  is_any_ = false;
+  if (copy_ == nullptr) return;
   const std::lock_guard lock(persistent_table().mutex);
-  for (std::size_t i = 0; i < copy_.size(); ++i) {
-    if (!is_persistent_[i]) {
-      given_[i] = copy_[i];
-    } else if (Persistent* persistent = persistent_table().find(given_[i])) {
-      persistent->active = copy_[i];
-    }
+  for (int i = 0; i < count_; ++i) {
+    Persistent* const persistent = persistent_table().find(given_[i]);
+    (persistent != nullptr ? persistent->active : given_[i]) = copy_[i];
   }
+  copy_ = nullptr;
 }
 
 }  // namespace weft::mpi

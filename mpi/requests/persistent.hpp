@@ -68,13 +68,16 @@ class Unfolded {
   /// Writes back, once: before an error handler of the program is called, which may leave by
   /// longjmp.
   void fold();
-  MPI_Request* get() noexcept { return is_any_ ? copy_.data() : given_; }
+  MPI_Request* get() noexcept { return copy_ != nullptr ? copy_ : given_; }
 
  private:
+  void copy();
+
   MPI_Request* given_;
-  std::vector<MPI_Request> copy_;  // where any is persistent
-  std::vector<bool> is_persistent_;
-  bool is_any_ = false;
+  int count_;
+  MPI_Request* copy_ = nullptr;  // of all of them, where any is persistent
+  MPI_Request only_ = MPI_REQUEST_NULL;
+  std::vector<MPI_Request> copies_;  // of more than one
 };
 
 }  // namespace weft::mpi

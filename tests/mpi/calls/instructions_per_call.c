@@ -88,6 +88,15 @@ static void alltoallv(int n) {
   MPI_Alltoallv(in, counts[n], places[n], MPI_UINT64_T, out, counts[n], places[n], MPI_UINT64_T,
                 MPI_COMM_WORLD);
 }
+static void alltoallw(int n) {
+  static int bytes[kMostRanks];
+  static MPI_Datatype types[kMostRanks];
+  for (int i = 0; i < ranks; ++i) {
+    bytes[i] = 8 * places[n][i];
+    types[i] = MPI_UINT64_T;
+  }
+  MPI_Alltoallw(in, counts[n], bytes, types, out, counts[n], bytes, types, MPI_COMM_WORLD);
+}
 static void allgatherv(int n) {
   MPI_Allgatherv(in, n, MPI_UINT64_T, out, counts[n], places[n], MPI_UINT64_T, MPI_COMM_WORLD);
 }
@@ -134,6 +143,7 @@ static const struct Collective {
     {"iallreduce", iallreduce, 0},
     {"ialltoall", ialltoall, 0},
     {"alltoallv", alltoallv, 0},
+    {"alltoallw", alltoallw, 0},
     {"allgatherv", allgatherv, 0},
     {"gatherv", gatherv, 0},
     {"scatterv", scatterv, 0},
