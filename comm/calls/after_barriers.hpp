@@ -1,10 +1,10 @@
-// Calls after barriers: the root for which the ranks of a communicator wait after their barriers,
+// Calls after barriers: the rank for which the others of a communicator wait after their barriers,
 // where that is the same one again and again. The next barrier lets it go first.
 //
 // If ranks outnumber cores, some of them do not run when a barrier is over. Where one of these is
-// the root of a broadcast or scatter that comes next, all others wait for its turn. The ranks of a
-// communicator make the same blocking calls in the same order, so each finds out alone what all
-// others do.
+// the root of a broadcast or scatter that comes next, or rank 0 before a scan, all others wait for
+// its turn. The ranks of a communicator make the same blocking calls in the same order, so each
+// finds out alone what all others do.
 #pragma once
 
 #include "plan/problem.hpp"
@@ -22,7 +22,7 @@ class AfterBarriers {
     if (problem.collective == plan::Collective::barrier) return note_barrier();
     if (was_barrier_) note_after(waited_for(problem));
   }
-  /// The same of calls in which ranks wait for no root.
+  /// The same of calls in which ranks wait for no rank alone.
   void note_other() noexcept {
     if (was_barrier_) note_after(kNobody);
   }

@@ -63,6 +63,15 @@ TEST(AfterBarriers, LetTheRootGoFirst) {
   EXPECT_EQ(barrier_of(calls).root, 1);
 }
 
+TEST(AfterBarriers, LetTheFirstOfAScanGoFirst) {
+  for (const auto collective : {Collective::scan, Collective::exscan}) {
+    AfterBarriers calls(true);
+    repeat(calls, problem(collective));
+    EXPECT_TRUE(barrier_of(calls).root_first) << to_string(collective);
+    EXPECT_EQ(barrier_of(calls).root, 0) << to_string(collective);
+  }
+}
+
 TEST(AfterBarriers, AreForAnyCallWhereNoRankIsWaitedFor) {
   for (const auto collective : {Collective::gather, Collective::reduce, Collective::allreduce,
                                 Collective::alltoall, Collective::barrier}) {

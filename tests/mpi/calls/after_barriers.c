@@ -1,5 +1,6 @@
 /* Barriers that are followed by the same call many times: by broadcasts and scatters of every form
- * from one root, and by others; with nonblocking calls between them. The answers are computed. */
+ * from one root, by scans, and by others; with nonblocking calls between them. The answers are
+ * computed. */
 #include "tests/mpi/program/check.h"
 
 enum { kMost = 8, kPhases = 24, kTimes = 160 };
@@ -39,10 +40,17 @@ static void check_allreduce(int number) {
   expect(sum == size * number, "allreduce: %d", sum);
 }
 
+static void check_scan(int number) {
+  int sum = -1;
+  MPI_Scan(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  expect(sum == (rank + 1) * number, "scan: %d", sum);
+}
+
 static void call(int kind, int root, int number) {
   if (kind < 3) return check_broadcast(root, number, kind);
   if (kind < 5) return check_scatter(root, number, kind == 4);
   if (kind == 5) check_allreduce(number);
+  if (kind == 6) check_scan(number);
 }
 
 /* A nonblocking pair now and then, which is no part of what follows blocking barriers. */
@@ -58,7 +66,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   uint64_t state = argc > 1 ? (uint64_t)atoi(argv[1]) : 1, own = (uint64_t)rank;
   for (int phase = 0; phase < kPhases; ++phase) {
-    const int kind = below(&state, 7), root = below(&state, size), times = below(&state, kTimes);
+    const int kind = below(&state, 8), root = below(&state, size), times = below(&state, kTimes);
     for (int i = 0; i < times; ++i) {
       const int number = 1000 * phase + i, has_others = below(&state, 16) == 0;
       MPI_Request requests[2];
