@@ -19,8 +19,10 @@ using engine::Nest;
 
 // Some four hundred nests: mostly one a layout.
 constexpr std::size_t kBoardBytes = 64 << 10;
-// Runs that a system call reads in less time than it takes to pack and unpack them.
-constexpr std::uint64_t kLeastCallRun = 8 << 10;
+// Shorter blocks take less time to be packed and unpacked than the barrier after direct copies
+// does, of ranks that each have a core and of others (bench/README.md).
+constexpr std::uint64_t kLeast = 8 << 10;
+constexpr std::uint64_t kLeastCrowded = 32 << 10;
 // In a core's second cache.
 constexpr std::size_t kScratchBytes = 128 << 10;
 
@@ -56,7 +58,6 @@ void DirectCopies::make_boards() {
   engine::SharedMemory& own = boards_[static_cast<std::size_t>(resources_.place())];
   const auto handles = resources_.members().agree([&] {
     own = engine::SharedMemory::create("board", kBoardBytes);
-    scratch_.resize(kScratchBytes);
     return own.handle();
   });
   resources_.members().agree([&] {
@@ -71,7 +72,8 @@ void DirectCopies::make_boards() {
   board_ = {reinterpret_cast<Nest*>(own.data()), kBoardBytes / sizeof(Nest)};
 }
 
-/// Whether receivers reach it by loads, or by system calls that pay.
+/// Whether receivers reach it by loads. System calls, which ask the kernel for each page, take
+/// longer than to pack and unpack in pieces that stay in a cache: twice as long between 2 ranks.
 bool DirectCopies::is_reached(const Elements& block) const {
   using engine::View;
   switch (resources_.view()) {
@@ -79,10 +81,9 @@ bool DirectCopies::is_reached(const Elements& block) const {
     case View::xpmem:
       return true;
     case View::shared_heap:
-      if (is_in_heap(block)) return true;
-      [[fallthrough]];
+      return is_in_heap(block);
     case View::cma:
-      return engine::shortest_run(block) >= kLeastCallRun;
+      return false;
     case View::staged:
       return resources_.sees_only_heaps() && is_in_heap(block);
   }
@@ -91,7 +92,10 @@ bool DirectCopies::is_reached(const Elements& block) const {
 
 Shown DirectCopies::show(const Elements& block) {
   Shown shown;
-  if (block.bytes() == 0 || !is_reached(block) || !write(block.nests, shown)) return {};
+  const bool is_crowded = resources_.node()->crowded();
+  if (block.bytes() < (is_crowded ? kLeastCrowded : kLeast) || !is_reached(block) ||
+      !write(block.nests, shown))
+    return {};
   shown.buffer = block.buffer;
   shown.element_bytes = block.element_bytes;
   shown.extent = block.extent;
@@ -123,6 +127,7 @@ void DirectCopies::take(int from, const Shown& shown, const Elements* block, con
   const auto* nests = reinterpret_cast<const Nest*>(board.data()) + shown.first_nest;
   const Elements theirs{
       shown.buffer, {nests, shown.nests}, shown.element_bytes, shown.extent, shown.count};
+  scratch_.resize(kScratchBytes);
   engine::PeerElements peer(*resources_.node(), place, theirs, scratch_);
   const bool done = block != nullptr
                         ? peer.copy_to(*block, past_caches)

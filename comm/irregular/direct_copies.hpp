@@ -39,7 +39,7 @@ class DirectCopies {
   /// Collective, once, before anything else.
   void make_boards();
 
-  /// By the sender. Not shown where receivers would not reach the block, or slower than by other
+  /// By the sender. Not shown where receivers would not reach the block, or slower than in other
   /// ways, or the layout board is full. It must stay as it is until all receivers have taken
   /// theirs.
   Shown show(const engine::Elements& block);
@@ -63,7 +63,7 @@ class DirectCopies {
   std::span<engine::Nest> board_;             // this rank's
   std::size_t written_ = 0;
   std::unordered_multimap<std::uint64_t, Shown> places_;  // by digest; first_nest and nests only
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> scratch_;                        // empty: nothing has been taken
 };
 
 }  // namespace weft::comm

@@ -62,21 +62,17 @@ const char* PackedExchange::run(std::span<const std::size_t> sends,
   });
   const std::uint64_t most = std::ranges::max_element(heard_, {}, &News::most)->most;
   const bool any_shown = std::ranges::any_of(heard_, [](const News& one) { return one.any_shown; });
-  if (most > News::kInside) {
-    run_rounds(sends, receives, packer, barrier);
-  } else if (any_shown) {
-    barrier();
-  }
+  if (most > News::kInside) run_rounds(sends, receives, packer, barrier);
+  if (any_shown && most <= slot_bytes_) barrier();
   return any_shown && told_.front().most <= News::kInside ? kDirectAlgorithm : kAlgorithm;
 }
 
-/// Of blocks that are neither small nor copied directly.
+/// Of blocks that are neither small nor copied directly. Their first parts came with the news.
 void PackedExchange::run_rounds(std::span<const std::size_t> sends,
                                 std::span<const std::size_t> receives, const Packer& packer,
                                 const std::function<void()>& barrier) {
   const std::uint64_t most = std::ranges::max_element(heard_, {}, &News::most)->most;
-  for (std::uint64_t round = 0; round < ceil_div(most, slot_bytes_); ++round) {
-    const std::uint64_t from = round * slot_bytes_;
+  for (std::uint64_t from = 0; from < most; from += slot_bytes_, ++rounds_) {
     // Calls body(rank, end of its part) for the blocks of which there is a part in this round.
     const auto for_each_part = [&](std::span<const std::size_t> bytes,
                                    const std::vector<News>& news, auto body) {
@@ -87,15 +83,17 @@ void PackedExchange::run_rounds(std::span<const std::size_t> sends,
         body(other(i), std::min<std::size_t>(all, from + slot_bytes_));
       }
     };
-    resources_.guarded([&] {
-      for_each_part(sends, told_, [&](int to, std::size_t end) {
-        packer.pack(to, from, end, slot(resources_.rank(), to, round));
+    if (from != 0) {
+      resources_.guarded([&] {
+        for_each_part(sends, told_, [&](int to, std::size_t end) {
+          packer.pack(to, from, end, slot(resources_.rank(), to));
+        });
       });
-    });
-    barrier();
+      barrier();
+    }
     resources_.guarded([&] {
       for_each_part(receives, heard_, [&](int source, std::size_t end) {
-        packer.unpack(source, from, end, slot(source, resources_.rank(), round));
+        packer.unpack(source, from, end, slot(source, resources_.rank()));
       });
     });
   }
@@ -120,9 +118,10 @@ void PackedExchange::tell(std::span<const std::size_t> sends, const Packer& pack
     if (block != nullptr) news.shown = direct_.show(*block);
     if (news.shown.nests != 0) {
       any_shown = 1;
-    } else {
-      most = std::max<std::uint64_t>(most, bytes);
+      continue;
     }
+    most = std::max<std::uint64_t>(most, bytes);
+    packer.pack(rank, 0, std::min(bytes, slot_bytes_), slot(resources_.rank(), rank));
   }
   for (News& news : told_) {
     news.most = most;
@@ -182,11 +181,11 @@ void PackedExchange::move_own(std::size_t bytes, const Packer& packer, bool past
   }
 }
 
-/// Where a rank packs for another one.
-std::byte* PackedExchange::slot(int from, int to, std::uint64_t round) const {
+/// Where a rank packs for another one in this round.
+std::byte* PackedExchange::slot(int from, int to) const {
   const auto number = static_cast<std::size_t>(to < from ? to : to - 1);
   const int place = resources_.place_of_rank()[static_cast<std::size_t>(from)];
-  return memory_->half(place, round) + number * slot_bytes_;
+  return memory_->half(place, rounds_) + number * slot_bytes_;
 }
 
 void PackedExchange::add_sent(std::span<std::uint64_t> bytes) const {

@@ -4,11 +4,12 @@
 // as stays in a core's cache, so no block is ever packed whole. A small block goes with the news of
 // its size.
 //
-// The shared memory has two halves. In each round ranks pack into one, meet at a barrier, and
-// unpack from the others'; so when a rank packs into a half again, all have unpacked what was
-// there: they have come to the barrier between. How many rounds there are follows from the largest
-// block, which all know from the news. Blocks that are copied directly are free again at the last
-// of these barriers, or at one of their own.
+// The shared memory has two halves, which rounds use in turns, those of all calls numbered as one.
+// In each round ranks pack into a half, meet, and unpack from the others'; so when a rank packs
+// into a half again, all have unpacked what was there: they have come to the meeting of the round
+// between. In the first round of a call they meet by the news, in others by a barrier. How many
+// rounds there are follows from the largest block, which all know from the news. Blocks that are
+// copied directly are free again at the last of these barriers, or at one of their own.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +73,7 @@ class PackedExchange {
   void run_rounds(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer, const std::function<void()>& barrier);
   void move_own(std::size_t bytes, const Packer& packer, bool past_caches);
-  std::byte* slot(int from, int to, std::uint64_t round) const;
+  std::byte* slot(int from, int to) const;
   int other(int distance) const { return (resources_.rank() + distance) % resources_.size(); }
 
   Resources& resources_;
@@ -82,6 +83,7 @@ class PackedExchange {
   std::vector<std::uint64_t> sent_;       // by rank
   std::optional<engine::Stages> memory_;  // nothing: no call has come
   std::size_t slot_bytes_ = 0;            // of a half, for each other rank
+  std::uint64_t rounds_ = 0;              // over, of all calls
   std::vector<std::byte> own_;            // a part of the block to itself
 };
 

@@ -194,11 +194,6 @@ Range range_of(const Elements& elements) noexcept {
   return {moved(elements.buffer, low), moved(elements.buffer, high)};
 }
 
-std::uint64_t shortest_run(const Elements& elements) noexcept {
-  if (elements.nests.size() == 1) return folded(elements).run_bytes;
-  return std::ranges::min_element(elements.nests, {}, &Nest::run_bytes)->run_bytes;
-}
-
 void pack(const Elements& elements, std::uint64_t from, std::uint64_t to,
           std::byte* packed) noexcept {
   if (elements.is_one_run()) return copy_bytes(packed, elements.run() + from, to - from);

@@ -97,8 +97,6 @@ struct Range {
   std::uintptr_t end = 0;
 };
 Range range_of(const Elements& elements) noexcept;
-/// The bytes of the shortest run.
-std::uint64_t shortest_run(const Elements& elements) noexcept;
 
 /// Copies the packed bytes `from` to `to` of elements to `packed`, or back.
 void pack(const Elements& elements, std::uint64_t from, std::uint64_t to,

@@ -12,12 +12,7 @@ namespace weft::engine {
 
 namespace {
 
-// Runs of this process that a system call writes itself; shorter ones are unpacked from scratch
-// memory, which stays in a cache.
-constexpr std::uint64_t kLeastOwnRun = 1 << 10;
-// Of a system call.
-constexpr std::size_t kRuns = 128;
-constexpr std::uint64_t kCallBytes = 4 << 20;
+constexpr std::size_t kRuns = 128;  // of a system call
 
 }  // namespace
 
@@ -44,31 +39,9 @@ bool PeerElements::copy_in_place(const Copy& copy) noexcept {
 bool PeerElements::copy_to(const Elements& ours, bool past_caches) noexcept {
   if (theirs_.bytes() == 0) return true;
   if (copy_in_place([&](const Elements& here) { copy(ours, here, past_caches); })) return true;
-  if (shortest_run(ours) >= kLeastOwnRun && copy_by_calls(ours)) return true;
   return for_each_piece([&](std::uint64_t from, std::uint64_t to, const std::byte* packed) {
     unpack(ours, from, to, packed);
   });
-}
-
-/// Straight from their runs into ours. False: the kernel refuses.
-bool PeerElements::copy_by_calls(const Elements& ours) noexcept {
-  const pid_t process = node_.living_process(place_);
-  std::array<iovec, kRuns> there;
-  std::array<iovec, kRuns> here;
-  const std::uint64_t bytes = theirs_.bytes();
-  for (std::uint64_t at = 0; at < bytes;) {
-    std::uint64_t theirs = 0;
-    std::uint64_t both = 0;
-    std::size_t reads = list_runs(theirs_, at, std::min(at + kCallBytes, bytes), there, theirs);
-    const std::size_t writes = list_runs(ours, at, at + theirs, here, both);
-    if (both < theirs) reads = list_runs(theirs_, at, at + both, there, theirs);
-    const std::int64_t done =
-        read_runs(process, std::span(here).first(writes), std::span(there).first(reads));
-    if (done <= 0) return false;
-    at += static_cast<std::uint64_t>(done);
-  }
-  node_.peers().count_moved(View::cma, bytes);
-  return true;
 }
 
 bool PeerElements::for_each_piece(const std::function<void(std::uint64_t from, std::uint64_t to,

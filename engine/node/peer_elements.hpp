@@ -1,5 +1,6 @@
 // Peer elements: copies from elements in a buffer of another rank of the node to this rank's
-// memory, by the view that reaches the buffer, by system calls, or by the buffer's owner.
+// memory, by the view that reaches the buffer, or where that fails by system calls or by the
+// buffer's owner.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ class PeerElements {
                std::span<std::byte> scratch) noexcept
       : node_(node), place_(place), theirs_(theirs), scratch_(scratch) {}
 
-  /// Copies all of them to `ours`, of as many bytes: one pass, where the view or the lengths of the
-  /// runs allow it. False with errno when the rank's memory cannot be read, as its process has
-  /// ended. `past_caches`: as for copy() of layouts.
+  /// Copies all of them to `ours`, of as many bytes: in one pass, where the view reaches them.
+  /// False with errno when the rank's memory cannot be read, as its process has ended.
+  /// `past_caches`: as for copy() of layouts.
   bool copy_to(const Elements& ours, bool past_caches) noexcept;
 
   /// Calls take(from, to, packed) for all of their packed bytes, some at a time, in order; what it
@@ -33,7 +34,6 @@ class PeerElements {
  private:
   template <class Copy>
   bool copy_in_place(const Copy& copy) noexcept;
-  bool copy_by_calls(const Elements& ours) noexcept;
   bool read(std::uint64_t from, std::uint64_t to) noexcept;
   bool read_by_owner(std::uint64_t from, std::uint64_t to) noexcept;
 

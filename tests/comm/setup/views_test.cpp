@@ -8,7 +8,7 @@
 
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/processes.hpp"
-#include "tests/comm/support/refuse_process_vm.hpp"
+#include "tests/engine/refuse_process_vm.hpp"
 
 namespace weft {
 namespace {
