@@ -34,6 +34,10 @@ class Calls {
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
   /// The algorithm of the last alltoallv; there has been one.
   std::string vector_algorithm() const { return vector_->algorithm(); }
+  /// The most bytes of a block that alltoallvs on one node send in slots.
+  std::uint64_t most_in_slots() const noexcept {
+    return vector_ != nullptr ? vector_->most_in_slots() : VectorExchange::kMostInSlotsForCalls;
+  }
   /// The last call that call_for() has returned, other than of an alltoallv, if it may be made
   /// again as it is; null: none.
   Communicator::Made keep_last() noexcept;

@@ -233,6 +233,10 @@ bool Communicator::packs_in_parts() const {
   return impl_->packs_in_parts();
 }
 
+bool Communicator::takes_system_calls(const void* output, std::size_t block_bytes) const {
+  return impl_->takes_system_calls(output, block_bytes);
+}
+
 void Communicator::alltoallw(std::span<const std::size_t> sends,
                              std::span<const std::size_t> receives, const Packer& packer) {
   const auto ranks = static_cast<std::size_t>(size());

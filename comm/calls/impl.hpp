@@ -69,6 +69,10 @@ class Communicator::Impl {
   void run_neighbours(const std::byte* input, std::span<const Edge> out, std::byte* output,
                       std::span<const Edge> in);
   bool packs_in_parts() const { return comm::PackedExchange::serves(resources_); }
+  bool takes_system_calls(const void* output, std::size_t block_bytes) const {
+    return packs_in_parts() && block_bytes > calls_.most_in_slots() &&
+           !resources_.is_reached_by_loads(output);
+  }
   /// An alltoallw.
   void run_packed(std::span<const std::size_t> sends, std::span<const std::size_t> receives,
                   const Packer& packer);

@@ -25,7 +25,6 @@ constexpr std::uint64_t kMostAggregated = 8 << 10;
 // stores, or by a system call, which pays for longer blocks only. 4 ranks on 2 cores, blocks of 64
 // and 256 KiB: by system calls 0.9 of Open MPI's time, in slots 0.33 and 0.4.
 constexpr std::uint64_t kMostInSlots = 16 << 10;
-constexpr std::uint64_t kMostInSlotsForCalls = 256 << 10;
 constexpr std::uint64_t kLeastAggregated = 64;
 
 Algorithm with_aggregate(const Algorithm& algorithm, std::uint64_t bytes) {

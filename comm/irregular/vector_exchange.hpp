@@ -54,6 +54,10 @@ class VectorExchange {
                  const std::optional<Slots>& slots, const Task& first);
 
   const std::string& algorithm() const noexcept { return name_; }
+  /// The most bytes of a block that goes in slots on one node; for calls whose long blocks would
+  /// take system calls, if these come first.
+  std::uint64_t most_in_slots() const noexcept { return algorithm_.parameters().aggregate; }
+  static constexpr std::uint64_t kMostInSlotsForCalls = 256 << 10;
   /// The programs for the sizes of `task`. Collective on the node.
   const std::shared_ptr<Call>& call_for(const Task& task);
   /// Adds what the calls so far had for each rank.

@@ -74,6 +74,16 @@ bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& 
 
 namespace {
 
+/// Whether blocks that this rank receives would take system calls, were they not packed in parts.
+bool takes_system_calls(const Context& context, const Blocks& receive) {
+  Buffer none;
+  return !receive.is_packed() &&
+         context.weft().takes_system_calls(receive.output(none), receive.longest());
+}
+bool takes_system_calls(const Context& /*context*/, const TypedBlocks& /*receive*/) {
+  return false;  // in place, inside a node
+}
+
 template <class Side>
 bool go_in_parts_irregularly(const Context& context, const Side& send, const Side& receive) {
   const bool packs_in_parts = context.weft().packs_in_parts();
@@ -83,6 +93,8 @@ bool go_in_parts_irregularly(const Context& context, const Side& send, const Sid
   if (bytes < least) {
     // Inside a node the question would take as long as a short call.
     mine = mine == kPieces && !packs_in_parts ? kLittle : kNone;
+  } else if (mine == kNone && takes_system_calls(context, receive)) {
+    mine = kPieces;
   } else if (mine == kNone && packs_in_parts && bytes > kPiece) {
     mine = kMuch;  // between nodes it takes longer to ask
   }

@@ -70,9 +70,10 @@ inline Piece piece_of_block(std::size_t length, std::size_t pieces, std::size_t 
 bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& send,
                  const Blocks& receive);
 /// The same for an alltoallv or alltoallw, of which each rank knows its own bytes only: that there
-/// are enough of them is a part of the answer. Inside a node they are asked at each call while some
-/// rank has more than a few MiB. In place `send` is `receive`. Between nodes as few bytes as go at
-/// once there are packed whole.
+/// are enough of them is a part of the answer. So are long blocks for which some rank's neighbours
+/// would have to ask the kernel: packed in parts they take less time. Inside a node they are asked
+/// at each call while some rank has more than a few MiB. In place `send` is `receive`. Between
+/// nodes as few bytes as go at once there are packed whole.
 bool go_in_parts(const Context& context, const Blocks& send, const Blocks& receive);
 bool go_in_parts(const Context& context, const TypedBlocks& send, const TypedBlocks& receive);
 

@@ -208,6 +208,9 @@ class WEFT_API Communicator {
 
   /// Whether alltoallw() packs in parts on this communicator: the same on all ranks.
   bool packs_in_parts() const;
+  /// Whether an alltoallv would move blocks of so many bytes into this buffer of its rank by system
+  /// calls, where alltoallw() would pack them in parts, which takes less time.
+  bool takes_system_calls(const void* output, std::size_t block_bytes) const;
 
   // The other collectives mean what MPI's mean. All ranks give the same sizes, roots, parts and
   // operations. A *block* is block_bytes bytes; "blocks of all" are size() of them, one after
