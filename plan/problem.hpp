@@ -45,6 +45,9 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
+/// In which order ranks should leave a barrier, if they do not leave it at the same time.
+enum class Leaving : std::uint8_t { any, root_first, root_last };
+
 /// The arguments of a collective, the same on every rank.
 ///
 ///                   input                          output
@@ -87,8 +90,7 @@ struct Problem {
   std::vector<std::vector<Block>> sends = {};     // alltoallv: by rank, to each rank
   std::vector<std::vector<Block>> receives = {};  // alltoallv: by rank, from each rank
   bool in_place = false;
-  /// Barriers: the root should leave before others do, if any is to.
-  bool root_first = false;
+  Leaving leaving = Leaving::any;  // barriers
   /// Vectors are cut at multiples of so many bytes, a multiple of their elements; 0: of one
   /// element. The last of the pieces may be shorter (plan/family.hpp).
   std::uint64_t cut_bytes = 0;

@@ -6,6 +6,7 @@
 #include "alltoall/flat/straight.hpp"
 #include "alltoall/flat/swap.hpp"
 #include "base/error.hpp"
+#include "gather/flat/barriers.hpp"
 #include "gather/flat/team_of_all.hpp"
 #include "gather/flat/team_segments.hpp"
 #include "reduce/flat/reduction_of_all.hpp"
@@ -148,7 +149,11 @@ plan::Plan Algorithm::plan(const Problem& problem, const Machine& machine, int r
     std::get<algorithm::EmitProblem>(scheme_form().emit)(builder, problem, machine, parameters_);
   } else if (collective_ == Collective::barrier) {
     const auto emit = std::get<algorithm::EmitBarrier>(flat_form().emit);
-    emit(builder, group_of_all(machine, rank), parameters_);
+    const algorithm::BarrierGroup all = group_of_all(machine, rank);
+    const auto all_are_here = emit(builder, all, parameters_);
+    if (problem.leaving == plan::Leaving::root_last) {
+      gather::leave_last(builder, all, problem.root, all_are_here);
+    }
   } else {
     gather::emit_on_team(builder, gather::team_of_all(problem, rank), flat_form(), parameters_);
   }

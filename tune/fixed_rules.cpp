@@ -83,7 +83,11 @@ class Rules {
   Algorithm barrier() const {
     const int ranks = facts_.machine.ranks();
     // A rank that lets the others go is the first to leave.
-    if (problem_.root_first) return first_of({"leader", "dissemination"});
+    if (problem_.leaving == plan::Leaving::root_first) return first_of({"leader", "dissemination"});
+    // That has the others tell it that they leave.
+    if (problem_.leaving == plan::Leaving::root_last) {
+      return first_of({fmt::format("dissemination:radix={}", std::min(ranks, kFewRanks))});
+    }
     // Few ranks need no leader: each signals to all others, without answers.
     if (facts_.machine.nodes() == 1 && ranks > 1 && ranks <= kFewRanks) {
       return first_of({fmt::format("dissemination:radix={}", ranks)});

@@ -1,10 +1,12 @@
-// Calls after barriers: the rank for which the others of a communicator wait after their barriers,
-// where that is the same one again and again. The next barrier lets it go first.
+// Calls after barriers: which rank of a communicator the others wait for in the call after each
+// barrier, or which one waits for the others, where that is the same again and again. The next
+// barrier lets it go first, or last.
 //
 // If ranks outnumber cores, some of them do not run when a barrier is over. Where one of these is
 // the root of a broadcast or scatter that comes next, or rank 0 before a scan, all others wait for
-// its turn. The ranks of a communicator make the same blocking calls in the same order, so each
-// finds out alone what all others do.
+// its turn. The root of a gather or reduce waits for the turns of all others, in the barrier as
+// well as in the call. The ranks of a communicator make the same blocking calls in the same order,
+// so each finds out alone what all others do.
 #pragma once
 
 #include "plan/problem.hpp"
@@ -20,52 +22,62 @@ class AfterBarriers {
   /// Each blocking call of the communicator, once; none that runs on a fiber.
   [[gnu::always_inline]] void note(const plan::Problem& problem) noexcept {
     if (problem.collective == plan::Collective::barrier) return note_barrier();
-    if (was_barrier_) note_after(waited_for(problem));
+    if (was_barrier_) note_after(next_of(problem));
   }
-  /// The same of calls in which ranks wait for no rank alone.
+  /// The same of calls in which there is no such rank.
   void note_other() noexcept {
-    if (was_barrier_) note_after(kNobody);
+    if (was_barrier_) note_after({});
   }
 
   /// Makes a barrier's problem the one that suits what follows.
   void prepare(plan::Problem& barrier) const noexcept {
     if (!is_steady()) return;
-    barrier.root = next_;
-    barrier.root_first = true;
+    barrier.root = next_.root;
+    barrier.leaving = next_.leaving;
   }
   /// False of a barrier that does not suit what follows.
   [[gnu::always_inline]] bool suits(const plan::Problem& problem) const noexcept {
     if (problem.collective != plan::Collective::barrier) return true;
-    return problem.root_first ? is_steady() && problem.root == next_ : !is_steady();
+    return problem.leaving == plan::Leaving::any
+               ? !is_steady()
+               : is_steady() && Next{problem.root, problem.leaving} == next_;
   }
 
  private:
-  static constexpr int kNobody = -1;
+  /// What suits a call.
+  struct Next {
+    int root = 0;
+    plan::Leaving leaving = plan::Leaving::any;
+    bool operator==(const Next&) const = default;
+  };
   // Another barrier has to be prepared, which is to come only where it is used often.
   static constexpr int kTimes = 64;
 
-  static int waited_for(const plan::Problem& problem) noexcept {
+  static Next next_of(const plan::Problem& problem) noexcept {
     using enum plan::Collective;
     switch (problem.collective) {
       case broadcast:
       case scatter:
-        return problem.root;
+        return {problem.root, plan::Leaving::root_first};
       case scan:
       case exscan:
-        return 0;
+        return {0, plan::Leaving::root_first};
+      case gather:
+      case reduce:
+        return {problem.root, plan::Leaving::root_last};
       default:
-        return kNobody;
+        return {};
     }
   }
   bool is_steady() const noexcept { return times_ == kTimes; }
   void note_barrier() noexcept {
-    if (was_barrier_) note_after(kNobody);
+    if (was_barrier_) note_after({});
     was_barrier_ = is_of_use_;
   }
-  void note_after(int rank) noexcept {
+  void note_after(const Next& next) noexcept {
     was_barrier_ = false;
-    if (rank != next_ || rank == kNobody) {
-      next_ = rank;
+    if (next != next_ || next.leaving == plan::Leaving::any) {
+      next_ = next;
       times_ = 0;
     } else if (times_ < kTimes) {
       ++times_;
@@ -74,7 +86,7 @@ class AfterBarriers {
 
   bool is_of_use_;
   bool was_barrier_ = false;  // the last call
-  int next_ = kNobody;        // the rank that all waited for after the last barrier
+  Next next_;                 // after the last barrier
   int times_ = 0;             // in a row, up to kTimes
 };
 

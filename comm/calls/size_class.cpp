@@ -30,7 +30,7 @@ Bucket bucket_of(const Problem& problem, const BlockSizes& sizes) {
           problem.commutative,
           problem.associative,
           problem.in_place,
-          problem.root_first,
+          problem.leaving,
           std::bit_ceil(sizes.most),
           differ ? tune::grid_bytes(std::max<std::uint64_t>(1, sizes.mean)) : 0};
 }

@@ -45,7 +45,7 @@ struct Bucket {
   bool commutative = true;
   bool associative = false;
   bool in_place = false;
-  bool root_first = false;
+  plan::Leaving leaving = plan::Leaving::any;
   std::uint64_t most_bytes = 0;   // of a block
   std::uint64_t usual_bytes = 0;  // where blocks differ: of their mean, as choices take it
 

@@ -41,8 +41,8 @@ std::uint64_t hash_of(const plan::Problem& problem, bool has_sizes) noexcept {
   mix(has_sizes ? problem.block_bytes : 0);
   mix(has_sizes ? problem.stride : 0);
   mix(static_cast<std::uint64_t>(problem.root));
-  mix(problem.element_bytes * 16 + problem.root_first * 8 + problem.commutative * 4 +
-      problem.associative * 2 + problem.in_place);
+  mix(problem.element_bytes * 32 + static_cast<std::uint64_t>(problem.leaving) * 8 +
+      problem.commutative * 4 + problem.associative * 2 + problem.in_place);
   if (!has_sizes) return hash;
   for (const plan::Block& block : problem.layout) {
     mix(block.offset);

@@ -20,4 +20,13 @@ OpId Notes::hear(int member) {
   return builder_.recv(peer, builder_.allocate_scratch(1));
 }
 
+void leave_last(plan::Builder& builder, const BarrierGroup& group, int member,
+                const Ops& all_are_here) {
+  Notes notes(builder, group);
+  if (group.self != member) return notes.tell(member, all_are_here);
+  for (int distance = 1; distance < group.size(); ++distance) {
+    notes.hear(group.around(member, distance));
+  }
+}
+
 }  // namespace weft::gather

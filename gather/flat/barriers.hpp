@@ -38,6 +38,11 @@ using Between = std::function<Ops(const Ops& all_are_here)>;
 Ops tree_barrier(plan::Builder& builder, const BarrierGroup& group, Topology topology,
                  int radix = 2, const Between& between = {});
 
+/// Has a member leave last: behind `all_are_here`, which its ops give, every other one tells it
+/// that it leaves. p - 1 messages more.
+void leave_last(plan::Builder& builder, const BarrierGroup& group, int member,
+                const Ops& all_are_here);
+
 // The same as algorithm::EmitBarrier, for the registry.
 
 template <Topology topology>

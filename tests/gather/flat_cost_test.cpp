@@ -314,5 +314,33 @@ TEST(BarrierCost, InsideANodeHasSignalsAlone) {
   }
 }
 
+/// The others tell the root that they leave, once each, when they know that all have come.
+TEST(BarrierCost, OfWhichTheRootLeavesLastHasAMessageMoreOfEachOther) {
+  for (const auto& machine :
+       {Machine::uniform(1, 2), Machine::uniform(1, 7), Machine::uniform(3, 2)}) {
+    const int ranks = machine.ranks();
+    for (const char* name : {"dissemination:radix=8", "dissemination", "tournament", "ring"}) {
+      const auto algorithm = registry::Algorithm::parse(Collective::barrier, name);
+      plan::Problem problem{Collective::barrier, ranks, 0, 0};
+      const auto of_any =
+          plan::cost_sheet(machine.node_of_rank(), registry::plans_of(algorithm, problem, machine));
+      problem.leaving = plan::Leaving::root_last;
+      problem.root = ranks - 1;
+      EXPECT_EQ(registry::flaws_of(algorithm, problem, machine), "");
+      const auto plans = registry::plans_of(algorithm, problem, machine);
+      const auto sheet = plan::cost_sheet(machine.node_of_rank(), plans);
+      EXPECT_EQ(
+          sheet.total.messages + sheet.total.signals,
+          of_any.total.messages + of_any.total.signals + static_cast<std::uint64_t>(ranks - 1));
+      for (int rank = 0; rank < ranks - 1; ++rank) {
+        const plan::Plan& plan = plans[static_cast<std::size_t>(rank)];
+        const auto last = static_cast<plan::OpId>(plan.ops().size() - 1);
+        EXPECT_EQ(plan.ops()[last].peer, problem.root) << name;
+        EXPECT_FALSE(plan.after(last).empty()) << name;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::gather

@@ -16,6 +16,7 @@ namespace weft::comm {
 namespace {
 
 using plan::Collective;
+using plan::Leaving;
 using plan::Problem;
 using test::calls_by;
 using test::none;
@@ -37,7 +38,7 @@ Problem barrier_of(const AfterBarriers& calls) {
   calls.prepare(barrier);
   EXPECT_TRUE(calls.suits(barrier));
   Problem other = barrier;
-  other.root_first = !other.root_first;
+  other.leaving = other.leaving == Leaving::any ? Leaving::root_first : Leaving::any;
   EXPECT_FALSE(calls.suits(other));
   return barrier;
 }
@@ -51,14 +52,14 @@ void repeat(AfterBarriers& calls, const Problem& after, int times = kOften) {
 
 TEST(AfterBarriers, LetTheRootGoFirst) {
   AfterBarriers calls(true);
-  EXPECT_FALSE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::any);
   repeat(calls, problem(Collective::broadcast, 2));
-  EXPECT_TRUE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::root_first);
   EXPECT_EQ(barrier_of(calls).root, 2);
   repeat(calls, problem(Collective::scatter, 2), 1);  // all wait for 2 there, too
-  EXPECT_TRUE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::root_first);
   repeat(calls, problem(Collective::broadcast, 1), 1);
-  EXPECT_FALSE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::any);
   repeat(calls, problem(Collective::scatter, 1));
   EXPECT_EQ(barrier_of(calls).root, 1);
 }
@@ -67,24 +68,35 @@ TEST(AfterBarriers, LetTheFirstOfAScanGoFirst) {
   for (const auto collective : {Collective::scan, Collective::exscan}) {
     AfterBarriers calls(true);
     repeat(calls, problem(collective));
-    EXPECT_TRUE(barrier_of(calls).root_first) << to_string(collective);
+    EXPECT_EQ(barrier_of(calls).leaving, Leaving::root_first) << to_string(collective);
     EXPECT_EQ(barrier_of(calls).root, 0) << to_string(collective);
   }
 }
 
+TEST(AfterBarriers, LetARootThatWaitsForAllGoLast) {
+  for (const auto collective : {Collective::gather, Collective::reduce}) {
+    AfterBarriers calls(true);
+    repeat(calls, problem(Collective::broadcast, 3));
+    repeat(calls, problem(collective, 3), 1);
+    EXPECT_EQ(barrier_of(calls).leaving, Leaving::any) << to_string(collective);
+    repeat(calls, problem(collective, 3));
+    EXPECT_EQ(barrier_of(calls).leaving, Leaving::root_last) << to_string(collective);
+    EXPECT_EQ(barrier_of(calls).root, 3) << to_string(collective);
+  }
+}
+
 TEST(AfterBarriers, AreForAnyCallWhereNoRankIsWaitedFor) {
-  for (const auto collective : {Collective::gather, Collective::reduce, Collective::allreduce,
-                                Collective::alltoall, Collective::barrier}) {
+  for (const auto collective : {Collective::allreduce, Collective::alltoall, Collective::barrier}) {
     AfterBarriers calls(true);
     repeat(calls, problem(Collective::broadcast));
     repeat(calls, problem(collective));
-    EXPECT_FALSE(barrier_of(calls).root_first) << to_string(collective);
+    EXPECT_EQ(barrier_of(calls).leaving, Leaving::any) << to_string(collective);
   }
   AfterBarriers calls(true);
   repeat(calls, problem(Collective::broadcast));
   calls.note(problem(Collective::barrier));
   calls.note_other();
-  EXPECT_FALSE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::any);
 }
 
 TEST(AfterBarriers, AreForAnyCallWhereWhatFollowsChanges) {
@@ -92,14 +104,14 @@ TEST(AfterBarriers, AreForAnyCallWhereWhatFollowsChanges) {
   for (int i = 0; i < kOften; ++i) {
     repeat(calls, problem(Collective::broadcast), 3);
     repeat(calls, problem(Collective::allreduce), 1);
-    EXPECT_FALSE(barrier_of(calls).root_first);
+    EXPECT_EQ(barrier_of(calls).leaving, Leaving::any);
   }
 }
 
 TEST(AfterBarriers, AreForAnyCallWhereThatIsOfNoUse) {
   AfterBarriers calls(false);
   repeat(calls, problem(Collective::broadcast));
-  EXPECT_FALSE(barrier_of(calls).root_first);
+  EXPECT_EQ(barrier_of(calls).leaving, Leaving::any);
 }
 
 /// Barriers and other calls with one rank's number in them, some of them made again as they were.
@@ -128,6 +140,13 @@ class Caller {
       case 2:
         comm_.broadcast(nullptr, 0, root);
         break;
+      case 3: {
+        const std::uint32_t own = number + static_cast<std::uint32_t>(rank);
+        comm_.gather(&own, all.data(), sizeof own, root);
+        for (std::uint32_t i = 0; i < all.size() && comm_.rank() == root; ++i)
+          ASSERT_EQ(all[i], number + i);
+        break;
+      }
       default:
         comm_.allreduce(&number, &one, 1, operation(Operator::sum, Type::uint32));
         ASSERT_EQ(one, 4 * number);
@@ -151,7 +170,7 @@ TEST(AfterBarriers, AreTheSameOnAllRanks) {
       return static_cast<std::uint32_t>(same()) % most;
     };
     for (std::uint32_t phase = 0; phase < 30; ++phase) {
-      const unsigned kind = below(4);
+      const unsigned kind = below(5);
       const int root = static_cast<int>(below(4));
       const unsigned times = below(2 * kOften);
       for (unsigned i = 0; i < times; ++i) {

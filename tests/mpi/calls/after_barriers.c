@@ -1,9 +1,9 @@
 /* Barriers that are followed by the same call many times: by broadcasts and scatters of every form
- * from one root, by scans, and by others; with nonblocking calls between them. The answers are
- * computed. */
+ * from one root, by scans, by gathers and reductions to one root, and by others; with nonblocking
+ * calls between them. The answers are computed. */
 #include "tests/mpi/program/check.h"
 
-enum { kMost = 8, kPhases = 24, kTimes = 160 };
+enum { kMost = 8, kPhases = 32, kTimes = 160 };
 
 static int rank, size;
 
@@ -46,11 +46,38 @@ static void check_scan(int number) {
   expect(sum == (rank + 1) * number, "scan: %d", sum);
 }
 
+/* The last rank has two numbers in the irregular form. */
+static void check_gather(int root, int number, int of_vectors) {
+  int all[2 * kMost], counts[kMost], offsets[kMost];
+  const int own[2] = {number + rank, number - 1};
+  for (int i = 0; i < size; ++i) {
+    counts[i] = of_vectors && i == size - 1 ? 2 : 1;
+    offsets[i] = i;
+  }
+  if (of_vectors) {
+    MPI_Gatherv(own, counts[rank], MPI_INT, all, counts, offsets, MPI_INT, root, MPI_COMM_WORLD);
+  } else {
+    MPI_Gather(own, 1, MPI_INT, all, 1, MPI_INT, root, MPI_COMM_WORLD);
+  }
+  for (int i = 0; i < size && rank == root; ++i) {
+    expect(all[i] == number + i, "gather to %d: %d", root, all[i]);
+  }
+  expect(rank != root || !of_vectors || all[size] == number - 1, "gather to %d: the last", root);
+}
+
+static void check_reduce(int root, int number) {
+  int sum = -1;
+  MPI_Reduce(&number, &sum, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+  expect(sum == (rank == root ? size * number : -1), "reduce to %d: %d", root, sum);
+}
+
 static void call(int kind, int root, int number) {
   if (kind < 3) return check_broadcast(root, number, kind);
   if (kind < 5) return check_scatter(root, number, kind == 4);
   if (kind == 5) check_allreduce(number);
   if (kind == 6) check_scan(number);
+  if (kind == 7 || kind == 8) check_gather(root, number, kind == 8);
+  if (kind == 9) check_reduce(root, number);
 }
 
 /* A nonblocking pair now and then, which is no part of what follows blocking barriers. */
@@ -66,7 +93,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   uint64_t state = argc > 1 ? (uint64_t)atoi(argv[1]) : 1, own = (uint64_t)rank;
   for (int phase = 0; phase < kPhases; ++phase) {
-    const int kind = below(&state, 8), root = below(&state, size), times = below(&state, kTimes);
+    const int kind = below(&state, 11), root = below(&state, size), times = below(&state, kTimes);
     for (int i = 0; i < times; ++i) {
       const int number = 1000 * phase + i, has_others = below(&state, 16) == 0;
       MPI_Request requests[2];
