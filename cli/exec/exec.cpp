@@ -69,6 +69,9 @@ Choice choose_addon(const std::string& mpi, const ProgramMpi& program) {
   if (program.linker.empty()) return {addon.path, ""};
   const MpiLibrary own = mpi_linked_with(program.linker, addon.path);
   const MpiLibrary& wanted = program.library;
+  if (own.name.empty()) {
+    return {"", fmt::format("its MPI is {}, and {} is no library for an MPI", mpi, addon.path)};
+  }
   if (wanted.path.empty()) {
     if (!own.path.empty()) return {addon.path, ""};
     return {"", fmt::format("the add-on is for {}, which is not found", own.name)};

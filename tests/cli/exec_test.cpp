@@ -219,7 +219,7 @@ TEST(Exec, IsNotDoneTwice) {
   EXPECT_EQ(ended.out, beside_tool(kGuide) + "\n");
 }
 
-TEST(Exec, NamesTheAddOnThatIsMissing) {
+TEST(Exec, NamesTheAddOnThatIsMissingOrBroken) {
   const TemporaryFolder folder;
   // Files of weft are looked for beside its folder too.
   const fs::path bin = fs::canonical(folder.path()) / "bin";
@@ -232,6 +232,11 @@ TEST(Exec, NamesTheAddOnThatIsMissing) {
   EXPECT_TRUE(
       ended.err.ends_with(": its MPI is mpich, and " + addon + " is missing: runs without weft\n"))
       << ended.err;
+  std::ofstream(addon) << "no library";
+  // Which one the program would load is looked up where it has a dynamic linker.
+  EXPECT_TRUE(run_tool({"exec", "--mpi", "mpich", "true"}, {.tool = tool.string()})
+                  .err.ends_with(": its MPI is mpich, and " + addon +
+                                 " is no library for an MPI: runs without weft\n"));
 }
 
 }  // namespace
