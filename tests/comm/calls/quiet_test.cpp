@@ -81,8 +81,9 @@ TEST_P(CachedCalls, AllocateNothing) {
       for (const std::size_t bytes : {8u, 512u, 4096u}) call_all(comm, bytes, input, output);
       comm.alltoallv(input.data(), parts, output.data(), receives);
     };
-    // A message may go at once in one round and wait in another: warm both paths up first.
-    for (int i = 0; i < 20; ++i) round();
+    // A message may go at once in one round and wait in another: warm both paths up first. And the
+    // barriers, which the reductions follow, are others after 64 of them.
+    for (int i = 0; i < 30; ++i) round();
     gate.arrive_and_wait();
     if (rank == 0) before = test::allocations();
     gate.arrive_and_wait();
