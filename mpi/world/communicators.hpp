@@ -23,6 +23,7 @@
 #include "mpi/report/job_report.hpp"
 #include "mpi/world/neighbourhood.hpp"
 #include "mpi/world/race.hpp"
+#include "mpi/world/seldom_asked.hpp"
 #include "mpi/world/take_over.hpp"
 #include "weft/weft.hpp"
 
@@ -49,28 +50,6 @@ class Buffer {
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::size_t bytes_ = 0;
-};
-
-/// When to ask all ranks a question whose answer is most often no: at the first call, and after
-/// each no in a row twice as many calls later, up to kMostPause. A value, alike on all ranks.
-class SeldomAsked {
- public:
-  bool is_due() noexcept {
-    if (left_ == 0) return true;
-    --left_;
-    return false;
-  }
-  /// Counts a call in which it is not due; false: it is, and nothing was counted.
-  bool pass_if_not_due() noexcept { return left_ != 0 && !is_due(); }
-  void answered(bool yes) noexcept {
-    pause_ = yes ? 0 : std::min(2 * pause_ + 1, kMostPause);
-    left_ = pause_;
-  }
-
- private:
-  static constexpr unsigned kMostPause = 127;
-  unsigned pause_ = 0;
-  unsigned left_ = 0;
 };
 
 /// What the recording of a communicator's calls needs.

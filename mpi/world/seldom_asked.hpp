@@ -1,0 +1,42 @@
+// Seldom asked: questions to all ranks of a communicator, each of which costs as much as a short
+// call.
+#pragma once
+
+#include <algorithm>
+
+namespace weft::mpi {
+
+/// When to ask all ranks a question whose answer is most often no: at the first call, and after
+/// each no in a row twice as many calls later, up to kMostPause; but at every call until so many in
+/// a row since a yes were no, as programs make long calls and short ones in turns. A value, alike
+/// on all ranks.
+class SeldomAsked {
+ public:
+  bool is_due() noexcept {
+    if (left_ == 0) return true;
+    --left_;
+    return false;
+  }
+  /// Counts a call in which it is not due; false: it is, and nothing was counted.
+  bool pass_if_not_due() noexcept { return left_ != 0 && !is_due(); }
+  void answered(bool yes) noexcept {
+    if (yes) {
+      pause_ = 0;
+      patience_ = kPatience;
+    } else if (patience_ != 0) {
+      --patience_;
+    } else {
+      pause_ = std::min(2 * pause_ + 1, kMostPause);
+    }
+    left_ = pause_;
+  }
+
+ private:
+  static constexpr unsigned kMostPause = 127;
+  static constexpr unsigned kPatience = 8;
+  unsigned pause_ = 0;
+  unsigned left_ = 0;
+  unsigned patience_ = 0;  // how many times more a no is no reason to ask later
+};
+
+}  // namespace weft::mpi
