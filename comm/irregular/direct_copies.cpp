@@ -20,7 +20,8 @@ using engine::Nest;
 // Some four hundred nests: mostly one a layout.
 constexpr std::size_t kBoardBytes = 64 << 10;
 // Shorter blocks take less time to be packed and unpacked than the barrier after direct copies
-// does, of ranks that each have a core and of others (bench/README.md).
+// does, of ranks that each have a core and of others: 16 KiB packed and direct take 0.9 and 0.6 us
+// between 2 ranks, 5.3 and 7.3 between 4 on 2 cores.
 constexpr std::uint64_t kLeast = 8 << 10;
 constexpr std::uint64_t kLeastCrowded = 32 << 10;
 // In a core's second cache.

@@ -11,24 +11,18 @@ namespace weft::mpi {
 
 namespace {
 
-/// Where blocks lie, of a list of which all are plain or have a map, or none.
-class ElementsOf {
- public:
-  ElementsOf(const Blocks& blocks, int count)
-      : elements_(static_cast<std::size_t>(count)), in_a_row_(elements_.size()) {
-    for (std::size_t i = 0; i < elements_.size(); ++i) {
-      elements_[i] = blocks.elements(static_cast<int>(i), in_a_row_[i]);
-    }
+/// Where blocks lie. Nullopt: the host has to pack them.
+std::optional<PlacedBlocks> place(const Blocks& blocks, int count) {
+  PlacedBlocks placed(static_cast<std::size_t>(count));
+  placed.sizes = blocks.sizes();
+  for (int block = 0; block < count; ++block) {
+    const auto number = static_cast<std::size_t>(block);
+    const auto found = blocks.elements(block, placed.in_a_row[number]);
+    if (!found) return std::nullopt;
+    placed.elements[number] = *found;
   }
-  const engine::Elements* operator[](int block) const {
-    const auto& found = elements_[static_cast<std::size_t>(block)];
-    return found ? &*found : nullptr;
-  }
-
- private:
-  std::vector<std::optional<engine::Elements>> elements_;
-  std::vector<engine::Nest> in_a_row_;
-};
+  return placed;
+}
 
 /// Copies where both are there, of equal bytes, and apart from each other.
 bool copy_elements(const std::optional<engine::Elements>& from,
@@ -60,10 +54,10 @@ void run_in_parts(const Context& context, const Blocks& send, const Blocks& rece
     const std::vector<std::size_t> sizes = in_place_sizes(context, receive.sizes());
     return context.weft().alltoallw(sizes, sizes, packer);
   }
-  const ElementsOf sent(send, size);
-  const ElementsOf received(receive, size);
-  packer.send_elements = [&](int rank) { return sent[rank]; };
-  packer.receive_elements = [&](int rank) { return received[rank]; };
+  const auto sent = place(send, size);
+  const auto received = place(receive, size);
+  if (sent) packer.send_elements = [&](int rank) { return &(*sent)[rank]; };
+  if (received) packer.receive_elements = [&](int rank) { return &(*received)[rank]; };
   context.weft().alltoallw(send.sizes(), receive.sizes(), packer);
 }
 

@@ -88,11 +88,6 @@ std::byte* Blocks::memory(int block) const {
   return static_cast<std::byte*>(buffer_) + elements * layout_.extent_bytes;
 }
 
-std::size_t Blocks::longest() const {
-  if (!irregular_) return bytes(0);
-  return parts_->empty() ? 0 : std::ranges::max_element(*parts_, {}, &Part::bytes)->bytes;
-}
-
 std::vector<std::size_t> Blocks::sizes() const {
   std::vector<std::size_t> all;
   for (int block = 0; block < blocks_; ++block) all.push_back(bytes(block));

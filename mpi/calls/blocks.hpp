@@ -113,8 +113,6 @@ class Blocks {
                       : static_cast<std::size_t>(count_ * layout_.size_bytes);
   }
   std::size_t total_bytes() const { return total_bytes_; }
-  /// The most bytes() of a block.
-  std::size_t longest() const;
   /// bytes() of each block.
   std::vector<std::size_t> sizes() const;
   /// The place of each block among the bytes that weft works on. Irregular blocks only.

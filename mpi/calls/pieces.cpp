@@ -1,5 +1,8 @@
 #include "mpi/calls/pieces.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace weft::mpi {
 
 namespace {
@@ -75,13 +78,13 @@ bool go_in_parts(const Context& context, std::size_t block_bytes, const Blocks& 
 namespace {
 
 /// Whether blocks that this rank receives would take system calls, were they not packed in parts.
-bool takes_system_calls(const Context& context, const Blocks& receive) {
-  Buffer none;
-  return !receive.is_packed() &&
-         context.weft().takes_system_calls(receive.output(none), receive.longest());
-}
-bool takes_system_calls(const Context& /*context*/, const TypedBlocks& /*receive*/) {
-  return false;  // in place, inside a node
+template <class Side>
+bool takes_system_calls(const Context& context, const Side& receive) {
+  const std::vector<Part>& parts = context.attached.receive_parts;
+  if (receive.is_packed() || parts.empty()) return false;
+  const Part& longest = *std::ranges::max_element(parts, {}, &Part::bytes);
+  Buffer none;  // what is not packed is received where it lies
+  return context.weft().takes_system_calls(receive.output(none), longest.bytes);
 }
 
 template <class Side>

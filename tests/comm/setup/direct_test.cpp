@@ -33,12 +33,24 @@ struct Shape {
   std::uint64_t bytes() const { return run * rows * columns; }
 };
 
-Shape shape_of(unsigned seed, std::size_t from, std::size_t to, bool has_long_runs) {
+/// How a test's blocks are made.
+struct Way {
+  bool has_long_runs = false;
+  bool has_long_blocks = false;  // of short runs
+  bool in_heap = false;
+  bool knows_receives = true;  // else they are unpacked by the function
+};
+
+Shape shape_of(unsigned seed, std::size_t from, std::size_t to, const Way& way) {
   std::mt19937 random(static_cast<unsigned>(seed * 1009 + from * 101 + to));
   if (random() % 6 == 0) return {};
   constexpr std::uint64_t kRuns[] = {4, 8, 16, 24, 200};
-  const std::uint64_t run = has_long_runs ? 8192 + random() % 5000 : kRuns[random() % 5];
-  const std::uint64_t most = has_long_runs ? 5 : 60;
+  const std::uint64_t run = way.has_long_runs ? 8192 + random() % 5000 : kRuns[random() % 5];
+  if (way.has_long_blocks) {
+    const std::uint64_t rows = 20 + random() % 60;
+    return {run, rows, (40 << 10) / (run * rows) + 1 + random() % 3};
+  }
+  const std::uint64_t most = way.has_long_runs ? 5 : 60;
   return {run, 1 + random() % most, 1 + random() % most};
 }
 
@@ -115,13 +127,6 @@ std::vector<std::byte> packed(const Shape& shape, unsigned seed, std::size_t fro
   return bytes;
 }
 
-/// How a test's blocks are made.
-struct Way {
-  bool has_long_runs = false;
-  bool in_heap = false;
-  bool knows_receives = true;  // else they are unpacked by the function
-};
-
 /// One alltoallw; "" or what is wrong.
 std::string exchange(Communicator& comm, unsigned seed, const Way& way) {
   const auto rank = static_cast<std::size_t>(comm.rank());
@@ -130,8 +135,8 @@ std::string exchange(Communicator& comm, unsigned seed, const Way& way) {
   std::vector<std::unique_ptr<Block>> sends, receives, wanted;
   std::vector<std::size_t> send_bytes, receive_bytes;
   for (std::size_t i = 0; i < ranks; ++i) {
-    const Shape to = shape_of(seed, rank, i, way.has_long_runs);
-    const Shape from = shape_of(seed, i, rank, way.has_long_runs);
+    const Shape to = shape_of(seed, rank, i, way);
+    const Shape from = shape_of(seed, i, rank, way);
     sends.push_back(std::make_unique<Block>(to, own() % 12, way.in_heap));
     sends.back()->fill(packed(to, seed, rank, i));
     const auto layout = static_cast<unsigned>(own() % 12);
@@ -217,6 +222,8 @@ TEST(Direct, ArrivesByTheSharedHeap) {
   const Settings heap = {{"WEFT_SHARED_HEAP", "1"}};
   expect_exchanged(heap, {.has_long_runs = true, .in_heap = true}, true);
   expect_exchanged(heap, {.has_long_runs = true, .in_heap = true, .knows_receives = false}, true);
+  expect_exchanged(heap, {.has_long_blocks = true, .in_heap = true}, true);
+  expect_exchanged(heap, {.has_long_blocks = true, .in_heap = true, .knows_receives = false}, true);
 }
 
 // Short blocks are packed, others read where they lie, in the same calls.
