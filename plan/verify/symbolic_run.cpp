@@ -103,8 +103,10 @@ void SymbolicRun::reduce(OpId op) {
   check_elements(op, right_slice, right);
   const std::size_t first = left.begin;
   const std::size_t result = pieces_.size();
-  Piece a = pieces_[left.begin];
-  Piece b = pieces_[right.begin];
+  // Where some counts are 0, plans of a layout family reduce slices without bytes.
+  const bool has_bytes = left.begin < left.end && right.begin < right.end;
+  Piece a = has_bytes ? pieces_[left.begin] : Piece{};
+  Piece b = has_bytes ? pieces_[right.begin] : Piece{};
   while (left.begin < left.end && right.begin < right.end) {
     const std::uint64_t bytes = std::min(a.bytes, b.bytes);
     append(pieces_, result, combined(op, a.part(0, bytes), b.part(0, bytes)));

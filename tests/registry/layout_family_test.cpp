@@ -106,6 +106,26 @@ RC_GTEST_PROP(LayoutFamilies, SolveTheirProblemsForEveryList, ()) {
   RC_ASSERT(flaws.empty());
 }
 
+// A plan then begins with reductions that have no bytes.
+TEST(LayoutFamilies, SolveReductionsOfOneBlock) {
+  for (const char* text : {"1x2", "1x3", "2x2", "2x3", "1+3+2"}) {
+    const Machine machine = Machine::parse(text);
+    Problem problem = problem_of(Collective::reduce_scatter, machine, 8);
+    const Problem largest = largest_of(problem, 1024);
+    for (const Algorithm& algorithm : variants(Collective::reduce_scatter, machine.ranks())) {
+      if (algorithm.refusal(largest, machine)) continue;
+      const auto families = families_of(algorithm, largest, machine);
+      for (std::size_t only = 0; only < families.size(); ++only) {
+        std::vector<std::uint64_t> sizes(families.size());
+        sizes[only] = 8;
+        problem.layout = layout_of(sizes);
+        EXPECT_EQ(flaws_of_members(members_at(families, problem), problem, machine), "")
+            << algorithm.name() << " on " << text << ", of rank " << only;
+      }
+    }
+  }
+}
+
 // As an algorithm emits them, where nothing is rounded up, no block is empty, and no two sizes make
 // a pattern. (Reductions may take other rooms in scratch memory: those that are free and large
 // enough.)
