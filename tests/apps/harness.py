@@ -188,7 +188,8 @@ def measure(program, arguments, ranks, source):
     runs = {mode: [] for mode in arguments.modes}
     reference = None
     for turn in range(arguments.repeats):
-        for mode in arguments.modes:
+        # Forwards and backwards, so that a machine that gets slower is at nobody's cost.
+        for mode in arguments.modes[::1 if turn % 2 == 0 else -1]:
             run = run_once(program, arguments, ranks, mode, source)
             print(f"{program.name}, {ranks} ranks, {mode}, {turn + 1} of {arguments.repeats}: "
                   f"{run.seconds:.3f} s, {run.cpu_seconds:.2f} s of processor, "
@@ -206,17 +207,29 @@ def median(runs, field):
     return statistics.median(getattr(run, field) for run in runs)
 
 
+def ratio(runs, plain, field):
+    """Of the runs of one turn, as text: the median of all turns, and its standard error. A machine
+    whose speed drifts spoils a ratio of medians, but not these."""
+    ratios = [getattr(run, field) / getattr(other, field)
+              for run, other in zip(runs, plain, strict=True)]
+    text = f"{statistics.median(ratios):.3f}"
+    if len(ratios) < 4:
+        return text
+    low, _, high = statistics.quantiles(ratios, n=4)
+    # Of a normal distribution with these quartiles.
+    return f"{text} ± {0.93 * (high - low) / len(ratios) ** 0.5:.3f}"
+
+
 def rows(program, arguments, ranks, runs):
     """Lines of the table, one a mode of weft."""
     plain = runs.get("plain")
     for mode, some in runs.items():
         if mode == "plain" or plain is None:
             continue
-        seconds, cpu = median(plain, "seconds"), median(plain, "cpu_seconds")
-        yield (f"| {program.name} | {ranks} | {arguments.nodes} | {mode} | {seconds:.3f} | "
-               f"{median(some, 'seconds'):.3f} | {median(some, 'seconds') / seconds:.3f} | "
-               f"{median(some, 'cpu_seconds') / cpu:.3f} | {len(some)} | "
-               f"{int(median(some, 'taken'))} |")
+        yield (f"| {program.name} | {ranks} | {arguments.nodes} | {mode} | "
+               f"{median(plain, 'seconds'):.3f} | {median(some, 'seconds'):.3f} | "
+               f"{ratio(some, plain, 'seconds')} | {ratio(some, plain, 'cpu_seconds')} | "
+               f"{len(some)} | {int(median(some, 'taken'))} |")
 
 
 CELLS = ("program", "ranks", "virtual nodes", "mode", "plain, s", "with weft, s", "ratio",
