@@ -8,13 +8,12 @@ namespace weft::algorithm {
 
 Slices blocks_at(const plan::Problem& problem, plan::Space space, int owner,
                  std::span<const int> ranks) {
-  Slices slices;
-  slices.reserve(ranks.size());
+  plan::JoinedSlices slices;
   for (const int rank : ranks) {
     const plan::Block block = problem.block(rank);
-    slices.push_back(plan::Slice::contiguous(space, owner, block.offset, block.bytes));
+    slices.add(plan::Slice::contiguous(space, owner, block.offset, block.bytes));
   }
-  return plan::coalesce(slices);
+  return slices.take();
 }
 
 std::uint64_t bytes_of(const plan::Problem& problem, std::span<const int> ranks) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "algorithm/inside_step.hpp"
+#include "base/paged.hpp"
 #include "hierarchy/stages.hpp"
 #include "plan/builder.hpp"
 
@@ -38,6 +40,9 @@ struct Team {
   /// Whether `member` has `block` at the beginning. More than its own or the root's is allowed:
   /// what a member holds is never sent to it.
   std::function<bool(int member, int block)> holds;
+  /// The blocks among which are all that `member` has at the beginning, where that can be told
+  /// sooner: of thousands of blocks the others are not asked for. No function: all.
+  std::function<Range(int member)> may_hold;
   /// Where a block lies that `member` holds: bytes(block) in all, in order.
   std::function<Slices(int member, int block)> source;
   /// Where `block` must end at `member`, in the same form. None: not wanted there. A member that
@@ -67,7 +72,16 @@ struct Team {
 
 /// For each block, the ops after which it is in this member's target; where it holds the block and
 /// has no target, when it is ready.
-using Arrived = std::vector<Ops>;
+using Arrived = Paged<Ops>;
+
+/// The ops after which all blocks are.
+inline Ops joined(const Arrived& arrived) {
+  Ops all;
+  for (std::size_t block = 0; block < arrived.size(); ++block) {
+    all.insert(all.end(), arrived[block].begin(), arrived[block].end());
+  }
+  return all;
+}
 
 /// For Team::wants: all members want all blocks.
 inline bool wants_all(int /*member*/, int /*block*/) {
@@ -77,6 +91,11 @@ inline bool wants_all(int /*member*/, int /*block*/) {
 /// For Team::holds: each member its own.
 inline bool holds_own(int member, int block) {
   return member == block;
+}
+
+/// For Team::may_hold: the same.
+inline Range may_hold_own(int member) {
+  return {member, member + 1};
 }
 
 }  // namespace weft::algorithm

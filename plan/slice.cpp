@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -14,17 +15,6 @@ constexpr std::array<std::string_view, 4> kSpaceNames = {"input", "output", "sta
 
 bool same_memory(const Slice& a, const Slice& b) {
   return a.space == b.space && a.owner == b.owner;
-}
-
-/// Joins `next` to the end of `slice` where the two are one block.
-bool join(Slice& slice, const Slice& next) {
-  if (next.offset != slice.end() || !slice.is_contiguous() || !next.is_contiguous() ||
-      !same_memory(slice, next)) {
-    return false;
-  }
-  slice.block_bytes += next.block_bytes;
-  slice.stride = slice.block_bytes;
-  return true;
 }
 
 /// Adds the blocks of `next` to those of `slice` where they continue its arithmetic progression.
@@ -79,20 +69,38 @@ Slice Slice::strided(Space space, int owner, std::uint64_t offset, std::uint64_t
   return {space, owner, offset, block_bytes, count, stride};
 }
 
-std::vector<Slice> coalesce(std::span<const Slice> slices) {
-  std::vector<Slice> result;
-  const auto add = [&result](const Slice& slice) {
-    if (result.empty() || !extend(result.back(), slice)) result.push_back(slice);
-  };
-  // Blocks that touch become one before distances are looked at: they do not mix.
-  Slice block;
-  for (const Slice& slice : slices) {
-    if (slice.empty() || (!block.empty() && join(block, slice))) continue;
-    if (!block.empty()) add(block);
-    block = slice;
+bool join(Slice& slice, const Slice& next) {
+  if (next.offset != slice.end() || !slice.is_contiguous() || !next.is_contiguous() ||
+      !same_memory(slice, next)) {
+    return false;
   }
-  if (!block.empty()) add(block);
-  return result;
+  slice.block_bytes += next.block_bytes;
+  slice.stride = slice.block_bytes;
+  return true;
+}
+
+// Blocks that touch become one before distances are looked at: they do not mix.
+void JoinedSlices::add(const Slice& slice) {
+  if (slice.empty() || (!block_.empty() && join(block_, slice))) return;
+  end_block();
+  block_ = slice;
+}
+
+void JoinedSlices::end_block() {
+  if (block_.empty()) return;
+  if (list_.empty() || !extend(list_.back(), block_)) list_.push_back(block_);
+}
+
+std::vector<Slice> JoinedSlices::take() {
+  end_block();
+  block_ = {};
+  return std::exchange(list_, {});
+}
+
+std::vector<Slice> coalesce(std::span<const Slice> slices) {
+  JoinedSlices joined;
+  for (const Slice& slice : slices) joined.add(slice);
+  return joined.take();
 }
 
 std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64_t bytes) {

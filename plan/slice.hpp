@@ -56,10 +56,29 @@ struct Slice {
   static constexpr std::uint64_t kLimit = 1ull << 63;  // of the end
 };
 
-/// The same bytes in the same order in as few slices as strides allow: neighbours join into one
-/// block, blocks of one size at equal distances into one strided slice. Empty slices are dropped.
-/// Greedy from the left: minimal for arithmetic progressions, as placements of ranks give them.
+/// A list of slices that join as they come: neighbours into one block, blocks of one size at equal
+/// distances into one strided slice. Empty slices are dropped. Greedy from the left: minimal for
+/// arithmetic progressions, as placements of ranks give them.
+class JoinedSlices {
+ public:
+  void add(const Slice& slice);
+  /// All that were added; what is added later does not join them. The list is empty then.
+  std::vector<Slice> take();
+  bool empty() const { return list_.empty() && block_.empty(); }
+
+ private:
+  void end_block();
+
+  std::vector<Slice> list_;
+  Slice block_;  // the last one, which the next may touch
+};
+
+/// The same bytes in the same order in as few slices as JoinedSlices make of them.
 std::vector<Slice> coalesce(std::span<const Slice> slices);
+
+/// Makes `next` part of `slice`, if both are contiguous and it begins where that ends. Neither may
+/// be empty.
+bool join(Slice& slice, const Slice& next);
 
 /// `bytes` bytes from position `from` on, in the slice's own order; as few slices as strides allow.
 std::vector<Slice> subslices(const Slice& slice, std::uint64_t from, std::uint64_t bytes);

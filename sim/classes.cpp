@@ -65,10 +65,11 @@ class Finder : public RankLookup {
   std::shared_ptr<const Plan> plan_of(int rank) override {
     if (const auto made = made_.find(rank); made != made_.end()) return made->second;
     auto plan = std::make_shared<const Plan>(plan_of_rank_(rank));
-    const auto ranks = static_cast<std::uint64_t>(machine_.ranks());
-    const std::uint64_t cost = plan->ops().size() + kOpsOfAPlan + ranks / kRanksAnOp;
+    const std::uint64_t cost = cost_of(*plan);
     if (most_ops_ == 0) {
-      most_ops_ = std::max({kLeastOps, kLeastOpsARank * ranks, options_.most_plans * cost});
+      most_ops_ =
+          std::max({kLeastOps, kLeastOpsARank * static_cast<std::uint64_t>(machine_.ranks()),
+                    options_.most_plans * cost});
     }
     ops_ += cost;
     if (ops_ > most_ops_) throw NoClasses{"too many of its ranks do different things"};
@@ -132,12 +133,26 @@ class Finder : public RankLookup {
     int place = -1;  // of a rank in a ring through its node, whose ranks do not keep step
   };
 
+  std::uint64_t cost_of(const Plan& plan) const {
+    return plan.ops().size() + kOpsOfAPlan +
+           static_cast<std::uint64_t>(machine_.ranks()) / kRanksAnOp;
+  }
+
+  /// For so many plans like this one.
+  void require_budget(const Plan& plan, int plans) const {
+    if (static_cast<std::uint64_t>(plans) * cost_of(plan) <= most_ops_) return;
+    throw NoClasses{"too many of its ranks stand in a ring"};
+  }
+
   const Seen& see(int rank) {
     if (const auto found = seen_.find(rank); found != seen_.end()) return found->second;
     const auto plan = plan_of(rank);  // kept while others are made
+    const bool in_ring = is_ring(*plan, machine_);
+    // Each place of its node is a class of its own, and one before it is looked at, too.
+    if (in_ring) require_budget(*plan, machine_.ranks_on_node_of(rank) + 1);
     const Seen seen{shape_of(*plan, machine_), plan->ops().size(),
                     height_of(*plan, first_telling(*plan, machine_)),
-                    is_ring(*plan, machine_) ? machine_.place_of(rank) : -1};
+                    in_ring ? machine_.place_of(rank) : -1};
     return seen_.emplace(rank, seen).first->second;
   }
 

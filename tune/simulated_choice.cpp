@@ -21,9 +21,12 @@ constexpr int kParts = 100;
 constexpr double kPlanning = 0.3;
 constexpr int kRanksPerLook = 64;
 // Where one rank of each class is simulated: the most plans that are made to find the classes of
-// one candidate; the ranks of a node from which a candidate without classes is judged; and how many
-// ops for each rank may be simulated of candidates without classes.
+// one candidate, also for very many ranks, where one may take 40 ms; the ranks of a node from which
+// a candidate without classes is judged; and how many ops for each rank may be simulated of
+// candidates without classes.
 constexpr std::uint64_t kMostPlans = 64;
+constexpr std::uint64_t kMostPlansOfVeryMany = 36;
+constexpr int kVeryMany = 1 << 14;
 constexpr int kSampledRanks = 4;
 constexpr std::uint64_t kWholeOpsARank = 8;
 
@@ -115,7 +118,8 @@ class Comparison {
       return made.algorithm.plan(problem_, facts_.machine, rank);
     };
     const int root = is_rooted(problem_.collective) ? problem_.root : 0;
-    const auto found = sim::find_classes(plan_of, facts_.machine, {root, kMostPlans});
+    const auto most = problem_.ranks > kVeryMany ? kMostPlansOfVeryMany : kMostPlans;
+    const auto found = sim::find_classes(plan_of, facts_.machine, {root, most});
     const auto* classes = std::get_if<sim::Classes>(&found);
     if (classes == nullptr) return false;
     sim::Options how;

@@ -77,9 +77,7 @@ class Aggregation {
 
   void flush(After after, std::vector<OpId>& done) {
     if (targets_.empty()) return;
-    builder_.copy(targets_, sources_, after, done);
-    targets_.clear();
-    sources_.clear();
+    builder_.copy(targets_.take(), sources_.take(), after, done);
   }
 
   /// Among the members of one lane. Appends the ops after which what comes is there.
@@ -178,8 +176,8 @@ class Aggregation {
         offset += layout_.in_room(own.receivers.first(place), {&source, 1});
         const std::uint64_t bytes = layout_.in_bytes(to, source);
         if (bytes > 0) {
-          sources_.push_back(Slice::contiguous(Space::stage, own.rank, offset, bytes));
-          targets_.push_back(blocks_.target(to, source));
+          sources_.add(Slice::contiguous(Space::stage, own.rank, offset, bytes));
+          targets_.add(blocks_.target(to, source));
         }
         offset += layout_.in_room(own.receivers.subspan(place), {&source, 1});
       }
@@ -201,8 +199,8 @@ class Aggregation {
   InsideNode inside_;
   const StageLayout layout_;
   Gathering gathering_;
-  std::vector<Slice> targets_;  // of the move that is being put together
-  std::vector<Slice> sources_;  // of the same move
+  plan::JoinedSlices targets_;  // of the move that is being put together
+  plan::JoinedSlices sources_;  // of the same move
 };
 
 }  // namespace

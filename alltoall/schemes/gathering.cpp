@@ -90,7 +90,9 @@ void Gathering::add_lines(const Post& post, int from, const Relay* relay) {
     for (const int target : receivers) {
       const std::uint64_t length = layout_.out_bytes(from, target);
       if (length > 0) {
-        sources_.push_back(blocks_.source(from, target));
+        const Slice source = blocks_.source(from, target);
+        // Of thousands of blocks most lie side by side.
+        if (sources_.size() == first || !join(sources_.back(), source)) sources_.push_back(source);
         if (layout_.slot()) {
           targets_.push_back(Slice::contiguous(Space::stage, owner, offset + bytes, length));
         }

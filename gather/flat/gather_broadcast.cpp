@@ -26,6 +26,7 @@ Arrived gather_broadcast(plan::Builder& builder, const Team& team, Topology topo
   Team spread = team;
   spread.root = 0;
   spread.holds = [](int member, int /*block*/) { return member == 0; };
+  spread.may_hold = nullptr;
   spread.source = [&team](int member, int block) {
     const Slices target = team.target(member, block);
     return target.empty() ? team.source(member, block) : target;

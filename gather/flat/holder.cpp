@@ -1,5 +1,6 @@
 #include "gather/flat/holder.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -60,7 +61,7 @@ Holder::Holder(plan::Builder& builder, const Team& team)
     : builder_(builder), team_(team), states_(static_cast<std::size_t>(team.blocks)) {}
 
 Slices Holder::target(int block) const {
-  const State& state = states_[block];
+  const State& state = state_of(block);
   return state.kept.empty() ? team_.target(team_.self, block) : state.kept;
 }
 
@@ -74,7 +75,7 @@ std::vector<int> Holder::missing(int member, std::span<const int> blocks) const 
 }
 
 Holder::State& Holder::load(int block) {
-  State& state = states_[block];
+  State& state = state_of(block);
   if (!state.has && team_.holds(team_.self, block)) {
     state.has = true;
     state.place = team_.source(team_.self, block);
@@ -84,26 +85,52 @@ Holder::State& Holder::load(int block) {
 }
 
 void Holder::send(int to, std::span<const int> blocks) {
+  const std::vector<int> sent = missing(to, blocks);
   Slices slices;
-  Ops ready;
   std::uint64_t bytes = 0;
-  for (const int block : missing(to, blocks)) {
-    const State& state = load(block);
-    append(slices, state.place);
-    append(ready, state.ready);
+  for (const int block : sent) {
+    append(slices, load(block).place);
     bytes += team_.bytes(block);
   }
   if (bytes == 0) return;
   slices = plan::coalesce(slices);
   const int peer = team_.members[to];
   if (slices.size() == 1) {
+    Ops ready;
+    for (const int block : sent) append(ready, state_of(block).ready);
     builder_.send(peer, slices.front(), ready);
     return;
   }
   const Slice packed = builder_.allocate_scratch(bytes);
+  builder_.send(peer, packed, pack(packed, slices, sent));
+}
+
+/// Copies `slices`, where `blocks` lie one after the other, to one slice. As in a Copied, a copy
+/// waits for the blocks alone that it has bytes of.
+Ops Holder::pack(const Slice& packed, std::span<const Slice> slices, std::span<const int> blocks) {
   Ops copies;
-  builder_.gather(packed, slices, ready, copies);
-  builder_.send(peer, packed, copies);
+  auto block = blocks.begin();
+  std::uint64_t end_of_block = 0;  // of the blocks before it
+  std::uint64_t begin = 0;
+  for (const Slice& slice : slices) {
+    const std::uint64_t end = begin + slice.bytes();
+    Ops ready;
+    for (;; ++block) {
+      const std::uint64_t end_of_this = end_of_block + team_.bytes(*block);
+      append(ready, state_of(*block).ready);
+      if (end_of_this > end) break;  // it goes on in the next slice
+      end_of_block = end_of_this;
+      if (end_of_block == end) {
+        ++block;
+        break;
+      }
+    }
+    copies.push_back(builder_.copy(
+        Slice::contiguous(packed.space, packed.owner, packed.offset + begin, slice.bytes()), slice,
+        ready));
+    begin = end;
+  }
+  return copies;
 }
 
 void Holder::receive(int from, std::span<const int> blocks) {
@@ -130,7 +157,7 @@ void Holder::receive(int from, std::span<const int> blocks) {
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const int block = wanted[i];
-    State& state = states_[block];
+    State& state = state_of(block);
     Slices& slices = places[i];
     // Sent from the target where that is one slice, as it lies beside others there; else from where
     // it came, as it would have to be packed again.
@@ -162,7 +189,7 @@ void Holder::keep(std::span<const int> blocks) {
   std::uint64_t offset = 0;
   for (const int block : blocks) {
     if (team_.bytes(block) == 0 || !target(block).empty()) continue;
-    states_[block].kept = plan::subslices(room, offset, team_.bytes(block));
+    state_of(block).kept = plan::subslices(room, offset, team_.bytes(block));
     offset += team_.bytes(block);
   }
 }
@@ -182,11 +209,18 @@ void Holder::settle(int block) {
 }
 
 Arrived Holder::finish() && {
-  Arrived arrived;
-  arrived.reserve(states_.size());
-  for (int block = 0; block < team_.blocks; ++block) {
-    settle(block);
-    arrived.push_back(std::move(states_[block].arrived));
+  Arrived arrived(states_.size());
+  const Range held = team_.may_hold ? team_.may_hold(team_.self) : Range{0, team_.blocks};
+  constexpr int kPage = Paged<State>::kPage;
+  for (int first = 0; first < team_.blocks; first += kPage) {
+    const bool is_known = states_.has_page_of(static_cast<std::size_t>(first));
+    const int begin = is_known ? first : std::max(first, held.first);
+    const int end = std::min({first + kPage, team_.blocks, is_known ? team_.blocks : held.last});
+    for (int block = begin; block < end; ++block) {
+      settle(block);
+      Ops& ops = state_of(block).arrived;
+      if (!ops.empty()) arrived[static_cast<std::size_t>(block)] = std::move(ops);
+    }
   }
   return arrived;
 }

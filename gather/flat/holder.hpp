@@ -43,11 +43,15 @@ class Holder {
 
   Slices target(int block) const;
   std::vector<int> missing(int member, std::span<const int> blocks) const;
+  State& state_of(int block) { return states_[static_cast<std::size_t>(block)]; }
+  const State& state_of(int block) const { return states_[static_cast<std::size_t>(block)]; }
   State& load(int block);
+  Ops pack(const plan::Slice& packed, std::span<const plan::Slice> slices,
+           std::span<const int> blocks);
 
   plan::Builder& builder_;
   const Team& team_;
-  std::vector<State> states_;  // by block
+  Paged<State> states_;  // by block
 };
 
 /// `first`, `first` + 1, ... `count` blocks, around the group.

@@ -67,9 +67,9 @@ Arrived scatter_allgather(plan::Builder& builder, const Team& team, Allgather al
     return head <= part && part < last[head];
   };
   parts.ready = [&](int block) { return scattered[block]; };
-  Ops all;
-  for (const Ops& ops : allgather(builder, parts)) all.insert(all.end(), ops.begin(), ops.end());
-  return {all};
+  Arrived whole(1);
+  whole[0] = algorithm::joined(allgather(builder, parts));
+  return whole;
 }
 
 }  // namespace weft::gather

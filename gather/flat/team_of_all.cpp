@@ -49,6 +49,9 @@ Team team_of_all(const Problem& problem, int rank) {
       break;
     case Collective::scatter:
       team.holds = holds_as_root;
+      team.may_hold = [&problem](int member) {
+        return member == problem.root ? Range{0, problem.ranks} : Range{};
+      };
       team.source = [&problem](int member, int block) {
         return block_of(problem, Space::input, member, block);
       };
@@ -58,6 +61,7 @@ Team team_of_all(const Problem& problem, int rank) {
       break;
     case Collective::gather:
       team.holds = holds_own;
+      team.may_hold = algorithm::may_hold_own;
       team.source = own_input;
       team.target = [&problem](int member, int block) {
         if (member != problem.root) return Slices();
@@ -66,6 +70,7 @@ Team team_of_all(const Problem& problem, int rank) {
       break;
     case Collective::allgather:
       team.holds = holds_own;
+      team.may_hold = algorithm::may_hold_own;
       team.source = own_input;
       team.target = [&problem](int member, int block) {
         return block_of(problem, Space::output, member, block);

@@ -40,9 +40,10 @@ Team cut(const Team& team, std::uint64_t from, std::uint64_t to) {
 
 Arrived segmented(const Team& team, std::uint64_t segment_bytes,
                   const std::function<Arrived(const Team&)>& emit) {
+  if (segment_bytes == 0) return emit(team);
   std::uint64_t longest = 0;
   for (int block = 0; block < team.blocks; ++block) longest = std::max(longest, team.bytes(block));
-  if (segment_bytes == 0 || segment_bytes >= longest) return emit(team);
+  if (segment_bytes >= longest) return emit(team);
   Arrived arrived(static_cast<std::size_t>(team.blocks));
   for (std::uint64_t from = 0; from < longest; from += segment_bytes) {
     const Arrived part = emit(cut(team, from, from + std::min(segment_bytes, longest - from)));

@@ -66,10 +66,19 @@ class LeaderAllgather : LeaderScheme {
       come.push_back(leads ? exchange_between(column, here) : Arrived());
     }
     // In the order in which a ring brings them; all ranks of the node in the same.
+    std::vector<Team> teams;
+    for (int column = 0; column < leaders_.columns(); ++column) {
+      teams.push_back(passing_team(column));
+      if (!come[column].empty()) {
+        teams.back().ready = [this, &of_column = come[column]](int) {
+          return of_column[static_cast<std::size_t>(passed_)];
+        };
+      }
+    }
     for (int step = 1; step < machine_.nodes(); ++step) {
-      const int node = (node_ - step + machine_.nodes()) % machine_.nodes();
-      for (int column = 0; column < leaders_.columns(); ++column) {
-        pass_on(node, column, come[column].empty() ? Ops() : come[column][node]);
+      passed_ = (node_ - step + machine_.nodes()) % machine_.nodes();
+      for (const Team& team : teams) {
+        move_inside(builder_, team, Collective::broadcast, this->step());
       }
     }
   }
@@ -124,23 +133,23 @@ class LeaderAllgather : LeaderScheme {
                         parameters_);
   }
 
-  /// What has come to the leader from a node, to all of this one.
-  void pass_on(int node, int column, const Ops& come) {
+  /// The team in which what has come to a leader from the node `passed_` goes to all of this one.
+  Team passing_team(int column) {
     Team team = team_of(local_, self_, leaders_.leader(node_, column), stages_);
     team.blocks = 1;
-    team.bytes = [this, node, column](int) {
-      return bytes_of(problem_, leaders_.group(node, column));
+    team.bytes = [this, column](int) {
+      return bytes_of(problem_, leaders_.group(passed_, column));
     };
     team.holds = [root = team.root](int member, int) { return member == root; };
-    team.source = [this, node, column](int, int) { return landings_[column][node]; };
-    team.target = [this, node, column](int member, int) {
-      return group_at(local_[member], node, column);
+    team.source = [this, column](int, int) { return landings_[column][passed_]; };
+    team.target = [this, column](int member, int) {
+      return group_at(local_[member], passed_, column);
     };
     team.wants = wants_all;
-    team.ready = [&come](int) { return come; };
-    move_inside(builder_, team, Collective::broadcast, step());
+    return team;
   }
 
+  int passed_ = 0;
   std::vector<std::vector<Slices>> landings_;  // by column and node: where its leader receives
 };
 

@@ -77,17 +77,9 @@ class LeaderGather : StagedGroups {
     team.target = [this, column, root = team.root](int member, int node) {
       return member == root ? at_root_leader(column, node) : Slices();
     };
-    team.ready = [&collected](int) {
-      Ops ready;
-      for (const Ops& ops : collected) ready.insert(ready.end(), ops.begin(), ops.end());
-      return ready;
-    };
-    Ops all;
-    for (const Ops& ops : emit_on_team(
-             builder_, team, *parameters_.between->find(Collective::gather), parameters_)) {
-      all.insert(all.end(), ops.begin(), ops.end());
-    }
-    return all;
+    team.ready = [&collected](int) { return algorithm::joined(collected); };
+    return algorithm::joined(
+        emit_on_team(builder_, team, *parameters_.between->find(Collective::gather), parameters_));
   }
 
   void take_own_node() {

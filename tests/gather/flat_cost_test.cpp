@@ -225,15 +225,19 @@ TEST(AllgatherCost, OfBineIsTheClosedForm) {
   }
 }
 
-/// Of a message that is taken apart a block has what is its own, and not all the others' as well.
+/// Of a message that is taken apart a block has what is its own, and not all the others' as well;
+/// and what packs a block again waits for that alone.
 TEST(AllgatherCost, OfBineKnowsOfEachBlockWhenItIsThere) {
   constexpr int kRanks = 500;
   plan::Problem problem = plan::Problem::alltoall(kRanks, kBlock);
   problem.collective = Collective::allgather;
   plan::Builder builder(1, kRanks, kBlock, kRanks * kBlock);
-  for (const Ops& ops : bine_allgather(builder, team_of_all(problem, 1))) {
-    EXPECT_LE(ops.size(), 1u);
-  }
+  const Arrived arrived = bine_allgather(builder, team_of_all(problem, 1));
+  for (std::size_t block = 0; block < kRanks; ++block) EXPECT_LE(arrived[block].size(), 1u);
+  const plan::Plan plan = std::move(builder).finish();
+  std::size_t waits = 0;
+  for (plan::OpId op = 0; op < plan.ops().size(); ++op) waits += plan.after(op).size();
+  EXPECT_LE(waits, 3 * plan.ops().size());
 }
 
 TEST(AllgatherCost, OfGatherAndBroadcastIsBoth) {
