@@ -31,6 +31,12 @@ ALGORITHMS = {
     "gather": ["binomial", "leader"],
     "reduce": ["binomial", "leader", "leader:leaders=all"],
     "scan": ["doubling", "leader"],
+    # By counts of their own; served by what the regular ones name.
+    "alltoallw": [],
+    "allgatherv": [],
+    "gatherv": [],
+    "scatterv": [],
+    "reduce_scatterv": [],
     "barrier": ["dissemination", "leader", "multi-object"],
 }
 

@@ -3,13 +3,15 @@
 
    For each size: warm-up, then `repeats` batches of calls. Collectives in which every rank waits
    for every other are called back to back; between calls of the others there is a barrier, which
-   is not timed (as the OSU benchmarks do). A batch's figure is its time on the slowest rank over
-   its calls. Rank 0 prints one line a size: bytes, then the figures of all batches in microseconds.
-   Every answer is checked before and after.
+   is not timed. A batch's figure is its time on the slowest rank over its calls. With
+   --barriers=all there is such a barrier between all calls, and the figure is the mean of the
+   ranks, as in the OSU benchmarks. Rank 0 prints one line a size: bytes, then the figures of all
+   batches in microseconds. Every answer is checked before and after.
 
    Sizes are bytes of a block or vector; vectors that are reduced are rounded up to whole numbers of
    8 bytes. alltoallv has blocks of that size, alltoallv:one lets rank 0 alone send, and
-   alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean.
+   alltoallv:random=SEED has blocks from 0 to twice the size, so that it is their mean. alltoallw,
+   allgatherv, gatherv, scatterv and reduce_scatterv (MPI_Reduce_scatter) give counts of one size.
    neighbours is MPI_Neighbor_alltoall around a ring of two ranks or more.
 
    Buffers are of the heap; with --static=both they are static, as those of many Fortran programs,
@@ -28,9 +30,9 @@ static unsigned char *in, *out;
 enum { kMostStatic = 64 << 20 };
 static unsigned char static_in[kMostStatic], static_out[kMostStatic];
 static int sends_static, receives_static;
-static enum { kUntimed, kTimed, kNoBarriers } barriers; /* where not all wait for all */
-static int bytes;                                       /* of a block or vector */
-static int words;                                       /* of a vector that is reduced */
+static enum { kUntimed, kTimed, kNoBarriers, kAlways } barriers; /* kAlways: also where all wait */
+static int bytes;                                                /* of a block or vector */
+static int words;                                                /* of a vector that is reduced */
 static size_t in_bytes;
 static int is_fresh, is_nonblocking;
 
@@ -47,6 +49,8 @@ static int is_fresh, is_nonblocking;
 
 /* Blocks that a rank sends and receives. All alike but those of alltoallv. */
 static struct Blocks { int *bytes, *at; } sends, receives;
+static MPI_Datatype* types; /* of alltoallw's blocks */
+static int* words_of_each;  /* of reduce_scatterv's */
 static enum { kEqual, kOne, kRandom } skew;
 static uint64_t seed;
 
@@ -67,6 +71,10 @@ static void do_alltoallv(void) {
   CALL(Alltoallv, alltoallv, in, sends.bytes, sends.at, MPI_BYTE, out, receives.bytes, receives.at,
        MPI_BYTE, MPI_COMM_WORLD);
 }
+static void do_alltoallw(void) {
+  CALL(Alltoallw, alltoallw, in, sends.bytes, sends.at, types, out, receives.bytes, receives.at,
+       types, MPI_COMM_WORLD);
+}
 static uint64_t right_alltoall(int block, size_t at) {
   return value(block, rank, at);
 }
@@ -74,8 +82,16 @@ static uint64_t right_alltoall(int block, size_t at) {
 static void do_allgather(void) {
   CALL(Allgather, allgather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, MPI_COMM_WORLD);
 }
+static void do_allgatherv(void) {
+  CALL(Allgatherv, allgatherv, in, bytes, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE,
+       MPI_COMM_WORLD);
+}
 static void do_gather(void) {
   CALL(Gather, gather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void do_gatherv(void) {
+  CALL(Gatherv, gatherv, in, bytes, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE, 0,
+       MPI_COMM_WORLD);
 }
 static uint64_t right_allgather(int block, size_t at) {
   return value(block, 0, at);
@@ -83,6 +99,10 @@ static uint64_t right_allgather(int block, size_t at) {
 
 static void do_scatter(void) {
   CALL(Scatter, scatter, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+static void do_scatterv(void) {
+  CALL(Scatterv, scatterv, in, sends.bytes, sends.at, MPI_BYTE, out, bytes, MPI_BYTE, 0,
+       MPI_COMM_WORLD);
 }
 static uint64_t right_scatter(int block, size_t at) {
   (void)block;
@@ -110,6 +130,10 @@ static uint64_t right_allreduce(int block, size_t at) {
 
 static void do_reduce_scatter(void) {
   CALL(Reduce_scatter_block, reduce_scatter_block, in, out, words, MPI_UINT64_T, MPI_SUM,
+       MPI_COMM_WORLD);
+}
+static void do_reduce_scatterv(void) {
+  CALL(Reduce_scatter, reduce_scatter, in, out, words_of_each, MPI_UINT64_T, MPI_SUM,
        MPI_COMM_WORLD);
 }
 static uint64_t right_reduce_scatter(int block, size_t at) {
@@ -152,14 +176,19 @@ static const struct Collective {
 } collectives[] = {
     {"alltoall", do_alltoall, right_alltoall, 1, 0, kAll, 1},
     {"alltoallv", do_alltoallv, right_alltoall, 1, 0, kAll, 1},
+    {"alltoallw", do_alltoallw, right_alltoall, 1, 0, kAll, 1},
     {"allgather", do_allgather, right_allgather, 1, 0, kAll, 1},
+    {"allgatherv", do_allgatherv, right_allgather, 1, 0, kAll, 1},
     {"allreduce", do_allreduce, right_allreduce, 8, 1, kAll, 1},
     {"reduce_scatter", do_reduce_scatter, right_reduce_scatter, 8, 1, kAll, 1},
+    {"reduce_scatterv", do_reduce_scatterv, right_reduce_scatter, 8, 1, kAll, 1},
     {"neighbours", do_neighbours, right_neighbours, 1, 2, kAll, 0},
     {"barrier", do_barrier, NULL, 1, 1, kNobody, 1},
     {"broadcast", do_bcast, right_bcast, 1, 1, kOthers, 0},
     {"scatter", do_scatter, right_scatter, 1, 1, kAll, 0},
+    {"scatterv", do_scatterv, right_scatter, 1, 1, kAll, 0},
     {"gather", do_gather, right_allgather, 1, 0, kRoot, 0},
+    {"gatherv", do_gatherv, right_allgather, 1, 0, kRoot, 0},
     {"reduce", do_reduce, right_allreduce, 8, 1, kRoot, 0},
     {"scan", do_scan, right_scan, 8, 1, kAll, 0},
 };
@@ -222,6 +251,8 @@ static void lay_out(const struct Collective* collective, size_t size) {
     receives.bytes[peer] = pair_bytes(collective, peer, rank);
     sends.at[peer] = (int)sent;
     receives.at[peer] = (int)received;
+    types[peer] = MPI_BYTE;
+    words_of_each[peer] = words;
     sent += (size_t)sends.bytes[peer];
     received += (size_t)receives.bytes[peer];
   }
@@ -269,7 +300,9 @@ static void write_anew(void) {
 static double seconds_of(const struct Collective* collective, int calls) {
   double seconds = 0;
   MPI_Barrier(MPI_COMM_WORLD);
-  if (!is_fresh && (collective->waits_for_all || barriers != kUntimed)) {
+  const int has_untimed =
+      is_fresh || barriers == kAlways || (barriers == kUntimed && !collective->waits_for_all);
+  if (!has_untimed) {
     const int has_barriers = !collective->waits_for_all && barriers == kTimed;
     const double begin = MPI_Wtime();
     for (int i = 0; i < calls; ++i) {
@@ -310,9 +343,10 @@ static void measure(const struct Collective* collective, const char* size, int r
   const int calls = calls_for(collective, batch_seconds);
   if (rank == 0) printf("%s", size);
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    double mine = seconds_of(collective, calls) / calls * 1e6, slowest;
-    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0) printf(" %.3f", slowest);
+    double mine = seconds_of(collective, calls) / calls * 1e6, figure;
+    const int is_mean = barriers == kAlways;
+    MPI_Reduce(&mine, &figure, 1, MPI_DOUBLE, is_mean ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf(" %.3f", is_mean ? figure / ranks : figure);
   }
   if (rank == 0) {
     printf("\n");
@@ -334,23 +368,27 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "--nonblocking") == 0) is_nonblocking = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
+    if (strcmp(argv[1], "--barriers=all") == 0) barriers = kAlways;
   }
   const struct Collective* collective = argc < 5 ? NULL : find(argv[1]);
   if (collective == NULL) {
     if (rank == 0) {
       fprintf(stderr,
               "usage: mpi_collective [--static=both|send|receive] [--fresh] [--nonblocking] "
-              "[--barriers=untimed|timed|none] NAME REPEATS MILLISECONDS BYTES...\n");
+              "[--barriers=untimed|timed|none|all] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();
     return 2;
   }
-  int* memory = calloc(4 * (size_t)ranks, sizeof *memory);
+  int* memory = calloc(5 * (size_t)ranks, sizeof *memory);
   sends = (struct Blocks){memory, memory + ranks};
   receives = (struct Blocks){memory + 2 * ranks, memory + 3 * ranks};
+  words_of_each = memory + 4 * ranks;
+  types = malloc((size_t)ranks * sizeof *types);
   for (int arg = 4; arg < argc; ++arg) {
     measure(collective, argv[arg], atoi(argv[2]), atof(argv[3]) / 1000);
   }
+  free(types);
   free(memory);
   MPI_Finalize();
   return 0;

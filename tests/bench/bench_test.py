@@ -137,6 +137,11 @@ class Here(Files):
             self.measure("collective", collective, "--ranks", "3", "--rounds", "1", "--sizes", "13",
                          "--compare", "openmpi")
 
+    def test_barriers_may_stand_between_all_calls(self):
+        _, said = self.measure("collective", "alltoallw", "--ranks", "3", "--rounds", "1",
+                               "--sizes", "13", "--compare", "openmpi", "--barriers", "all")
+        self.assertIn("as in OSU's benchmarks", said)
+
     def test_inside_node_gives_ratios(self):
         done = run("inside_node", "--ranks", "2", "--collectives", "alltoall", "--sizes", "8",
                    "--rounds", "1", "--peers", "openmpi", *TINY)
