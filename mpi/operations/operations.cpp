@@ -61,14 +61,35 @@ std::optional<Resolution> kernel_for(Operator op, Type type, const Layout& layou
 const Resolution* Operations::resolve(MPI_Op op, MPI_Datatype type,
                                       Resolutions& resolutions) const {
   if (const Resolution* known = resolutions.find(op, type)) return known;
-  std::optional<Resolution> made = make(op, type);
-  if (!made) return nullptr;
   if (!operator_of(op) || !is_for_reductions(type)) {
+    std::optional<Resolution> made = make(op, type);
+    if (!made) return nullptr;
     resolutions.temporary = std::move(made);
     return &*resolutions.temporary;
   }
-  resolutions.known.push_back({op, type, std::make_unique<const Resolution>(std::move(*made))});
+  auto made = predefined(op, type);
+  if (made == nullptr) return nullptr;
+  resolutions.known.push_back({op, type, std::move(made)});
   return resolutions.known.back().resolution.get();
+}
+
+/// Null where the host refuses it.
+std::shared_ptr<const Resolution> Operations::predefined(MPI_Op op, MPI_Datatype type) const {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Resolutions::Known& one : kernels_) {
+      if (one.op == op && one.type == type) return one.resolution;
+    }
+  }
+  std::optional<Resolution> made = make(op, type);
+  if (!made) return nullptr;
+  const bool is_kernel = made->host == nullptr;  // else it is of one communicator
+  auto resolution = std::make_shared<const Resolution>(std::move(*made));
+  if (is_kernel) {
+    const std::lock_guard lock(mutex_);
+    kernels_.push_back({op, type, resolution});  // twice, where two threads do so at once
+  }
+  return resolution;
 }
 
 bool Operations::refuses(MPI_Op op, MPI_Datatype type, const Resolutions& resolutions) const {

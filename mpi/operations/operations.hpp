@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ class Resolutions {
   struct Known {
     MPI_Op op;
     MPI_Datatype type;
-    std::unique_ptr<const Resolution> resolution;
+    std::shared_ptr<const Resolution> resolution;
   };
   std::vector<Known> known;             // predefined operations on predefined types: kept
   std::optional<Resolution> temporary;  // of any other pair: kept for one call
@@ -66,11 +67,16 @@ class Operations {
   bool refuses(MPI_Op op, MPI_Datatype type, const Resolutions& resolutions) const;
 
  private:
+  std::shared_ptr<const Resolution> predefined(MPI_Op op, MPI_Datatype type) const;
   std::optional<Resolution> make(MPI_Op op, MPI_Datatype type) const;
   bool accepted(MPI_Op op, MPI_Datatype type) const;
 
   MPI_Comm self_;
   const Layouts& layouts_;
+  mutable std::mutex mutex_;
+  // Kernels for predefined operations on predefined types: of all communicators, as many serve a
+  // single call, and to ask the host takes longer than that.
+  mutable std::vector<Resolutions::Known> kernels_;
 };
 
 }  // namespace weft::mpi

@@ -231,6 +231,10 @@ void Communicators::add_child(MPI_Comm parent, MPI_Comm child) {
   if (made == nullptr) return;
   made->context = mix(mix(from->context, kOfAll), from->children);
   made->graph_is_of_all = from->graph_is_of_all;  // of a copy
+  // Of as many ranks, which are the same then.
+  if (made->size == from->size && made->state != Attached::State::passed_through) {
+    made->passed = &passed_of(*from);
+  }
 }
 
 void Communicators::add_graph(MPI_Comm parent, MPI_Comm child) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <set>
@@ -134,12 +135,12 @@ std::vector<int> World::members_of(MPI_Comm comm) const {
 }
 
 Shape World::shape_of(std::span<const int> members) const {
+  if (std::ranges::find(members, MPI_UNDEFINED) != members.end()) return {};
+  const auto ranks = static_cast<int>(members.size());
+  if (machine_->nodes() == 1) return {ranks, 1};
   std::set<int> nodes;
-  for (const int member : members) {
-    if (member == MPI_UNDEFINED) return {};
-    nodes.insert(machine_->node_of(member));
-  }
-  return {static_cast<int>(members.size()), static_cast<int>(nodes.size())};
+  for (const int member : members) nodes.insert(machine_->node_of(member));
+  return {ranks, static_cast<int>(nodes.size())};
 }
 
 std::shared_ptr<const comm::Facts> World::facts_of(std::span<const int> members) const {
