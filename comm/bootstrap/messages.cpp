@@ -127,6 +127,8 @@ std::uint32_t most_bytes(MessageKind kind) noexcept {
       return kMostTextBytes;
     case MessageKind::failure:
       return kMostFailureBytes + 1;
+    case MessageKind::farewell:
+      return 0;
   }
   return 0;
 }
@@ -143,7 +145,7 @@ std::optional<MessageHead> decode_head(Bytes head) noexcept {
   reader.number(result.bytes);
   if (first != kMagic[0] || second != kMagic[1] || version != kVersion) return std::nullopt;
   if (kind < static_cast<std::uint8_t>(MessageKind::challenge) ||
-      kind > static_cast<std::uint8_t>(MessageKind::failure)) {
+      kind > static_cast<std::uint8_t>(MessageKind::farewell)) {
     return std::nullopt;
   }
   result.kind = static_cast<MessageKind>(kind);
@@ -204,6 +206,10 @@ std::string encode(const Failure& failure) {
   body.number(failure.is_usage_error ? 1 : 0, 1);
   body.text(one_line(failure.text));
   return with_head(MessageKind::failure, body.take());
+}
+
+std::string encode(Farewell /*farewell*/) {
+  return with_head(MessageKind::farewell, {});
 }
 
 std::optional<Challenge> decode_challenge(Bytes body) noexcept {

@@ -25,6 +25,7 @@ enum class MessageKind : std::uint8_t {
   table,          ///< Where all ranks listen.
   texts,          ///< What ranks tell each other.
   failure,        ///< The set-up has failed on the sender, and why.
+  farewell,       ///< The sender has done its part and closes the connection. No body.
 };
 
 /// Before each message. Its bytes: "wf", version, kind, length of the body in 4 bytes, the lowest
@@ -70,6 +71,8 @@ struct Failure {
   bool is_usage_error = false;
   std::string text;  // one line of printable characters, at most kMostFailureBytes
 };
+
+struct Farewell {};
 constexpr std::size_t kMostFailureBytes = 1000;
 
 // A whole message, head and body.
@@ -81,6 +84,7 @@ std::string encode(std::span<const Whereabouts> table);
 /// A text each. Error when they are too long for one message.
 std::string encode(std::span<const std::string> texts);
 std::string encode(const Failure& failure);
+std::string encode(Farewell farewell);
 
 // Of a body. Nothing when it is not one that the functions above write.
 std::optional<Challenge> decode_challenge(Bytes body) noexcept;

@@ -59,6 +59,15 @@ class TcpBootstrap final : public Bootstrap {
     rank_ == 0 ? gather_ranks() : join();
   }
 
+  /// A rank whose part of a collective is over may leave while others are still in it.
+  ~TcpBootstrap() override {
+    if (!given_up_.empty()) return;
+    const std::string message = comm::encode(comm::Farewell());
+    for (const TcpSocket& socket : star_) {
+      if (socket) comm::send_at_once(socket.get(), message);
+    }
+  }
+
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 

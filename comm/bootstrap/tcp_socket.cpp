@@ -67,11 +67,12 @@ ArrivingMessage TcpSocket::receive(MessageKind kind) {
   ArrivingMessage message;
   auto state = ArrivingMessage::State::partial;
   while (state == ArrivingMessage::State::partial) {
-    state = message.read(get(), {kind, MessageKind::failure});
+    state = message.read(get(), {kind, MessageKind::failure, MessageKind::farewell});
   }
   if (state == ArrivingMessage::State::ended) lost();
   if (state == ArrivingMessage::State::foreign) refuse();
   if (message.kind() == MessageKind::failure) throw_failure(message);
+  if (message.kind() == MessageKind::farewell && kind != MessageKind::farewell) lost();
   return message;
 }
 
@@ -93,6 +94,10 @@ void TcpSocket::require_no_failure() {
   if (got != static_cast<ssize_t>(sizeof bytes)) return;
   const auto head = decode_head(bytes);
   if (head && head->kind == MessageKind::failure) receive(MessageKind::failure);
+  if (head && head->kind == MessageKind::farewell) {
+    receive(MessageKind::farewell);
+    has_left_ = true;
+  }
 }
 
 std::vector<std::string> TcpSocket::receive_texts(std::size_t count) {
@@ -110,6 +115,7 @@ std::vector<Whereabouts> TcpSocket::receive_table(std::size_t ranks) {
 }
 
 bool TcpSocket::has_ended() const {
+  if (has_left_) return false;
   char byte = 0;
   const ssize_t got = ::recv(get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);

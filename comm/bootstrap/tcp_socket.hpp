@@ -51,9 +51,10 @@ class TcpSocket {
   std::vector<Whereabouts> receive_table(std::size_t ranks);
   /// Whether something has come, or the other end has closed it; waits so long for that.
   bool has_something(std::chrono::milliseconds patience) const;
-  /// Throws what a failure() of the other end says, where that is next. Does not wait for it.
+  /// Throws what a failure() of the other end says, where that is next, and takes a farewell. Does
+  /// not wait for either.
   void require_no_failure();
-  /// Whether the other end has closed it. Does not wait.
+  /// Whether the other end has closed it without a farewell. Does not wait.
   bool has_ended() const;
 
  private:
@@ -64,6 +65,7 @@ class TcpSocket {
 
   File file_;
   int peer_ = -1;
+  bool has_left_ = false;  // the peer, with a farewell
 };
 
 /// Sends what fits, without waiting. False when not all of it did.

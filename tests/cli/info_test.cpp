@@ -139,7 +139,8 @@ TEST(Info, EndsWithTwoWhenASettingIsWrong) {
       {"WEFT_LOG", "loud", "WEFT_LOG=loud: not one of off, error, warn, info, debug"},
       {"WEFT_WAIT", "never", "WEFT_WAIT=never: not one of auto, spin, sleep"},
       {"WEFT_EAGER", "lots",
-       "WEFT_EAGER=lots: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
+       "WEFT_EAGER=lots: not a size from 0 to 1073741824 bytes (K, M, G, T, P and E are powers of "
+       "1024)"},
       {"WEFT_ALLTOALL", "magic",
        "WEFT_ALLTOALL=magic: algorithm 'magic' for alltoall: not one of isend, bruck, "
        "pairwise-xor, "

@@ -53,6 +53,14 @@ TEST_P(RunCommand, LetsRanksEndByExit) {
   EXPECT_EQ(quick.out, "");
 }
 
+/// Whose part of a collective is over may free its communicator while others are still in it.
+TEST_P(RunCommand, LetsARankLeaveBeforeTheOthers) {
+  const TemporaryFolder folder;
+  const Ended ended = run(GetParam(), "3", {"leave", folder.path() / "left"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+}
+
 TEST_P(RunCommand, EndsWithWhatTheFirstRankThatFailsEndsWith) {
   const Ended ended = run(GetParam(), "2", {"exit", "7"});
   EXPECT_EQ(ended.code, 7);

@@ -83,7 +83,7 @@ const Mistake kMistakes[] = {
      "/0,0,1,1 (of each rank)"},
     {"plan alltoall --algorithm sa --machine 3x4", "--bytes, the size of a block, is missing"},
     {"plan alltoall --algorithm sa --machine 3x4 --bytes 5q",
-     "--bytes=5q: not a size from 0 to 1073741824 bytes (K, M and G are powers of 1024)"},
+     "--bytes=5q: not a size from 0 to 1073741824 bytes (K, M, G, T, P and E are powers of 1024)"},
     {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --stride 4",
      "--stride=4: blocks of 5 bytes would overlap; allowed: at least --bytes"},
     {"plan alltoall --algorithm sa --machine 3x4 --bytes 5 --rank 12",

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -60,6 +62,20 @@ int communicate(int argc, char** argv) {
   return right && errors_work ? 0 : 1;
 }
 
+/// Rank 1 leaves, and makes the file; after that rank 0 looks whether all is well.
+int leave(const char* file) {
+  auto bootstrap = weft::tcp_bootstrap();
+  bootstrap->allgather("here");
+  if (bootstrap->rank() == 1) {
+    bootstrap.reset();
+    std::ofstream{file};
+  } else if (bootstrap->rank() == 0) {
+    while (!std::filesystem::exists(file)) std::this_thread::yield();
+    bootstrap->check();
+  }
+  return 0;
+}
+
 int child_exits() {
   const pid_t child = ::fork();
   if (child == 0) std::exit(5);
@@ -74,6 +90,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "communicate") return communicate(argc, argv);
   if (what == "fork") return child_exits();
+  if (what == "leave") return leave(argv[2]);
   std::atexit(say_bye);
   // Neither of them returns.
   if (what == "exit") std::exit(argc > 2 && rank_at_start == "1" ? std::atoi(argv[2]) : 0);

@@ -89,6 +89,14 @@ RC_GTEST_PROP(BootstrapMessage, OfATableIsRead,
   RC_ASSERT(!decode_table(body_of(message), table.size() + 1));
 }
 
+TEST(BootstrapMessage, OfAFarewellIsAHeadAlone) {
+  const std::string message = encode(Farewell());
+  EXPECT_EQ(message.size(), kHeadBytes);
+  const auto head = decode_head(bytes_of(message));
+  ASSERT_TRUE(head.has_value());
+  EXPECT_EQ(head->kind, MessageKind::farewell);
+}
+
 RC_GTEST_PROP(BootstrapMessage, OfAFailureIsOneLine, (bool usage, const std::string& text)) {
   const std::string message = encode(Failure{usage, text});
   expect_head(message, MessageKind::failure);

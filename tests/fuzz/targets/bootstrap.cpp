@@ -51,9 +51,10 @@ void arrive(Bytes bytes, std::size_t count) {
   weft::File there(ends[1]);
   ArrivingMessage message;
   const auto read = [&] {
-    return message.read(here.get(), {MessageKind::challenge, MessageKind::hello,
-                                     MessageKind::welcome, MessageKind::refusal, MessageKind::table,
-                                     MessageKind::texts, MessageKind::failure});
+    return message.read(
+        here.get(),
+        {MessageKind::challenge, MessageKind::hello, MessageKind::welcome, MessageKind::refusal,
+         MessageKind::table, MessageKind::texts, MessageKind::failure, MessageKind::farewell});
   };
   const std::size_t half = bytes.size() / 2;
   if (half != 0) send(there.get(), bytes.first(half));
