@@ -34,7 +34,7 @@ void fence_ended(pmix_status_t status, void* argument) {
 WEFT_ENTRY pmix_status_t PMIx_Commit() {
   auto* host = next<decltype(PMIx_Commit)>("PMIx_Commit", __builtin_return_address(0));
   if (host == nullptr) return PMIX_ERR_INIT;
-  pmix::put();
+  pmix::put_if_called();
   return host();
 }
 

@@ -26,6 +26,7 @@ constexpr const char* kKey = "weft.addon";
 /// This rank's value: put() has not been called, the host's commit takes it along, or that failed.
 enum class Value { none, put, failed };
 std::atomic<Value> own_value = Value::none;
+std::atomic<bool> is_called = false;  // by the program's MPI_Init
 enum class Fence { none, begun, ended, failed };
 std::atomic<Fence> fence = Fence::none;
 
@@ -74,6 +75,10 @@ void put() noexcept {
   if (put_value(PMIX_GLOBAL, kKey, &value) == PMIX_SUCCESS) own_value = Value::put;
 }
 
+void put_if_called() noexcept {
+  if (is_called) put();
+}
+
 bool begin_fence(const pmix_info_t* info, std::size_t count) noexcept {
   if (own_value == Value::none || fence != Fence::none) return false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -91,7 +96,10 @@ void end_fence(pmix_status_t status) noexcept {
 
 }  // namespace pmix
 
-void publish_before_init() noexcept {}
+/// The host's MPI_Init publishes it.
+void publish_before_init() noexcept {
+  is_called = true;
+}
 
 KeyValues key_values() noexcept {
   // Where the host lets the exchange go on in the background, it ends when all ranks have come to

@@ -17,6 +17,9 @@ void* symbol(const char* name, const void* caller = nullptr) noexcept;
 
 /// Called right before the host commits its values: puts this rank's beside them.
 void put() noexcept;
+/// The same, if the program's MPI_Init came to the add-on: calls of a program that has looked them
+/// up in the host's library do not, and weft would wait for that rank in vain.
+void put_if_called() noexcept;
 
 /// Called when the host begins an exchange, and when that has ended. Only one that collects all
 /// ranks' values makes them visible.
