@@ -29,6 +29,11 @@ void describe(Problem& problem, Collective collective, int ranks, std::size_t by
     throw_usage("{} with root {}: a rank from 0 to {} is allowed", to_string(collective), root,
                 ranks - 1);
   }
+  std::ptrdiff_t all = 0;
+  if (__builtin_mul_overflow(bytes, ranks, &all)) {
+    throw_usage("{} of {} bytes for each of {} ranks: at most {} bytes in all are allowed",
+                to_string(collective), bytes, ranks, PTRDIFF_MAX);
+  }
   problem.collective = collective;
   problem.ranks = ranks;
   problem.block_bytes = bytes;
@@ -43,7 +48,12 @@ void describe(Problem& problem, Collective collective, int ranks, std::size_t el
                 operation.element_bytes,
                 operation.combine == nullptr ? " that combines nothing" : "");
   }
-  describe(problem, collective, ranks, elements * operation.element_bytes, root);
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(elements, operation.element_bytes, &bytes)) {
+    throw_usage("{} of {} elements of {} bytes: at most {} bytes are allowed",
+                to_string(collective), elements, operation.element_bytes, PTRDIFF_MAX);
+  }
+  describe(problem, collective, ranks, bytes, root);
   problem.element_bytes = operation.element_bytes;
   problem.commutative = operation.commutative;
   problem.associative = operation.associative;
@@ -64,13 +74,13 @@ Task alltoall_task(const Communicator& comm, const void* input, void* output, st
                    std::uint64_t most_aside) {
   const std::byte* in = bytes_of(input);
   const std::byte* out = bytes_of(output);
+  Task task{.input = in, .output = bytes_of(output)};
+  describe(task.problem, Collective::alltoall, comm.size(), bytes);
   const std::size_t all = bytes * static_cast<std::size_t>(comm.size());
   if (all != 0 && in != out && in < out + all && out < in + all) {
     throw_usage("alltoall of {} blocks of {} bytes: input and output overlap and are not the same",
                 comm.size(), bytes);
   }
-  Task task{.input = in, .output = bytes_of(output)};
-  describe(task.problem, Collective::alltoall, comm.size(), bytes);
   task.in_place = in == out && all <= most_aside;
   task.problem.in_place = in == out && all > most_aside;
   return task;
@@ -172,8 +182,16 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
   std::vector<Part> parts;
   std::size_t offset = 0;
   for (const std::size_t count : elements) {
-    parts.push_back({offset, count * operation.element_bytes});
-    offset += parts.back().bytes;
+    std::size_t bytes = 0, end = 0;
+    if (__builtin_mul_overflow(count, operation.element_bytes, &bytes) ||
+        __builtin_add_overflow(offset, bytes, &end)) {
+      throw_usage(
+          "reduce_scatter of {} elements of {} bytes behind {} bytes: at most {} bytes in "
+          "all are allowed",
+          count, operation.element_bytes, offset, PTRDIFF_MAX);
+    }
+    parts.push_back({offset, bytes});
+    offset = end;
   }
   set_layout(task.problem, parts);
   return task;

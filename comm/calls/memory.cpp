@@ -1,4 +1,5 @@
 // Memory of the shared heap, for callers.
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -12,7 +13,9 @@ namespace heap = engine::heap;
 void* allocate(std::size_t bytes) {
   heap::start(0);
   void* block = heap::allocate(bytes, 64);
-  if (block == nullptr) block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (block == nullptr && bytes <= PTRDIFF_MAX) {
+    block = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  }
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,7 +113,10 @@ class MpiBootstrap final : public Bootstrap {
       for (MPI_Request& request : requests_) {
         if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
       }
+      // Communicators of several threads may fail at once.
+      static auto& mutex = *new std::mutex;
       static auto& kept = *new std::list<std::vector<char>>;
+      const std::lock_guard lock(mutex);
       kept.push_back(std::move(bytes_));
     }
     bool is_over() {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "hierarchy/machine.hpp"
+#include "kernels/operation.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/placement.hpp"
@@ -143,6 +144,32 @@ TEST(Alltoall, OverlappingAndUnequalBuffersAreRefused) {
     EXPECT_THROW(comm.alltoall(std::span<const int>(), std::span<int>(one)), UsageError);
   });
   EXPECT_EQ(errors, none(1));
+}
+
+// Products that wrapped around would make calls of a few bytes of them.
+TEST(Alltoall, AndOthersOfMoreBytesThanThereAreAddressesAreRefused) {
+  const auto errors = run_ranks(2, [](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1x2"));
+    std::array<double, 4> in{}, out{};
+    constexpr std::size_t kHuge = (std::size_t{1} << 61) + 2;
+    const Operation sum = operation(Operator::sum, Type::float64);
+    EXPECT_THROW(comm.allreduce(in.data(), out.data(), kHuge, sum), UsageError);
+    EXPECT_THROW(comm.alltoall(in.data(), out.data(), (std::size_t{1} << 63) + 8), UsageError);
+    EXPECT_THROW(comm.allgather(in.data(), out.data(), std::size_t{1} << 63), UsageError);
+    const std::array<std::size_t, 2> elements = {1, kHuge};
+    EXPECT_THROW(comm.reduce_scatter(in.data(), out.data(), elements, sum), UsageError);
+    comm.barrier();
+    in[0] = rank + 1;
+    comm.allreduce(in.data(), out.data(), 1, sum);
+    EXPECT_EQ(out[0], 3);
+  });
+  EXPECT_EQ(errors, none(2));
+}
+
+TEST(Memory, IsNotThereForMoreBytesThanAddresses) {
+  for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 62, std::size_t{1} << 63}) {
+    EXPECT_THROW(allocate(bytes), std::bad_alloc) << bytes;
+  }
 }
 
 }  // namespace
