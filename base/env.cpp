@@ -71,17 +71,18 @@ std::uint64_t parse_bytes(std::string_view what, std::string_view value, std::ui
   std::string_view digits = value;
   unsigned shift = 0;
   if (!digits.empty()) {
-    const char suffix = digits.back();
-    if (suffix == 'K' || suffix == 'k') shift = 10;
-    if (suffix == 'M' || suffix == 'm') shift = 20;
-    if (suffix == 'G' || suffix == 'g') shift = 30;
-    if (shift != 0) digits.remove_suffix(1);
+    constexpr std::string_view kSuffixes = "KMGTPEkmgtpe";
+    const auto suffix = kSuffixes.find(digits.back());
+    if (suffix != kSuffixes.npos) {
+      shift = 10 * (static_cast<unsigned>(suffix % (kSuffixes.size() / 2)) + 1);
+      digits.remove_suffix(1);
+    }
   }
   const auto number = whole_number<std::uint64_t>(digits);
   if (!number || (*number << shift) >> shift != *number || (*number << shift) < low ||
       (*number << shift) > high) {
-    throw_usage("{}={}: not a size from {} to {} bytes (K, M and G are powers of 1024)", what,
-                value, low, high);
+    throw_usage("{}={}: not a size from {} to {} bytes (K, M, G, T, P and E are powers of 1024)",
+                what, value, low, high);
   }
   return *number << shift;
 }

@@ -19,7 +19,7 @@ std::optional<std::string> text(const char* name);
 /// A whole number from `low` to `high`; UsageError names the variable, its value and the range.
 std::optional<std::int64_t> integer(const char* name, std::int64_t low, std::int64_t high);
 
-/// Bytes, with an optional suffix K, M or G (powers of 1024).
+/// Bytes, with an optional suffix K, M, G, T, P or E (powers of 1024).
 std::optional<std::uint64_t> bytes(const char* name, std::uint64_t low, std::uint64_t high);
 
 /// 1, yes, on, true or 0, no, off, false.

@@ -47,8 +47,8 @@ std::vector<std::uint64_t> parse_sizes(std::string_view option, std::string_view
     }
   } catch (const UsageError&) {
     throw_usage(
-        "{}={}: not sizes from {} to {} bytes joined by commas (K, M and G are powers of 1024; "
-        "8..1K: each twice the one before)",
+        "{}={}: not sizes from {} to {} bytes joined by commas (K, M, G, T, P and E are powers "
+        "of 1024; 8..1K: each twice the one before)",
         option, text, low, high);
   }
 }

@@ -70,7 +70,7 @@ void ScenarioOptions::add_to(Command& command) {
   command.add_option("--nic", nic, "NIC",
                      "Adapter and nodes: a name in the catalogue, or a file (.json)");
   command.add_option("--bytes", bytes, "B,..",
-                     "Sizes of a block, joined by commas (K, M, G: powers of 1024;\n8..1K: each "
+                     "Sizes of a block, joined by commas (K to E: powers of 1024;\n8..1K: each "
                      "twice the one before)");
   command.add_option("--root", root, "R", "Root of rooted collectives [0]");
   command.add_option("--element", element, "B", "Size of an element of reductions [1]");

@@ -236,7 +236,7 @@ void add_options(Command& command, PlanOptions& options) {
                      "What to plan: alltoall, broadcast, ...");
   command.add_option("--algorithm", options.algorithm, "A", "Algorithm, see below");
   options.machine.add_to(command);
-  command.add_option("--bytes", options.bytes, "B", "Size of a block (K, M, G: powers of 1024)");
+  command.add_option("--bytes", options.bytes, "B", "Size of a block (K to E: powers of 1024)");
   command.add_option("--stride", options.stride, "B", "Distance of the blocks [their size]");
   command.add_option("--root", options.root, "R", "Root of rooted collectives [0]");
   command.add_option("--element", options.element, "B", "Size of an element of reductions [1]");

@@ -68,8 +68,8 @@ TEST(Registry, RefusesWhatItDoesNotKnow) {
             "algorithm 'rd:cores=0': cores=0: not a whole number from 1 to 2147483647");
   EXPECT_EQ(
       error("sa:aggregate=8G"),
-      "algorithm 'sa:aggregate=8G': aggregate=8G: not a size from 0 to 4294967296 bytes (K, M "
-      "and G are powers of 1024)");
+      "algorithm 'sa:aggregate=8G': aggregate=8G: not a size from 0 to 4294967296 bytes (K, M, "
+      "G, T, P and E are powers of 1024)");
   EXPECT_EQ(error("leader:cores=2").substr(0, 49),
             "algorithm 'leader:cores=2': parameter 'cores' is ");
   EXPECT_EQ(error("sa:between=rd"),

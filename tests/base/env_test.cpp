@@ -14,19 +14,22 @@ TEST(Env, ReadsSizesWithSuffixes) {
   EXPECT_EQ(parse_bytes("X", "512", 0, 1u << 20), 512u);
   EXPECT_EQ(parse_bytes("X", "4K", 0, 1u << 20), 4096u);
   EXPECT_EQ(parse_bytes("X", "1m", 0, 1u << 20), 1048576u);
+  EXPECT_EQ(parse_bytes("X", "2T", 0, UINT64_MAX), std::uint64_t{2} << 40);
+  EXPECT_EQ(parse_bytes("X", "15e", 0, UINT64_MAX), std::uint64_t{15} << 60);
 }
 
 TEST(Env, RefusesWhatIsNotASizeAndNamesIt) {
-  for (const char* bad :
-       {"", "K", "-1", "1.5K", "4KB", " 4", "99999999999999999999", "2M", "18014398509481984K"}) {
+  for (const char* bad : {"", "K", "-1", "1.5K", "4KB", " 4", "99999999999999999999", "2M",
+                          "18014398509481984K", "16E"}) {
     EXPECT_THROW(parse_bytes("WEFT_X", bad, 0, 1u << 20), UsageError) << bad;
   }
   try {
     parse_bytes("WEFT_X", "huge", 1, 64);
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "WEFT_X=huge: not a size from 1 to 64 bytes (K, M and G are powers of 1024)");
+    EXPECT_STREQ(
+        error.what(),
+        "WEFT_X=huge: not a size from 1 to 64 bytes (K, M, G, T, P and E are powers of 1024)");
   }
 }
 
