@@ -71,7 +71,7 @@ void add_stuck(CommandLine& line) {
       "Ends with 0, 1 when the job that is named is not here, 2 when the command line is wrong.\n\n"
       "Examples:\n"
       "  weft stuck\n"
-      "  pgrep mpirun | xargs weft stuck\n"
+      "  pgrep mpirun | xargs -n 1 weft stuck\n"
       "  weft stuck --json --no-stacks",
       [options] { return run(*options); });
 }

@@ -47,7 +47,11 @@ class CallbackBootstrap final : public weft::Bootstrap {
     std::vector<const void*> send;
     std::vector<void*> receive;
     for (std::size_t i = 0; i < peers.size(); ++i) {
-      if (mine[i].size() > sizeof out[i].text) throw weft::Error("bootstrap message too long");
+      if (mine[i].size() > sizeof out[i].text) {
+        throw weft::Error("weft_bootstrap: " + std::to_string(mine[i].size()) + " bytes for rank " +
+                          std::to_string(peers[i]) + " in one exchange: at most " +
+                          std::to_string(sizeof out[i].text) + " are allowed");
+      }
       out[i].length = mine[i].size();
       std::memcpy(out[i].text, mine[i].data(), mine[i].size());
       send.push_back(&out[i]);

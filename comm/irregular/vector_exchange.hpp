@@ -9,9 +9,8 @@
 // - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
 //   for byte, the row of the last call. Other ranks do not enter, and where a pair's size changes
 //   it changes at both ends, as MPI has both name it: both plan anew.
-// - elsewhere the rows of all ranks of the node, which they tell one another where they have none
-// of
-//   the plans that were made for these rows before (NodePlans).
+// - elsewhere the rows of all ranks of the node, which they tell one another where they have
+//   none of the plans that were made for these rows before (NodePlans).
 //
 // Where a plan of the rank's own row moves each block as a whole, the program of the last call
 // serves another row by other numbers, which are those of the plan that would be made anew

@@ -1,6 +1,7 @@
 #include "engine/board/board.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -125,7 +126,12 @@ class Board {
 
   void grow(std::size_t bytes) {
     const std::size_t more = (bytes + kStep - 1) / kStep * kStep;
-    if (bytes_ + more > kMostBytes) throw Error("the board is full");
+    if (bytes_ + more > kMostBytes) {
+      throw Error(
+          fmt::format("the board of this process has {} bytes, and {} more are wanted: at "
+                      "most {} are allowed",
+                      bytes_, more, kMostBytes));
+    }
     if (!is_open()) throw Error("the descriptor of the board was closed");
     const int error =
         ::posix_fallocate(file_.get(), static_cast<off_t>(bytes_), static_cast<off_t>(more));

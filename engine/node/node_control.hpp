@@ -1,6 +1,5 @@
-// NodeControl control block: shared memory by which the ranks of one node coordinate in a
-// communicator. Signals, inline messages, doorbells, counts of executions, addresses of buffers,
-// and aborts.
+// NodeControl: shared memory by which the ranks of one node coordinate in a communicator. Signals,
+// inline messages, doorbells, counts of executions, addresses of buffers, and aborts.
 #pragma once
 
 #include <array>

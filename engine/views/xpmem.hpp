@@ -10,8 +10,7 @@
 //   detach() may unmap it.
 // - Children do not inherit such mappings, and have to open the device for themselves.
 // - Pages are found when they are first touched, and again where their owner has changed its
-// mappings
-//   since. A touch raises SIGBUS where there is no page, also when the owner has ended.
+//   mappings since. A touch raises SIGBUS where there is no page, also when the owner has ended.
 #pragma once
 
 #include <cstddef>

@@ -23,8 +23,8 @@
 // two that are. Where they say that one takes more than 1.5 times as long as the other, that is
 // all, else each serves one and four more. Calls are timed by twos: programs that alternate between
 // two sizes do so for both servers. Stages are given up where they take 1.1 times as long, and
-// tried after 96 calls: a few times their calls' time is 2 % of that of twice as many. The same
-// again whenever there have been eight times as many calls, as machines change.
+// tried after 96 calls, so that the trial costs about 2 % of the time until then. A race begins
+// anew whenever there have been eight times as many calls, as machines change.
 #pragma once
 
 #include <array>

@@ -23,8 +23,8 @@ class WEFT_API Bootstrap {
   virtual int size() const = 0;
   /// Collective. Everyone's `mine`, in rank order; lengths may differ.
   virtual std::vector<std::string> allgather(std::string_view mine) = 0;
-  /// Gives mine[i] to rank peers[i] and returns what that rank gave. Symmetric: if a names b in
-  /// its n-th call in which it names b, then b names a in its n-th. Peers are distinct.
+  /// Gives mine[i] to rank peers[i] and returns what that rank gave. Both ranks of a pair name each
+  /// other, equally often, and their calls that do are matched in order. Peers are distinct.
   virtual std::vector<std::string> exchange(std::span<const int> peers,
                                             std::span<const std::string> mine) = 0;
   /// Joins two texts: associative and commutative.
@@ -65,15 +65,17 @@ class WEFT_API Bootstrap {
 };
 
 /// Ranks that share nothing but TCP. Environment: WEFT_RANK, WEFT_SIZE, WEFT_ROOT=host:port (where
-/// rank 0 listens) and WEFT_CONNECT_TIMEOUT in seconds (default 30). UsageError names a variable
-/// that is missing or wrong; PeerError when ranks do not appear in time.
+/// rank 0 listens), WEFT_SECRET_FILE (needed unless WEFT_ROOT is on the loopback: docs/security.md)
+/// and WEFT_CONNECT_TIMEOUT in seconds (default 30). UsageError names a variable that is missing or
+/// wrong; PeerError when ranks do not appear in time.
 WEFT_API std::unique_ptr<Bootstrap> tcp_bootstrap();
 
 /// Ranks that are threads of this process: one bootstrap for each, to be used by its own thread.
 WEFT_API std::vector<std::unique_ptr<Bootstrap>> thread_bootstraps(int ranks);
 
 /// The ranks of `owner` for one communicator more. `owner` lives longer; two communicators over one
-/// bootstrap are not made, nor make calls with new sizes, at the same time.
+/// bootstrap are not made, nor make calls with new sizes, at the same time. Where one of them
+/// fails, all fail.
 WEFT_API std::unique_ptr<Bootstrap> borrowed_bootstrap(Bootstrap& owner);
 
 }  // namespace weft

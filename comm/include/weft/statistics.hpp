@@ -20,10 +20,9 @@ struct Statistics {
     std::uint64_t messages = 0;    // sent to other nodes over the device
     std::uint64_t wire_bytes = 0;  // their payload
     double seconds = 0;            // in the calls; of those that are started, in start and wait
-    /// Of these: from this rank's call until the last of the node's ranks that came before it was
-    /// over had made theirs. Ranks of other nodes are not looked at, and not calls that are
-    /// started. Calls of a tenth of a millisecond or more are looked at one by one; of shorter ones
-    /// each 64th stands for all.
+    /// Of these: waiting for late ranks of the node, from this rank's arrival in a call to the last
+    /// arrival of another before the call was over. Ranks of other nodes are not counted, nor calls
+    /// that are started. Of calls below 0.1 ms one in 64 is looked at, and stands for the others.
     double waiting_seconds = 0;
   };
   struct Rail {

@@ -1,5 +1,7 @@
-/* The public C API of weft. Every call returns 0 or an error below; weft_error() then gives one
-   line that names the thing, its value and what is allowed. Semantics: see weft.hpp. */
+/* The public C API of weft. Calls that say nothing else return 0 or an error below; weft_error()
+   then gives one line that names the thing, its value and what is allowed. A communicator is used
+   by one thread at a time, and no pointer to one may be null but where that is said. Semantics: see
+   weft.hpp. */
 #ifndef WEFT_H
 #define WEFT_H
 
@@ -25,8 +27,10 @@ enum {
 
 typedef struct weft_comm weft_comm;
 
-/* How ranks reach one another before there is a channel. Callbacks return 0 on success. `context`
-   is handed to each. */
+/* How ranks reach one another before there is a channel. Callbacks return 0 on success; they are
+   called by threads that use the communicator, until it is freed. `context` is handed to each. A
+   rank's failure is not told to the others, which may wait for it: see Bootstrap::give_up() in
+   bootstrap.hpp. */
 typedef struct weft_bootstrap {
   void* context;
   int rank;

@@ -39,7 +39,8 @@ struct NetworkShare;
 }  // namespace engine
 
 /// Settings of one communicator. Each defaults to its environment variable, then to the value
-/// named here. All ranks must give the same, but where another is allowed.
+/// named here, unless it says otherwise. All ranks must give the same, but where another is
+/// allowed.
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
@@ -149,7 +150,7 @@ class WEFT_API Communicator {
   explicit Communicator(std::unique_ptr<Bootstrap> bootstrap, const Options& options = {});
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  /// Waits, though not for long, until the other ranks end theirs, too: see close().
+  /// Waits until the other ranks end theirs, too, between nodes only and 2 s at most: see close().
   ~Communicator();
   /// Goes on to end this rank's part, without waiting; nothing else may be called after it. True
   /// when the destructor will not wait.
@@ -231,9 +232,9 @@ class WEFT_API Communicator {
   /// The last call of a collective; none where repeat() would not do. Not of alltoallv, alltoallw
   /// and neighbours, which leave it as it was.
   Made last_made() const noexcept;
-  /// Makes that call again with other buffers, which must not be the same memory: of all else it
-  /// remembers what it worked out then. `operation`: the one that it had. False: it has forgotten,
-  /// and nothing was done. Each rank may make its calls in this way or anew.
+  /// Makes the call `made` again with other buffers, which must not be the same memory, without
+  /// looking up its plan anew. `operation`: the one that it had. False, and nothing was done, if
+  /// that plan is no longer kept. Each rank may make its calls in this way or anew.
   bool repeat(const Made& made, const void* input, void* output,
               const Operation* operation = nullptr);
   /// The same of a reduction whose input is where its result goes.
@@ -290,10 +291,10 @@ class WEFT_API Communicator {
   /// Blocks of different sizes, known to all.
   void allgather(const void* input, void* output, std::span<const Part> parts);
 
-  /// The root's output becomes the inputs of all, reduced in rank order, element by element.
+  /// The root's output becomes the reduction of all inputs, element by element, in rank order.
   void reduce(const void* input, void* output, std::size_t elements, const Operation& operation,
               int root);
-  /// Everyone's does; bitwise the same.
+  /// Every rank's output becomes that reduction, with the same bits on all.
   void allreduce(const void* input, void* output, std::size_t elements, const Operation& operation);
   /// Rank r's output becomes block r, of elements[r] elements, of the inputs reduced. Blocks follow
   /// one another.
@@ -302,9 +303,10 @@ class WEFT_API Communicator {
   /// The same with `elements` elements a block.
   void reduce_scatter(const void* input, void* output, std::size_t elements,
                       const Operation& operation);
-  /// Rank r's output becomes the inputs of ranks 0 to r, reduced in this order.
+  /// Rank r's output becomes the reduction of the inputs of ranks 0 to r, in this order.
   void scan(const void* input, void* output, std::size_t elements, const Operation& operation);
-  /// Of ranks 0 to r - 1; rank 0's output stays as it is.
+  /// Rank r's output becomes the reduction of the inputs of ranks 0 to r - 1; rank 0's stays as it
+  /// is.
   void exscan(const void* input, void* output, std::size_t elements, const Operation& operation);
 
   // The same collectives, to be started later and any number of times: persistent, and, started at
