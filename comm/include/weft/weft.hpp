@@ -38,9 +38,8 @@ struct Elements;
 struct NetworkShare;
 }  // namespace engine
 
-/// Settings of one communicator. Each defaults to its environment variable, then to the value
-/// named here, unless it says otherwise. All ranks must give the same, but where another is
-/// allowed.
+/// Settings of one communicator. Those that are not given are as the environment says, then as is
+/// named here. All ranks must give the same, but where another is allowed.
 struct Options {
   /// The node of each rank. Default: found from the hosts, split as WEFT_NODES says.
   std::vector<int> node_of_rank;
@@ -51,20 +50,20 @@ struct Options {
   /// WEFT_ALLTOALL, WEFT_BROADCAST, ..; default: chosen by size, and on several nodes by what is
   /// known of the device (WEFT_PROFILE).
   std::map<std::string, std::string> algorithms;
-  /// Reductions give bitwise the same on every placement of the same ranks. WEFT_DETERMINISTIC;
-  /// default: no.
+  /// Reductions give bitwise the same on every placement of the same ranks. Default: no, unless
+  /// WEFT_DETERMINISTIC says so.
   bool deterministic = false;
   /// A thread moves on what was started while the caller computes, and calls the functions of its
   /// reductions' operations, except those that are `only_in_calls`. It sleeps while nothing is
-  /// under way. WEFT_PROGRESS_THREAD; default: no. Ranks need not give the same.
+  /// under way. Default: none, unless WEFT_PROGRESS_THREAD asks for it. Ranks need not give the
+  /// same.
   bool progress_thread = false;
   /// Whether the ranks of this host outnumber its cores, those outside this communicator included:
-  /// waiting ranks give their cores away then. WEFT_WAIT; default: whether those of this
-  /// communicator do. Ranks of one host give the same.
+  /// waiting ranks give their cores away then. WEFT_WAIT, where it is set, counts instead. Default:
+  /// whether those of this communicator do. Ranks of one host give the same.
   std::optional<bool> crowded;
   /// For weft's own add-ons: what is known of all ranks already, so that they need not tell each
-  /// other. All ranks give it or none does; of the other options only `network`
-  /// counts then.
+  /// other. All ranks give it or none does; of the other options only `network` counts then.
   std::shared_ptr<const comm::Facts> facts;
   /// For weft's own add-ons: what the communicators of one rank share of the device. Default: the
   /// communicator has a device context and connections of its own.
