@@ -56,15 +56,19 @@ engine::MemoryNeed Resources::need_of(std::span<const plan::Plan> plans) const {
 void Resources::connect(std::span<const int> peers, const engine::MemoryNeed& need) {
   const std::vector<int> missing = links_->missing(peers);
   std::vector<std::string> offers(missing.size());
+  // Where nothing is to be connected, what the program has left itself is its own affair.
+  const auto leave_some = [&] {
+    if (!missing.empty()) leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
+  };
   members_.agree([&] {
-    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
+    leave_some();
     offers = links_->offer(missing);
   });
   const auto addresses = members_.exchange(missing, offers);
   members_.agree([&] {
     links_->accept(missing, addresses);
     executor_->provide(need);
-    leave_descriptors(descriptors_for(missing, *links_, place_of_rank_));
+    leave_some();
   });
   note_connections();
 }

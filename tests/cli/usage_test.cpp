@@ -122,11 +122,11 @@ const Mistake kMistakes[] = {
     {"check alltoall --jobs 0", "--jobs=0: not a whole number from 1 to 1024"},
     {"check alltoall --seed x", "--seed=x: not a whole number from 0 to 9223372036854775807"},
     {"check alltoall --bytes 8,",
-     "--bytes=8,: not sizes from 0 to 1073741824 bytes joined by commas (K, M and G are powers of "
-     "1024; 8..1K: each twice the one before)"},
+     "--bytes=8,: not sizes from 0 to 1073741824 bytes joined by commas (K, M, G, T, P "
+     "and E are powers of 1024; 8..1K: each twice the one before)"},
     {"check alltoall --bytes 8..4",
-     "--bytes=8..4: not sizes from 0 to 1073741824 bytes joined by commas (K, M and G are powers "
-     "of 1024; 8..1K: each twice the one before)"},
+     "--bytes=8..4: not sizes from 0 to 1073741824 bytes joined by commas (K, M, G, T, "
+     "P and E are powers of 1024; 8..1K: each twice the one before)"},
     {"check alltoall --stride 8", "--stride=8: needs --bytes"},
     {"check alltoall --bytes 16 --stride 8",
      "--stride=8: blocks of 16 bytes would overlap; allowed: at least --bytes"},

@@ -18,6 +18,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "kernels/operation.hpp"
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/trouble.hpp"
 
@@ -272,6 +273,27 @@ TEST(ALaterAlltoallv, ThatCannotConnectIsOneErrorOnAllRanks) {
     EXPECT_TRUE(end.in_time);
     EXPECT_EQ(end.said.substr(0, 8), "rank 2: ") << end.said;
     EXPECT_EQ(end.said, ended[0].said);
+  }
+}
+
+// The program may leave itself as few as it likes.
+TEST(ALaterCollective, InsideANodeNeedsNoDescriptor) {
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    comm.barrier();
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit none{static_cast<rlim_t>(next), static_cast<rlim_t>(next)};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return "no limit";
+    int sum = 0;
+    const int mine = rank;
+    comm.allreduce(&mine, &sum, 1, operation(Operator::sum, Type::int32));
+    if (sum != 3) return "wrong sum";
+    return alltoallv_with(comm, [](int) { return true; });
+  };
+  for (const auto& end : test::run_processes(3, {}, body)) {
+    EXPECT_TRUE(end.in_time);
+    EXPECT_EQ(end.said, "");
   }
 }
 
