@@ -106,8 +106,13 @@ void Holder::send(int to, std::span<const int> blocks) {
 }
 
 /// Copies `slices`, where `blocks` lie one after the other, to one slice. As in a Copied, a copy
-/// waits for the blocks alone that it has bytes of.
+/// waits for the blocks that it has bytes of; and for the block that is there last, as its message
+/// can be sent no sooner: copies for later messages would keep the core from this one's.
 Ops Holder::pack(const Slice& packed, std::span<const Slice> slices, std::span<const int> blocks) {
+  OpId last = 0;
+  for (const int block : blocks) {
+    for (const OpId op : state_of(block).ready) last = std::max(last, op);
+  }
   Ops copies;
   auto block = blocks.begin();
   std::uint64_t end_of_block = 0;  // of the blocks before it
@@ -115,6 +120,7 @@ Ops Holder::pack(const Slice& packed, std::span<const Slice> slices, std::span<c
   for (const Slice& slice : slices) {
     const std::uint64_t end = begin + slice.bytes();
     Ops ready;
+    if (last != 0) ready.push_back(last);
     for (;; ++block) {
       const std::uint64_t end_of_this = end_of_block + team_.bytes(*block);
       append(ready, state_of(*block).ready);
