@@ -74,7 +74,7 @@ struct Team {
 /// has no target, when it is ready.
 using Arrived = Paged<Ops>;
 
-/// The ops after which all blocks are.
+/// The ops after which all blocks are there.
 inline Ops joined(const Arrived& arrived) {
   Ops all;
   for (std::size_t block = 0; block < arrived.size(); ++block) {

@@ -71,9 +71,9 @@ struct Failure {
   bool is_usage_error = false;
   std::string text;  // one line of printable characters, at most kMostFailureBytes
 };
+constexpr std::size_t kMostFailureBytes = 1000;
 
 struct Farewell {};
-constexpr std::size_t kMostFailureBytes = 1000;
 
 // A whole message, head and body.
 std::string encode(const Challenge& challenge);

@@ -41,6 +41,16 @@ void describe(Problem& problem, Collective collective, int ranks, std::size_t by
   problem.root = root;
 }
 
+/// UsageError where they are more than there are addresses.
+std::size_t bytes_of(Collective collective, std::size_t elements, const Operation& operation) {
+  std::ptrdiff_t bytes = 0;
+  if (__builtin_mul_overflow(elements, operation.element_bytes, &bytes)) {
+    throw_usage("{} of {} elements of {} bytes: at most {} bytes are allowed",
+                to_string(collective), elements, operation.element_bytes, PTRDIFF_MAX);
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
 void describe(Problem& problem, Collective collective, int ranks, std::size_t elements,
               const Operation& operation, int root = 0) {
   if (operation.element_bytes == 0 || operation.combine == nullptr) {
@@ -48,12 +58,7 @@ void describe(Problem& problem, Collective collective, int ranks, std::size_t el
                 operation.element_bytes,
                 operation.combine == nullptr ? " that combines nothing" : "");
   }
-  std::size_t bytes = 0;
-  if (__builtin_mul_overflow(elements, operation.element_bytes, &bytes)) {
-    throw_usage("{} of {} elements of {} bytes: at most {} bytes are allowed",
-                to_string(collective), elements, operation.element_bytes, PTRDIFF_MAX);
-  }
-  describe(problem, collective, ranks, bytes, root);
+  describe(problem, collective, ranks, bytes_of(collective, elements, operation), root);
   problem.element_bytes = operation.element_bytes;
   problem.commutative = operation.commutative;
   problem.associative = operation.associative;
@@ -180,18 +185,14 @@ Task reduce_scatter_task(const Communicator& comm, const void* input, void* outp
                          std::span<const std::size_t> elements, const Operation& operation) {
   Task task = reduction_task(comm, Collective::reduce_scatter, input, output, 0, operation);
   std::vector<Part> parts;
-  std::size_t offset = 0;
+  std::ptrdiff_t end = 0;
   for (const std::size_t count : elements) {
-    std::size_t bytes = 0, end = 0;
-    if (__builtin_mul_overflow(count, operation.element_bytes, &bytes) ||
-        __builtin_add_overflow(offset, bytes, &end)) {
-      throw_usage(
-          "reduce_scatter of {} elements of {} bytes behind {} bytes: at most {} bytes in "
-          "all are allowed",
-          count, operation.element_bytes, offset, PTRDIFF_MAX);
+    const auto offset = static_cast<std::size_t>(end);
+    parts.push_back({offset, bytes_of(Collective::reduce_scatter, count, operation)});
+    if (__builtin_add_overflow(end, parts.back().bytes, &end)) {
+      throw_usage("reduce_scatter of {} bytes behind {}: at most {} bytes in all are allowed",
+                  parts.back().bytes, offset, PTRDIFF_MAX);
     }
-    parts.push_back({offset, bytes});
-    offset = end;
   }
   set_layout(task.problem, parts);
   return task;

@@ -221,8 +221,8 @@ bool Executor::check_peers(std::int64_t now) noexcept {
     for (const auto& execution : under_way_) execution->probe_peers();
   }
   links_.poll_device();
-  // Not more often, even when a connection is broken, perhaps because its peer is gone: to the
-  // bootstrap a rank that has ended normally looks the same.
+  // Not more often, even when a connection is broken, perhaps because its peer is gone: to some
+  // bootstraps a rank that has ended normally looks the same.
   return !probes || call_caller(meanwhile_.check);
 }
 

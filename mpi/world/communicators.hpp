@@ -191,7 +191,6 @@ class Communicators {
   bool is_due(Attached& attached, const SharedArguments& call);
   void agree_on_bytes(Attached& attached);
   void set_up(Attached& attached, const std::vector<int>& members);
-  std::vector<int> neighbours_of(std::span<const int> members) const;
   void open(Attached& attached, const std::vector<int>& members);
   void tally(const Attached& attached);
   void retire(Communicator weft, bool at_once = true);

@@ -18,6 +18,17 @@ namespace weft::mpi {
 
 namespace {
 
+/// The ranks of a group that share this process's node.
+std::vector<int> neighbours_in(std::span<const int> members, World& world) {
+  const hierarchy::Machine& machine = world.machine();
+  const int node = machine.node_of(world.post().rank());
+  std::vector<int> neighbours;
+  for (std::size_t rank = 0; rank < members.size(); ++rank) {
+    if (machine.node_of(members[rank]) == node) neighbours.push_back(static_cast<int>(rank));
+  }
+  return neighbours;
+}
+
 /// Tells the other ranks, which go on, that this one gives up: their first agreement, in which each
 /// rank gathers what those of its node have made (see comm::Resources), ends in `why`.
 void tell_failure(Bootstrap& bootstrap, std::span<const int> neighbours, const std::string& why) {
@@ -130,17 +141,6 @@ void Communicators::decide(Attached& attached, Race& race, const std::string& wh
           : "copied through stages, as to read neighbours' buffers by system calls takes longer"));
 }
 
-/// The ranks of a group that share this process's node.
-std::vector<int> Communicators::neighbours_of(std::span<const int> members) const {
-  const hierarchy::Machine& machine = world_.machine();
-  const int node = machine.node_of(world_.post().rank());
-  std::vector<int> neighbours;
-  for (std::size_t rank = 0; rank < members.size(); ++rank) {
-    if (machine.node_of(members[rank]) == node) neighbours.push_back(static_cast<int>(rank));
-  }
-  return neighbours;
-}
-
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.
 void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
   GroupBootstrap bootstrap(world_.post(), members, attached.context);
@@ -157,7 +157,7 @@ void Communicators::set_up(Attached& attached, const std::vector<int>& members) 
     throw;
   } catch (const std::exception& error) {
     why = fmt::format("rank {}: {}", attached.rank, error.what());
-    tell_failure(bootstrap, neighbours_of(members), error.what());
+    tell_failure(bootstrap, neighbours_in(members, world_), error.what());
   }
   attached.weft.reset();
   attached.why = Passed::setup_failed;

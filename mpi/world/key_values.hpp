@@ -35,7 +35,7 @@ void keep_settings() noexcept;
 /// WEFT_DISABLE is 1, yes, on or true: the add-on is to do nothing at all.
 bool is_disabled_here() noexcept;
 
-/// Publishes this rank's value, where that is to be done before the host's MPI_Init.
+/// The program's MPI_Init begins: publishes this rank's value, or lets the host's MPI_Init do so.
 void publish_before_init() noexcept;
 
 /// After the host's MPI_Init: the key-value space, as this rank has found it.

@@ -2,11 +2,11 @@
 //
 // A set-up costs milliseconds, and most communicators of most programs see a few calls. So the host
 // serves the first calls, and each adds the time that weft would have saved; weft takes over when
-// the sum has reached what a set-up costs. By then a set-up loses at most as much
-// again (the rule of ski rental: Karlin, Manasse, Rudolph, Sleator, "Competitive snoopy caching",
-// 1988). What is saved follows from what all ranks of the communicator know of a
-// call, so they take over at the same one; ranks call collectives of a communicator in one order.
-// Of an alltoallv each rank knows its own bytes only: now and then they agree on the most.
+// the sum has reached what a set-up costs. By then a set-up loses at most as much again
+// (the rule of ski rental: Karlin, Manasse, Rudolph, Sleator, "Competitive snoopy caching", 1988).
+// What is saved follows from what all ranks of the communicator know of a call, so they take over
+// at the same one; ranks call collectives of a communicator in one order. Of an alltoallv each rank
+// knows its own bytes only: now and then they agree on the most.
 #pragma once
 
 #include <cstdint>

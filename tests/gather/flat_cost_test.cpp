@@ -226,7 +226,7 @@ TEST(AllgatherCost, OfBineIsTheClosedForm) {
 }
 
 /// Of a message that is taken apart a block has what is its own, and not all the others' as well;
-/// and what packs a block again waits for that alone.
+/// and what packs a block again waits for that and the last one.
 TEST(AllgatherCost, OfBineKnowsOfEachBlockWhenItIsThere) {
   constexpr int kRanks = 500;
   plan::Problem problem = plan::Problem::alltoall(kRanks, kBlock);

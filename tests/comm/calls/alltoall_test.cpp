@@ -158,6 +158,8 @@ TEST(Alltoall, AndOthersOfMoreBytesThanThereAreAddressesAreRefused) {
     EXPECT_THROW(comm.allgather(in.data(), out.data(), std::size_t{1} << 63), UsageError);
     const std::array<std::size_t, 2> elements = {1, kHuge};
     EXPECT_THROW(comm.reduce_scatter(in.data(), out.data(), elements, sum), UsageError);
+    const std::array<std::size_t, 2> together = {1, (std::size_t{1} << 60) - 1};
+    EXPECT_THROW(comm.reduce_scatter(in.data(), out.data(), together, sum), UsageError);
     comm.barrier();
     in[0] = rank + 1;
     comm.allreduce(in.data(), out.data(), 1, sum);
