@@ -60,13 +60,17 @@ static int enable(mca_coll_base_module_t* module, struct ompi_communicator_t* co
   }
 #include "mpi/ompi_coll/functions.inc"
 #undef WEFT_FUNCTION
+  self->is_enabled = true;
   return OMPI_SUCCESS;
 }
 
-/// Called before the communicator goes: modules that keep one another would stay for ever.
+/// Called before the communicator goes: modules that keep one another would stay for ever. Open MPI
+/// calls it once for each function that is of this module.
 static int disable(mca_coll_base_module_t* module, struct ompi_communicator_t* comm) {
   struct weft_module* self = (struct weft_module*)module;
   (void)comm;
+  if (!self->is_enabled) return OMPI_SUCCESS;
+  self->is_enabled = false;
 #define WEFT_FUNCTION(name)                    \
   if (self->previous.name##_module != NULL) {  \
     OBJ_RELEASE(self->previous.name##_module); \
@@ -79,6 +83,7 @@ static int disable(mca_coll_base_module_t* module, struct ompi_communicator_t* c
 
 static void construct(struct weft_module* self) {
   self->attached = NULL;
+  self->is_enabled = false;
   memset(&self->previous, 0, sizeof self->previous);
   self->super.coll_module_enable = enable;
   self->super.coll_module_disable = disable;

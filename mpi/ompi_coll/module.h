@@ -8,7 +8,8 @@
 
 struct weft_module {
   mca_coll_base_module_t super;
-  void* attached;  // the core's; null until the first call
+  void* attached;   // the core's; null until the first call
+  bool is_enabled;  // keeps the modules of `previous`
   struct weft_previous {
 #define WEFT_FUNCTION(name)                                   \
   __typeof__(((mca_coll_base_module_t*)0)->coll_##name) name; \
