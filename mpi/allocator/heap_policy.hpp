@@ -30,9 +30,12 @@ class HeapPolicy {
 
   /// Whether the heap may serve a block.
   bool takes(std::size_t bytes) noexcept {
-    // The first comparison is all that there is for small blocks.
-    return bytes >= least_.load(std::memory_order_relaxed) &&
-           bytes < most_.load(std::memory_order_relaxed) && (!by_itself_ || is_worth(bytes));
+    return !is_short(bytes) && bytes < most_.load(std::memory_order_relaxed) &&
+           (!by_itself_ || is_worth(bytes));
+  }
+  /// Whether a block is too short for the heap: all that there is to ask for most blocks.
+  bool is_short(std::size_t bytes) const noexcept {
+    return bytes < least_.load(std::memory_order_relaxed);
   }
   /// Whether the heap serves, though nobody has asked for it.
   bool is_by_itself() const noexcept { return by_itself_; }

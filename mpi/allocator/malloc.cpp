@@ -26,12 +26,12 @@ using weft::mpi::Next;
 
 namespace {
 
-constinit Next<void*(std::size_t)> next_malloc("malloc");
-constinit Next<void*(std::size_t, std::size_t)> next_calloc("calloc");
-constinit Next<void*(void*, std::size_t)> next_realloc("realloc");
-constinit Next<void(void*)> next_free("free");
-constinit Next<void*(std::size_t, std::size_t)> next_memalign("memalign");
-constinit Next<std::size_t(void*)> next_usable_size("malloc_usable_size");
+constinit Next<void*(std::size_t) noexcept> next_malloc("malloc");
+constinit Next<void*(std::size_t, std::size_t) noexcept> next_calloc("calloc");
+constinit Next<void*(void*, std::size_t) noexcept> next_realloc("realloc");
+constinit Next<void(void*) noexcept> next_free("free");
+constinit Next<void*(std::size_t, std::size_t) noexcept> next_memalign("memalign");
+constinit Next<std::size_t(void*) noexcept> next_usable_size("malloc_usable_size");
 
 /// Memory for what dlsym() allocates while it looks for the next allocator: a few bytes, zeroed and
 /// never freed.
@@ -83,9 +83,22 @@ void* from_heap(std::size_t bytes, Allocate allocate) noexcept {
   return block;
 }
 
+[[gnu::noinline]] void* malloc_anywhere(std::size_t bytes) noexcept {
+  if (void* block = from_heap(bytes, [&] { return heap::allocate(bytes); })) return block;
+  return fallback_malloc(bytes);
+}
+
 void free_in_heap(void* block) noexcept {
   if (heap_policy.is_by_itself()) heap_policy.freed(block);
   heap::deallocate(block);
+}
+
+[[gnu::noinline]] void free_anywhere(void* block) noexcept {
+  if (heap::contains(block)) {
+    free_in_heap(block);
+  } else if (!early.contains(block)) {
+    if (auto* next = next_free.find()) next(block);
+  }
 }
 
 /// A block aligned to `alignment`, or to the next power of two.
@@ -123,17 +136,21 @@ void* resized_in_heap(void* block, std::size_t bytes) noexcept {
 
 }  // namespace
 
+// Programs allocate short blocks by the million: malloc() and free() of those are a few comparisons
+// and a jump to the next allocator, without a stack frame.
 WEFT_ENTRY void* malloc(std::size_t bytes) noexcept {
-  if (void* block = from_heap(bytes, [&] { return heap::allocate(bytes); })) return block;
-  return fallback_malloc(bytes);
+  auto* next = next_malloc.known();
+  if (next != nullptr && heap_policy.is_short(bytes)) [[likely]]
+    return next(bytes);
+  return malloc_anywhere(bytes);
 }
 
 WEFT_ENTRY void free(void* block) noexcept {
-  if (heap::contains(block)) {
-    free_in_heap(block);
-  } else if (!early.contains(block)) {
-    if (auto* next = next_free.find()) next(block);
+  auto* next = next_free.known();
+  if (next != nullptr && !heap::contains(block) && !early.contains(block)) [[likely]] {
+    return next(block);
   }
+  free_anywhere(block);
 }
 
 WEFT_ENTRY void* calloc(std::size_t count, std::size_t each) noexcept {

@@ -18,9 +18,11 @@ class Next {
 
   /// Null while this thread looks it up: dlsym() may allocate memory.
   Function* find() noexcept {
-    Function* known = known_.load(std::memory_order_relaxed);
-    return known != nullptr ? known : look_up();
+    Function* found = known();
+    return found != nullptr ? found : look_up();
   }
+  /// Null before it has been looked up.
+  Function* known() const noexcept { return known_.load(std::memory_order_relaxed); }
 
  private:
   [[gnu::noinline]] Function* look_up() noexcept {
