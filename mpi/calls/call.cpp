@@ -64,7 +64,7 @@ bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
     Trial trial;
     const Race::Server server = may_race ? server_of(call, context, trial) : Race::Server::weft;
     if (server == Race::Server::host) {
-      call.set_trial(std::move(trial));
+      call.leave_to_host(std::move(trial));
       is_served = false;
       return;
     }

@@ -113,8 +113,12 @@ class Call {
   /// Where the host's time in it is to be added once it is passed through; null: nowhere.
   PassedCount* passed_count() const { return passed_count_; }
   void time_in(PassedCount& count) { passed_count_ = &count; }
-  /// Of a race, where the host is to serve the call.
-  void set_trial(Trial trial) { trial_ = std::move(trial); }
+  /// By a race the host is to serve the call, perhaps as a trial.
+  void leave_to_host(Trial trial) {
+    is_left_ = true;
+    trial_ = std::move(trial);
+  }
+  bool is_left() const { return is_left_; }
   Trial take_trial() { return std::move(trial_); }
 
  protected:
@@ -146,6 +150,7 @@ class Call {
   plan::Collective collective_;
   MPI_Comm comm_;
   PassedCount* passed_count_ = nullptr;
+  bool is_left_ = false;
   Trial trial_;
   std::optional<std::optional<Passed>> judgement_;
   const char* name_ = "";

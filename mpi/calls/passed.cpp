@@ -2,23 +2,18 @@
 
 namespace weft::mpi {
 
-namespace {
-
-PassedCount& count_of(const Call& call, World& world, Attached* attached, Passed why) {
-  if (attached == nullptr) return world.tally().passed_unseen().of(call.collective(), why);
-  PassedCounts& counts = world.communicators().passed_of(*attached);
+PassedCount& passed_count_of(const Call& call, World& world, Attached& attached, Passed why) {
+  PassedCounts& counts = world.communicators().passed_of(attached);
   if (why == Passed::few_calls || why == Passed::raced) {
-    if (const auto bytes = call.block_bytes({world, *attached})) {
+    if (const auto bytes = call.block_bytes({world, attached})) {
       return counts.of(call.collective(), why, *bytes);
     }
   }
   return counts.of(call.collective(), why);
 }
 
-}  // namespace
-
 PassedCount& count_passed(const Call& call, World& world, Attached& attached, Passed why) {
-  PassedCount& count = count_of(call, world, &attached, why);
+  PassedCount& count = passed_count_of(call, world, attached, why);
   count.calls.fetch_add(1, std::memory_order_relaxed);
   return count;
 }
@@ -28,7 +23,8 @@ PassedCount& count_passed(const Call& call, World& world, Passed why) {
   const bool is_unseen = why == Passed::disabled || why == Passed::being_freed ||
                          why == Passed::arguments || world.unusable();
   Attached* attached = is_unseen ? nullptr : world.communicators().of(call.comm());
-  PassedCount& count = count_of(call, world, attached, why);
+  if (attached != nullptr) return count_passed(call, world, *attached, why);
+  PassedCount& count = world.tally().passed_unseen().of(call.collective(), why);
   count.calls.fetch_add(1, std::memory_order_relaxed);
   return count;
 }

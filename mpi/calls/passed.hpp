@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "comm/setup/stopwatch.hpp"
 #include "mpi/calls/call.hpp"
 
 namespace weft::mpi {
 
+/// Where calls like this one on its communicator are counted. Stays where it is.
+PassedCount& passed_count_of(const Call& call, World& world, Attached& attached, Passed why);
 /// Counts a call of the program that the host is to run, and returns where.
 PassedCount& count_passed(const Call& call, World& world, Passed why);
 /// The same where what belongs to its communicator is at hand.
@@ -18,7 +21,9 @@ PassedCount& count_passed(const Call& call, World& world, Attached& attached, Pa
 /// for, and to the race that it is a trial of.
 class InHost {
  public:
-  explicit InHost(Call& call) : count_(call.passed_count()), trial_(call.take_trial()) {
+  explicit InHost(Call& call) : InHost(call.passed_count(), call.take_trial()) {}
+  /// `count`: null where it is not timed.
+  explicit InHost(PassedCount* count, Trial trial = {}) : count_(count), trial_(std::move(trial)) {
     if (count_ != nullptr) begin_ = comm::Stopwatch::ticks();
   }
   InHost(const InHost&) = delete;

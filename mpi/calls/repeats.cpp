@@ -4,6 +4,7 @@
 
 #include "base/ticks.hpp"
 #include "mpi/calls/guarded.hpp"
+#include "mpi/calls/passed.hpp"
 #include "mpi/calls/recorded.hpp"
 
 namespace weft::mpi {
@@ -27,6 +28,18 @@ bool writes_output(const Arguments::What& what, int rank) noexcept {
 Race& no_race() {
   static auto& race = *new Race(Race::of_nothing());  // programs end in any order
   return race;
+}
+
+/// What holds for a call whoever serves it.
+KnownCall known_now(const Arguments& arguments, Attached& attached, Race* race) {
+  return {.arguments = arguments,
+          .attached = &attached,
+          .race = race == nullptr ? &no_race() : race,
+          .made = {},
+          .comms = HandleCache<MPI_Comm, Attached*>::generation_now(),
+          .types = HandleCache<MPI_Datatype, Layout>::generation_now(),
+          .reads = reads_input(arguments.what, attached.rank),
+          .writes = writes_output(arguments.what, attached.rank)};
 }
 
 [[gnu::always_inline]] inline bool make(const KnownCall& known, const void* input, void* output) {
@@ -108,16 +121,9 @@ std::optional<KnownCall> Repeats::know(const Arguments& arguments, const BufferP
   const Context context{*world, attached};
   const auto plain = call.plain(context);
   if (!plain) return std::nullopt;
-  Race* const race = race_of(call, context);
-  KnownCall known{.arguments = arguments,
-                  .attached = &attached,
-                  .race = race == nullptr ? &no_race() : race,
-                  .operation = plain->operation,
-                  .made = attached.weft->last_made(),
-                  .comms = HandleCache<MPI_Comm, Attached*>::generation_now(),
-                  .types = HandleCache<MPI_Datatype, Layout>::generation_now(),
-                  .reads = reads_input(arguments.what, context.rank()),
-                  .writes = writes_output(arguments.what, context.rank())};
+  KnownCall known = known_now(arguments, attached, race_of(call, context));
+  known.operation = plain->operation;
+  known.made = attached.weft->last_made();
   known.may_be_in_place =
       known.writes && (known.operation != nullptr || arguments.what == allgather);
   known.may_be_out_of_place = known.operation != nullptr || buffers.input != MPI_IN_PLACE;
@@ -144,10 +150,26 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& 
   set.front() = *known;
 }
 
+void Repeats::keep_left(const Arguments& arguments, const BufferPair& buffers, const Call& call) {
+  World* const world = World::get();
+  // Calls that are recorded say what they are.
+  if (!is_on_ || world == nullptr || Recorder::get() != nullptr) return;
+  Attached* const attached = call.is_left() ? world->communicators().of(arguments.comm) : nullptr;
+  if (attached == nullptr) return;
+  Race* const race = race_of(call, {*world, *attached});
+  if (race == nullptr || !race->is_left()) return;
+  KnownCall known = known_now(arguments, *attached, race);
+  known.may_be_out_of_place = true;
+  known.left = &passed_count_of(call, *world, *attached, Passed::raced);
+  known.is_timed = call.passed_count() != nullptr;
+  if (known.takes(buffers)) left_[set_of(arguments)] = known;
+}
+
 void Repeats::turn_off() noexcept {
   is_on_ = false;
   run_ = &run_known<false>;
   known_ = {};
+  left_ = {};
 }
 
 }  // namespace weft::mpi

@@ -7,6 +7,9 @@
 // since, and the communicator has forgotten nothing, a call with the same arguments takes what is
 // kept. That is a rank's own affair: the others may make the same call in the long way. A few calls
 // whose arguments have the same hash are kept side by side, those that were kept last.
+//
+// Calls of a race that the host has won are kept, too, one for each hash: they go on to the host
+// without a look at what they are.
 #pragma once
 
 #include <mpi.h>
@@ -63,6 +66,8 @@ struct alignas(64) KnownCall {
   const Operation* operation = nullptr;
   Communicator::Made made;
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
+  PassedCount* left = nullptr;         // of one that is left to the host: where it is counted
+  bool is_timed = false;               // and its time added
   std::uint32_t recorded = 0;          // its kind in the recording, if there is one
   bool reads = false;                  // this rank: the first buffer
   bool writes = false;                 // the second one
@@ -116,6 +121,22 @@ class Repeats {
   /// To be called when weft has just served `call`, which has these arguments.
   static void keep(const Arguments& arguments, const BufferPair& buffers, Call& call);
 
+  /// A call like one that the host has served, which is to serve this one, too, and is counted;
+  /// null: it takes the long way.
+  [[gnu::always_inline]] static const KnownCall* leave(const Arguments& arguments,
+                                                       const BufferPair& buffers) noexcept {
+    const KnownCall& known = left_[set_of(arguments)];
+    const bool is_left = known.arguments == arguments &&
+                         may_repeat(known.attached, known.comms, known.types) &&
+                         known.race->is_left() && known.takes(buffers);
+    if (!is_left) return nullptr;
+    known.race->count();
+    known.left->calls.fetch_add(1, std::memory_order_relaxed);
+    return &known;
+  }
+  /// To be called when `call`, which has these arguments, was left to the host.
+  static void keep_left(const Arguments& arguments, const BufferPair& buffers, const Call& call);
+
   /// Of a call that is not blocking, and not part of a race: what belongs to its communicator,
   /// where the call can be made by attempt(), as far as is known now.
   static Attached* attached_of(const Arguments& arguments, const BufferPair& buffers) noexcept;
@@ -164,6 +185,7 @@ class Repeats {
 
   static inline bool is_on_ = false;
   static inline std::array<Set, std::size_t{1} << kBits> known_ = {};
+  static inline std::array<KnownCall, std::size_t{1} << kBits> left_ = {};
 };
 
 }  // namespace weft::mpi

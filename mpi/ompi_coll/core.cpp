@@ -229,16 +229,17 @@ void weft_core_free(void* attached) {
       return weft::mpi::describe_call<#Name>(one, unused, WEFT_UNPACK arguments);                 \
     });                                                                                           \
     const std::optional<int> done = weft::mpi::serve(weft_call, attached);                        \
+    weft::mpi::Arguments described;                                                               \
+    weft::mpi::BufferPair buffers;                                                                \
+    const bool is_described =                                                                     \
+        weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments);               \
     if (!done) {                                                                                  \
+      if (is_described) Repeats::keep_left(described, buffers, weft_call);                        \
       recorded.leave_to_host(static_cast<weft::mpi::Attached*>(*attached));                       \
       return false;                                                                               \
     }                                                                                             \
     recorded.set_served();                                                                        \
-    weft::mpi::Arguments described;                                                               \
-    weft::mpi::BufferPair buffers;                                                                \
-    if (weft::mpi::describe_call<#Name>(described, buffers, WEFT_UNPACK arguments)) {             \
-      Repeats::keep(described, buffers, weft_call);                                               \
-    }                                                                                             \
+    if (is_described) Repeats::keep(described, buffers, weft_call);                               \
     weft::mpi::keep_vector<#Name>(weft_call, WEFT_UNPACK arguments);                              \
     *code = *done;                                                                                \
     return true;                                                                                  \
@@ -252,6 +253,7 @@ void weft_core_free(void* attached) {
           *code = Repeats::run(*known, buffers.input, buffers.output);                            \
           if (*code != Repeats::kForgotten) return true;                                          \
         }                                                                                         \
+        if (Repeats::leave(described, buffers) != nullptr) return false;                          \
       } else if (const auto done = weft::mpi::repeat_vector<#Name>(WEFT_UNPACK arguments)) {      \
         *code = *done;                                                                            \
         return true;                                                                              \

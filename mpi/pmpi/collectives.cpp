@@ -48,8 +48,10 @@ using weft::plan::Collective;
 // runs it by its blocking function, also while calls are pending: its nonblocking one would not
 // match the blocking one of a rank where nothing is pending.
 #define WEFT_BLOCKING(name, parameters, arguments)                                           \
+  static constinit std::atomic<decltype(&PMPI_##name)> host_of_##name = nullptr;             \
   [[gnu::noinline]] static int call_##name parameters {                                      \
     static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);            \
+    host_of_##name.store(host, std::memory_order_relaxed);                                   \
     if (weft::mpi::is_any_pending()) {                                                       \
       if (weft::mpi::is_refused_before_others(make_##name arguments)) return host arguments; \
       weft::mpi::drain_pending(comm);                                                        \
@@ -70,6 +72,12 @@ using weft::plan::Collective;
       weft::mpi::keep_vector<#name>(weft_call, WEFT_UNWRAP arguments);                       \
       return *done;                                                                          \
     }                                                                                        \
+    if constexpr (weft::mpi::may_repeat<#name>()) {                                          \
+      Arguments described;                                                                   \
+      BufferPair buffers;                                                                    \
+      describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                       \
+      Repeats::keep_left(described, buffers, weft_call);                                     \
+    }                                                                                        \
     if (weft::mpi::waits_by_tests()) weft::mpi::drain_for_a_while();                         \
     const weft::mpi::InHost timed(weft_call);                                                \
     return host arguments;                                                                   \
@@ -82,6 +90,10 @@ using weft::plan::Collective;
         if (const auto* known = Repeats::find(described, buffers)) {                         \
           const int code = Repeats::run(*known, buffers.input, buffers.output);              \
           if (code != Repeats::kForgotten) return code;                                      \
+        }                                                                                    \
+        if (const auto* known = Repeats::leave(described, buffers)) {                        \
+          const weft::mpi::InHost timed(known->is_timed ? known->left : nullptr);            \
+          return host_of_##name.load(std::memory_order_relaxed) arguments;                   \
         }                                                                                    \
       } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) { \
         return *done;                                                                        \

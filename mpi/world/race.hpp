@@ -61,6 +61,10 @@ class Race {
   }
   /// Whether the next call is weft's, not by stages, and none of a race: it has only to be counted.
   bool is_quiet() const noexcept { return calls_ + 1 < quiet_until_; }
+  /// Whether the next call is the host's, and none of a race.
+  bool is_left() const noexcept {
+    return winner_ == Server::host && trials_ == nullptr && calls_ + 1 < next_at_;
+  }
   /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
   Server server() {
     if (trials_ == nullptr) {

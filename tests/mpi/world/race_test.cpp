@@ -48,6 +48,8 @@ class Ranks {
 
   /// Returns the server, the same for all ranks, and adds the call's time to `spent`.
   Server call(const Times& times) {
+    // What is said of the call before it is counted.
+    const bool is_quiet = races_.front().is_quiet(), is_left = races_.front().is_left();
     std::vector<char> ask;
     for (Race& race : races_) ask.push_back(race.count() ? 1 : 0);
     RC_ASSERT(std::ranges::count(ask, ask.front()) == std::ssize(ask));
@@ -56,6 +58,9 @@ class Ranks {
     for (Race& race : races_) servers.push_back(race.server());
     RC_ASSERT(std::ranges::count(servers, servers.front()) == std::ssize(servers));
     const Server server = servers.front();
+    const bool is_trial = races_.front().is_on();
+    RC_ASSERT(!is_quiet || (server == Server::weft && !is_trial));
+    RC_ASSERT(is_left == (server == Server::host && !is_trial && ask.front() == 0));
     const double time =
         times.of(server) * (1 + noise_ * std::uniform_real_distribution<>(0, 1)(random_));
     spent += time;
