@@ -25,6 +25,7 @@ constexpr std::uint64_t kLongOfPair = 16 << 10;  // from here on a root reads th
 constexpr std::uint64_t kSharedOfPair = 1 << 20;     // from here on both reduce a half
 constexpr std::uint64_t kShortScan = 4 << 10;        // from here on scans have leaders
 constexpr int kFewOfScan = 4;                        // a scan of so few needs none, either
+constexpr int kFewOfCrowdedScan = 8;                 // nor, where they share cores, of so few
 constexpr int kFewRanks = 8;                         // a barrier of so few needs no leader
 constexpr std::uint64_t kPipelineBytes = 256 << 10;  // from here on segments follow one another
 
@@ -166,7 +167,8 @@ class Rules {
   Algorithm scan() const {
     // Of few ranks none has to wait for a leader, which waits for all. Doubling takes less yet, but
     // groups floating-point numbers in another way than a leader and most hosts do.
-    const bool is_small = bytes() <= kShortScan && facts_.machine.ranks() <= kFewOfScan;
+    const int most = facts_.crowded ? kFewOfCrowdedScan : kFewOfScan;
+    const bool is_small = bytes() <= kShortScan && facts_.machine.ranks() <= most;
     if (facts_.machine.nodes() == 1 && is_small) return first_of({"chain"});
     return first_of({direct() ? "leader:direct=1" : "leader", "doubling"});
   }

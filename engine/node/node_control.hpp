@@ -20,6 +20,7 @@
 #include "engine/node/shared_memory.hpp"
 #include "engine/program/inline_messages.hpp"
 #include "engine/views/peer_memory.hpp"
+#include "verbs/channel/inbox.hpp"
 
 namespace weft::engine {
 
@@ -136,6 +137,12 @@ class NodeControl {
   std::uint64_t ahead() const noexcept {
     if (places_ > 16) return 2;
     return any_crowded_ && places_ <= 4 ? 16 : 8;
+  }
+  /// Slots of the ring of a wire to another rank of the node (ShmWire), a power of two. More for
+  /// few ranks that share cores, for the same reasons.
+  std::uint32_t wire_slots() const noexcept {
+    const bool is_longer = any_crowded_ && places_ <= 8;
+    return is_longer ? (places_ <= 4 ? 32 : 16) : std::uint32_t{verbs::kSlots};
   }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }

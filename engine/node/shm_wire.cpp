@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/cast.hpp"
 #include "base/copy_bytes.hpp"
 #include "base/error.hpp"
 #include "engine/views/cma.hpp"
@@ -17,16 +18,20 @@ namespace {
 constexpr std::size_t kAlignment = 64;  // of an inbox
 }
 
+std::size_t ShmWire::inbox_bytes(const NodeControl& node) noexcept {
+  return round_up(verbs::inbox_bytes(node.wire_slots()), kAlignment);
+}
+
 ShmWire::ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
                  SharedMemory theirs, std::size_t their_offset)
     : node_(node), place_(place), mine_(std::move(mine)), theirs_(std::move(theirs)) {
-  const bool is_inside =
-      theirs_.size() >= verbs::kInboxBytes && their_offset <= theirs_.size() - verbs::kInboxBytes;
+  const std::size_t bytes = inbox_bytes(node_);
+  const bool is_inside = theirs_.size() >= bytes && their_offset <= theirs_.size() - bytes;
   if (!is_inside || their_offset % kAlignment != 0) {
     throw Error(fmt::format("an inbox at {} of {} bytes of rank {}", their_offset, theirs_.size(),
                             node_.rank_at(place_)));
   }
-  use_polled_inbox(mine_.data() + my_offset);
+  use_polled_inbox(mine_.data() + my_offset, node_.wire_slots());
   outbox_ = theirs_.data() + their_offset;
 }
 

@@ -13,6 +13,9 @@ class ShmWire final : public verbs::Wire {
  public:
   /// `mine` at `my_offset` is this rank's inbox, `theirs` at `their_offset` that of the rank at
   /// `place`. Error where that is no place for an inbox.
+  /// The bytes of an inbox.
+  static std::size_t inbox_bytes(const NodeControl& node) noexcept;
+
   ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
           SharedMemory theirs, std::size_t their_offset);
 

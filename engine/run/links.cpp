@@ -17,7 +17,6 @@ namespace {
 
 // How long to wait for a peer to close its end. A peer that sends later will see an error.
 constexpr std::int64_t kGoodbye_ns = 2'000'000'000;
-constexpr std::size_t kInboxStep = round_up(verbs::kInboxBytes, std::size_t{64});
 
 /// An address is the rendezvous limit, which both ends must share, then the wire's own.
 std::string with_limit(std::uint64_t limit, std::string_view address) {
@@ -175,7 +174,8 @@ verbs::Endpoint& Links::open() {
 std::vector<std::string> Links::offer(std::span<const int> peers) {
   std::size_t local = 0;
   for (const int peer : peers) local += is_local(peer) ? 1 : 0;
-  if (local != 0) offered_ = SharedMemory::create("weft-channels", local * kInboxStep);
+  const std::size_t step = node_ == nullptr ? 0 : ShmWire::inbox_bytes(*node_);
+  if (local != 0) offered_ = SharedMemory::create("weft-channels", local * step);
   std::vector<std::string> addresses;
   std::uint64_t offset = 0;
   for (const int peer : peers) {
@@ -183,7 +183,7 @@ std::vector<std::string> Links::offer(std::span<const int> peers) {
       std::string address(reinterpret_cast<const char*>(&offset), sizeof offset);
       addresses.push_back(
           with_limit(settings_.rendezvous_bytes, address.append(offered_.handle())));
-      offset += kInboxStep;
+      offset += step;
       continue;
     }
     End& end = ends_[peer];
@@ -216,7 +216,7 @@ void Links::accept(std::span<const int> peers, std::span<const std::string> addr
     end.local_wire = std::make_unique<ShmWire>(
         *node_, place_of_rank_[peer], offered_, offset,
         SharedMemory::attach(address.substr(sizeof their_offset)), their_offset);
-    offset += kInboxStep;
+    offset += ShmWire::inbox_bytes(*node_);
     end.local_channel =
         std::make_unique<verbs::Channel>(*end.local_wire, settings_.rendezvous_bytes);
     end.channel = end.local_channel.get();

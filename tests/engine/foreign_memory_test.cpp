@@ -35,13 +35,17 @@ TEST(ForeignMemory, OfAStageHasBothHalves) {
 }
 
 TEST(ForeignMemory, OfAWireHasAWholeInboxWhereItIsSaidToBe) {
-  NodeControl node(0, kRanks, false, false);
-  const SharedMemory mine = SharedMemory::create("weft-test", verbs::kInboxBytes);
-  const SharedMemory theirs = SharedMemory::create("weft-test", 8 * verbs::kInboxBytes);
-  const std::size_t last = (theirs.size() - verbs::kInboxBytes) / 64 * 64;
-  const ShmWire wire(node, 1, mine, 0, theirs, last);
-  for (const std::size_t offset : {last + 64, theirs.size(), SIZE_MAX - 63, last - 8}) {
-    EXPECT_THROW(ShmWire(node, 1, mine, 0, theirs, offset), Error) << offset;
+  for (const bool any_crowded : {false, true}) {
+    NodeControl node(0, kRanks, any_crowded, any_crowded);
+    const std::size_t bytes = ShmWire::inbox_bytes(node);
+    EXPECT_EQ(bytes > verbs::kInboxBytes, any_crowded);  // has a long ring
+    const SharedMemory mine = SharedMemory::create("weft-test", bytes);
+    const SharedMemory theirs = SharedMemory::create("weft-test", 8 * bytes);
+    const std::size_t last = (theirs.size() - bytes) / 64 * 64;
+    const ShmWire wire(node, 1, mine, 0, theirs, last);
+    for (const std::size_t offset : {last + 64, theirs.size(), SIZE_MAX - 63, last - 8}) {
+      EXPECT_THROW(ShmWire(node, 1, mine, 0, theirs, offset), Error) << offset;
+    }
   }
 }
 

@@ -18,23 +18,24 @@ namespace {
 
 /// One end of a wire in memory. Commits and puts take effect later, at random times, in order on
 /// each lane; commits take the first lane. In some wires arrivals are announced, and then a
-/// commit's last bytes come long before the rest. The wire can break and come back: then a part of
-/// what was under way has arrived and the rest never will.
+/// commit's last bytes come long before the rest; some have a longer ring. The wire can
+/// break and come back: then a part of what was under way has arrived and the rest never will.
 class SlowWire final : public Wire {
  public:
-  SlowWire(std::mt19937& random, bool puts, std::size_t lanes)
+  SlowWire(std::mt19937& random, bool puts, std::size_t lanes, std::uint32_t slots)
       : random_(random),
         puts_allowed_(puts),
-        announces_(random() % 2 == 0),
+        announces_(slots == kSlots && random() % 2 == 0),
         joins_(random() % 2 == 0),
         later_(lanes) {
-    memory_.resize(2 * kInboxBytes / sizeof(Line));
+    const std::size_t bytes = inbox_bytes(slots);
+    memory_.resize(2 * bytes / sizeof(Line));
     auto* inbox = reinterpret_cast<std::byte*>(memory_.data());
-    announces_ ? use_announced_inbox(inbox, announced_) : use_polled_inbox(inbox);
+    announces_ ? use_announced_inbox(inbox, announced_) : use_polled_inbox(inbox, slots);
     bounce_memory_.resize(2 * kBounceBytes);
     bounce_out_ = {bounce_memory_.data(), 77};
     bounce_in_ = {bounce_memory_.data() + kBounceBytes, 77};
-    outbox_ = inbox_ + kInboxBytes;
+    outbox_ = inbox_ + bytes;
   }
   void join(SlowWire& peer) { peer_ = &peer; }
 
@@ -49,6 +50,7 @@ class SlowWire final : public Wire {
       const std::size_t part = whole ? copy.size() : random_() % (copy.size() / 8) * 8;
       std::memcpy(peer_->inbox_ + offset, copy.data(), part);
       if (!whole) return;
+      if (!peer_->announces_) return;
       EXPECT_TRUE(peer_->announced_.update(peer_->inbox_, offset, copy.size()));
     });
     return Status::ok;
@@ -155,14 +157,16 @@ class SlowWire final : public Wire {
 struct Pair {
   explicit Pair(unsigned seed, bool puts = true, std::size_t lanes = 1)
       : random(seed),
-        a(random, puts, lanes),
-        b(random, puts, lanes),
+        slots(random() % 2 == 0 ? kSlots : 4 * kSlots),
+        a(random, puts, lanes, slots),
+        b(random, puts, lanes, slots),
         from_a(a, 3000),
         from_b(b, 3000) {
     a.join(b);
     b.join(a);
   }
   std::mt19937 random;
+  std::uint32_t slots;  // of the rings
   SlowWire a;
   SlowWire b;
   Channel from_a;

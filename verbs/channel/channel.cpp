@@ -8,7 +8,7 @@
 namespace weft::verbs {
 
 Channel::Channel(Wire& wire, std::uint64_t rendezvous_bytes) noexcept
-    : wire_(wire), rendezvous_bytes_(rendezvous_bytes) {}
+    : wire_(wire), rendezvous_bytes_(rendezvous_bytes), slots_granted_(wire.slots()) {}
 
 void Channel::enqueue(Queue& queue, Transfer& transfer, std::uint64_t& counter) noexcept {
   transfer.moved = 0;
@@ -108,7 +108,7 @@ void Channel::tell_call(std::uint64_t word) noexcept {
 bool Channel::find_mismatch() noexcept {
   const Transfer* waiting = recvs_.head;
   if (waiting == nullptr || !waiting->announced) return false;
-  const std::uint64_t end = load_acquire(wire_.slot_end(slots_consumed_ % kSlots));
+  const std::uint64_t end = load_acquire(wire_.slot_end(slots_consumed_));
   const auto sequence = std::bit_cast<std::array<std::uint32_t, 2>>(end)[1];
   // What the peer sends after a large message arrives after the end of its window.
   if (sequence != slots_consumed_ + 1 || windows_finished(wire_.mailbox()) >= windows_opened_) {

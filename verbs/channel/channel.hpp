@@ -89,10 +89,10 @@ class Channel {
   /// Between a break and the end of what it made necessary progress() receives nothing.
   bool is_replaying() const noexcept { return replaying_ || wire_.is_resumable(); }
   Wire::LinkState link_state() const noexcept { return wire_.link_state(); }
-  /// Slots of the peer's ring, of kSlots, that this end has written and the peer is not known to
-  /// have read.
+  /// Slots of the peer's ring, of Wire::slots(), that this end has written and the peer is not
+  /// known to have read.
   std::uint32_t slots_under_way() const noexcept {
-    return slots_sent_ + static_cast<std::uint32_t>(kSlots) - slots_granted_;
+    return slots_sent_ + wire_.slots() - slots_granted_;
   }
   bool idle() const noexcept { return sends_.head == nullptr && recvs_.head == nullptr; }
   const char* failure() const noexcept { return failure_; }
@@ -200,7 +200,7 @@ class Channel {
   std::uint64_t window_begin_ = 0;  // bytes of its message before the last window begun
   std::uint64_t bounce_busy_ = 0;   // puts after which the outgoing bounce memory is free again
   std::uint32_t slots_sent_ = 0;    // modulo 2^32, as on the wire
-  std::uint32_t slots_granted_ = kSlots;
+  std::uint32_t slots_granted_;
   std::uint32_t slots_consumed_ = 0;
   std::uint32_t slots_returned_ = 0;
   bool aborted_ = false;      // this end; its text is in the outbox

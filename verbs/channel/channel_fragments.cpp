@@ -11,7 +11,7 @@ namespace weft::verbs {
 
 void Channel::take_credit(std::uint32_t consumed) noexcept {
   // Credit comes in two ways that may overtake each other; both count modulo 2^32.
-  const std::uint32_t granted = consumed + std::uint32_t{kSlots};
+  const std::uint32_t granted = consumed + wire_.slots();
   if (static_cast<std::int32_t>(granted - slots_granted_) > 0) slots_granted_ = granted;
 }
 
@@ -29,7 +29,7 @@ std::uint32_t Channel::joined_slots(std::uint64_t bytes) const noexcept {
 Channel::Composed Channel::compose(Transfer& transfer) noexcept {
   const std::size_t odd = (transfer.layout.bytes() - transfer.moved) % kPayloadBytes;
   const std::size_t bytes = odd == 0 ? kPayloadBytes : odd;
-  const std::size_t end = slots_sent_ % kSlots * kSlotBytes + kPayloadBytes;
+  const std::size_t end = wire_.slot_offset(slots_sent_) + kPayloadBytes;
   Composed composed{end - round_up(bytes, std::size_t{8}), end + sizeof(Trailer), 0};
   copy_out(transfer.layout, transfer.moved, wire_.outbox() + composed.begin, bytes);
   const Trailer trailer{slots_consumed_, static_cast<std::uint32_t>(tag(transfer)),
@@ -70,11 +70,10 @@ Status Channel::send_fragments(Transfer& transfer) noexcept {
 Status Channel::recv_fragments(Transfer& transfer) noexcept {
   const std::uint64_t total = transfer.layout.bytes();
   while (transfer.moved < total) {
-    const std::size_t slot = slots_consumed_ % kSlots;
     const auto [bytes, sequence] =
-        std::bit_cast<std::array<std::uint32_t, 2>>(load_acquire(wire_.slot_end(slot)));
+        std::bit_cast<std::array<std::uint32_t, 2>>(load_acquire(wire_.slot_end(slots_consumed_)));
     if (sequence != slots_consumed_ + 1) return Status::again;
-    const std::byte* end = wire_.inbox() + slot * kSlotBytes + kPayloadBytes;
+    const std::byte* end = wire_.inbox() + wire_.slot_offset(slots_consumed_) + kPayloadBytes;
     Trailer trailer;
     std::memcpy(&trailer, end, sizeof trailer);
     if (trailer.message != static_cast<std::uint32_t>(tag(transfer)) || bytes > kPayloadBytes ||
@@ -113,7 +112,8 @@ bool Channel::recv_now(Transfer& transfer) noexcept {
 
 Status Channel::return_credit() noexcept {
   // Half a ring at a time, so that credits cost little and the sender does not wait for them.
-  if (slots_consumed_ - slots_returned_ < kSlots / 2 || is_closed_by_peer()) return Status::ok;
+  if (slots_consumed_ - slots_returned_ < wire_.slots() / 2 || is_closed_by_peer())
+    return Status::ok;
   return tell_credit();
 }
 

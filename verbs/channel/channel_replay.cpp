@@ -21,7 +21,7 @@ Status Channel::replay() noexcept {
     if (!rewind(peer, landed)) return fail("the ends disagree on what had arrived");
     take_credit(peer.slots);
     // The peer may have returned credit since then, for slots that had arrived.
-    replayed_slots_ = slots_granted_ - std::uint32_t{kSlots};
+    replayed_slots_ = slots_granted_ - wire_.slots();
     replayed_words_ = 0;
     told_window_again_ = false;
     replaying_ = true;
@@ -54,7 +54,7 @@ Status Channel::finish_closed() noexcept {
 
 /// Goes back to what the peer has received. False when the counts contradict each other.
 bool Channel::rewind(const Received& peer, bool landed) noexcept {
-  if (slots_sent_ - peer.slots > kSlots) return false;
+  if (slots_sent_ - peer.slots > wire_.slots()) return false;
   if (peer.windows == windows_filled_) {
     if (filling_ != 0) rewind_window();
     return true;
@@ -75,7 +75,7 @@ void Channel::rewind_window() noexcept {
 
 Status Channel::replay_slots() noexcept {
   for (; replayed_slots_ != slots_sent_; ++replayed_slots_) {
-    const std::size_t slot = replayed_slots_ % kSlots * kSlotBytes;
+    const std::size_t slot = wire_.slot_offset(replayed_slots_);
     std::uint64_t last = 0;
     std::memcpy(&last, wire_.outbox() + slot + kSlotBytes - sizeof last, sizeof last);
     const auto [bytes, sequence] = std::bit_cast<std::array<std::uint32_t, 2>>(last);

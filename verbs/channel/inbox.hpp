@@ -1,5 +1,5 @@
 // Inbox of one end of a channel, which the other end writes: a ring of slots, and a mailbox behind
-// it.
+// it. Where a ring has more slots than kSlots, the others lie behind the mailbox.
 #pragma once
 
 #include <array>
@@ -68,6 +68,10 @@ static_assert(sizeof(Mailbox) % 64 == 0);
 
 inline constexpr std::size_t kMailboxOffset = kSlots * kSlotBytes;
 inline constexpr std::size_t kInboxBytes = kMailboxOffset + sizeof(Mailbox);
+/// Of an inbox whose ring has so many slots, kSlots or more.
+constexpr std::size_t inbox_bytes(std::size_t slots) {
+  return kInboxBytes + (slots - kSlots) * kSlotBytes;
+}
 
 /// Reads a word that the peer writes; what it wrote before the word is visible then.
 template <class Word>

@@ -35,10 +35,19 @@ class Wire {
   /// Inbox and outbox: kInboxBytes each, zero at the beginning, aligned to 64.
   std::byte* inbox() const noexcept { return inbox_; }
   std::byte* outbox() const noexcept { return outbox_; }
-  /// The parts of the inbox that are known to have arrived: the last 8 bytes of a slot, and the
-  /// mailbox.
-  const std::uint64_t& slot_end(std::size_t slot) const noexcept {
-    return *reinterpret_cast<const std::uint64_t*>(slot_ends_ + slot * slot_end_step_);
+  /// Slots of the ring of either inbox: kSlots or a larger power of two, the same at both ends.
+  std::uint32_t slots() const noexcept { return slot_mask_ + 1; }
+  /// Where slot number `sequence` of all that are sent lies in the inbox or the outbox.
+  std::size_t slot_offset(std::uint32_t sequence) const noexcept {
+    const std::uint32_t slot = sequence & slot_mask_;
+    return slot * kSlotBytes + (slot < kSlots ? 0 : sizeof(Mailbox));
+  }
+  /// The parts of the inbox that are known to have arrived: the last 8 bytes of such a slot, and
+  /// the mailbox.
+  const std::uint64_t& slot_end(std::uint32_t sequence) const noexcept {
+    const std::uint32_t slot = sequence & slot_mask_;
+    return *reinterpret_cast<const std::uint64_t*>(slot_ends_ + slot * slot_end_step_ +
+                                                   (slot < kSlots ? 0 : sizeof(Mailbox)));
   }
   const Mailbox& mailbox() const noexcept { return *mailbox_; }
 
@@ -118,9 +127,10 @@ class Wire {
   virtual LinkState link_state() const noexcept { return {}; }
 
  protected:
-  /// Arrivals are found by reading the inbox.
-  void use_polled_inbox(std::byte* inbox) noexcept {
+  /// Arrivals are found by reading the inbox. `slots`: of its ring.
+  void use_polled_inbox(std::byte* inbox, std::uint32_t slots = kSlots) noexcept {
     inbox_ = inbox;
+    slot_mask_ = slots - 1;
     slot_ends_ = inbox + kSlotBytes - sizeof(std::uint64_t);
     slot_end_step_ = kSlotBytes;
     mailbox_ = reinterpret_cast<const Mailbox*>(inbox + kMailboxOffset);
@@ -134,6 +144,7 @@ class Wire {
   }
 
   std::byte* inbox_ = nullptr;
+  std::uint32_t slot_mask_ = kSlots - 1;
   const std::byte* slot_ends_ = nullptr;
   std::size_t slot_end_step_ = 0;
   const Mailbox* mailbox_ = nullptr;
