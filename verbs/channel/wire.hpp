@@ -32,7 +32,7 @@ class Wire {
 
   virtual ~Wire() = default;
 
-  /// Inbox and outbox: kInboxBytes each, zero at the beginning, aligned to 64.
+  /// Inbox and outbox: inbox_bytes(slots()) each, zero at the beginning, aligned to 64.
   std::byte* inbox() const noexcept { return inbox_; }
   std::byte* outbox() const noexcept { return outbox_; }
   /// Slots of the ring of either inbox: kSlots or a larger power of two, the same at both ends.
