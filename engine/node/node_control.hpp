@@ -20,7 +20,6 @@
 #include "engine/node/shared_memory.hpp"
 #include "engine/program/inline_messages.hpp"
 #include "engine/views/peer_memory.hpp"
-#include "verbs/channel/inbox.hpp"
 
 namespace weft::engine {
 
@@ -45,6 +44,7 @@ class NodeControl {
   int places() const noexcept { return places_; }
   int rank_at(int place) const noexcept { return ranks_[place]; }
   bool crowded() const noexcept { return crowded_; }
+  bool any_crowded() const noexcept { return any_crowded_; }
   const ProcessId& process_of(int place) const noexcept { return page(place).views.process; }
   /// Whether the process of the rank at `place` has ended, as far as the system tells.
   bool has_ended(int place) noexcept;
@@ -137,12 +137,6 @@ class NodeControl {
   std::uint64_t ahead() const noexcept {
     if (places_ > 16) return 2;
     return any_crowded_ && places_ <= 4 ? 16 : 8;
-  }
-  /// Slots of the ring of a wire to another rank of the node (ShmWire), a power of two. More for
-  /// few ranks that share cores, for the same reasons.
-  std::uint32_t wire_slots() const noexcept {
-    const bool is_longer = any_crowded_ && places_ <= 8;
-    return is_longer ? (places_ <= 4 ? 32 : 16) : std::uint32_t{verbs::kSlots};
   }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }

@@ -16,10 +16,18 @@ using verbs::Status;
 
 namespace {
 constexpr std::size_t kAlignment = 64;  // of an inbox
+
+/// Of the ring of a wire. More where few ranks share cores, as each time that there is no room
+/// costs turns of the cores.
+std::uint32_t slots_of(const NodeControl& node) noexcept {
+  constexpr std::uint32_t kUsual = verbs::kSlots;
+  if (!node.any_crowded() || node.places() > 8) return kUsual;
+  return node.places() > 4 ? 2 * kUsual : 4 * kUsual;
 }
+}  // namespace
 
 std::size_t ShmWire::inbox_bytes(const NodeControl& node) noexcept {
-  return round_up(verbs::inbox_bytes(node.wire_slots()), kAlignment);
+  return round_up(verbs::inbox_bytes(slots_of(node)), kAlignment);
 }
 
 ShmWire::ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
@@ -31,7 +39,7 @@ ShmWire::ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my
     throw Error(fmt::format("an inbox at {} of {} bytes of rank {}", their_offset, theirs_.size(),
                             node_.rank_at(place_)));
   }
-  use_polled_inbox(mine_.data() + my_offset, node_.wire_slots());
+  use_polled_inbox(mine_.data() + my_offset, slots_of(node_));
   outbox_ = theirs_.data() + their_offset;
 }
 

@@ -11,11 +11,11 @@ namespace weft::engine {
 /// the best view of them. Shares ownership of the memory of both inboxes.
 class ShmWire final : public verbs::Wire {
  public:
-  /// `mine` at `my_offset` is this rank's inbox, `theirs` at `their_offset` that of the rank at
-  /// `place`. Error where that is no place for an inbox.
   /// The bytes of an inbox.
   static std::size_t inbox_bytes(const NodeControl& node) noexcept;
 
+  /// `mine` at `my_offset` is this rank's inbox, `theirs` at `their_offset` that of the rank at
+  /// `place`. Error where that is no place for an inbox.
   ShmWire(NodeControl& node, int place, SharedMemory mine, std::size_t my_offset,
           SharedMemory theirs, std::size_t their_offset);
 

@@ -47,60 +47,54 @@ using weft::plan::Collective;
 // A call in the long way, and the function itself, which is short for the sake of repeats. The host
 // runs it by its blocking function, also while calls are pending: its nonblocking one would not
 // match the blocking one of a rank where nothing is pending.
-#define WEFT_BLOCKING(name, parameters, arguments)                                           \
-  static constinit std::atomic<decltype(&PMPI_##name)> host_of_##name = nullptr;             \
-  [[gnu::noinline]] static int call_##name parameters {                                      \
-    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);            \
-    host_of_##name.store(host, std::memory_order_relaxed);                                   \
-    if (weft::mpi::is_any_pending()) {                                                       \
-      if (weft::mpi::is_refused_before_others(make_##name arguments)) return host arguments; \
-      weft::mpi::drain_pending(comm);                                                        \
-    }                                                                                        \
-    auto weft_call = make_##name arguments;                                                  \
-    weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                      \
-      BufferPair buffers;                                                                    \
-      return describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                \
-    });                                                                                      \
-    if (const auto done = weft::mpi::try_run(weft_call)) {                                   \
-      recorded.set_served();                                                                 \
-      if constexpr (weft::mpi::may_repeat<#name>()) {                                        \
-        Arguments described;                                                                 \
-        BufferPair buffers;                                                                  \
-        describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                     \
-        Repeats::keep(described, buffers, weft_call);                                        \
-      }                                                                                      \
-      weft::mpi::keep_vector<#name>(weft_call, WEFT_UNWRAP arguments);                       \
-      return *done;                                                                          \
-    }                                                                                        \
-    if constexpr (weft::mpi::may_repeat<#name>()) {                                          \
-      Arguments described;                                                                   \
-      BufferPair buffers;                                                                    \
-      describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                       \
-      Repeats::keep_left(described, buffers, weft_call);                                     \
-    }                                                                                        \
-    if (weft::mpi::waits_by_tests()) weft::mpi::drain_for_a_while();                         \
-    const weft::mpi::InHost timed(weft_call);                                                \
-    return host arguments;                                                                   \
-  }                                                                                          \
-  WEFT_ENTRY int PMPI_##name parameters {                                                    \
-    Arguments described;                                                                     \
-    BufferPair buffers;                                                                      \
-    if (!weft::mpi::is_any_pending()) {                                                      \
-      if (describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                 \
-        if (const auto* known = Repeats::find(described, buffers)) {                         \
-          const int code = Repeats::run(*known, buffers.input, buffers.output);              \
-          if (code != Repeats::kForgotten) return code;                                      \
-        }                                                                                    \
-        if (const auto* known = Repeats::leave(described, buffers)) {                        \
-          const weft::mpi::InHost timed(known->is_timed ? known->left : nullptr);            \
-          return host_of_##name.load(std::memory_order_relaxed) arguments;                   \
-        }                                                                                    \
-      } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) { \
-        return *done;                                                                        \
-      }                                                                                      \
-    }                                                                                        \
-    return call_##name arguments;                                                            \
-  }                                                                                          \
+#define WEFT_BLOCKING(name, parameters, arguments)                                             \
+  static constinit std::atomic<decltype(&PMPI_##name)> host_of_##name = nullptr;               \
+  [[gnu::noinline]] static int call_##name parameters {                                        \
+    static const auto host = host_function<decltype(PMPI_##name)>("PMPI_" #name);              \
+    host_of_##name.store(host, std::memory_order_relaxed);                                     \
+    if (weft::mpi::is_any_pending()) {                                                         \
+      if (weft::mpi::is_refused_before_others(make_##name arguments)) return host arguments;   \
+      weft::mpi::drain_pending(comm);                                                          \
+    }                                                                                          \
+    auto weft_call = make_##name arguments;                                                    \
+    weft::mpi::Recorded recorded(weft_call, [&](Arguments& described) {                        \
+      BufferPair buffers;                                                                      \
+      return describe_call<#name>(described, buffers, WEFT_UNWRAP arguments);                  \
+    });                                                                                        \
+    const auto done = weft::mpi::try_run(weft_call);                                           \
+    Arguments described;                                                                       \
+    BufferPair buffers;                                                                        \
+    const bool is_described = describe_call<#name>(described, buffers, WEFT_UNWRAP arguments); \
+    if (done) {                                                                                \
+      recorded.set_served();                                                                   \
+      if (is_described) Repeats::keep(described, buffers, weft_call);                          \
+      weft::mpi::keep_vector<#name>(weft_call, WEFT_UNWRAP arguments);                         \
+      return *done;                                                                            \
+    }                                                                                          \
+    if (is_described) Repeats::keep_left(described, buffers, weft_call);                       \
+    if (weft::mpi::waits_by_tests()) weft::mpi::drain_for_a_while();                           \
+    const weft::mpi::InHost timed(weft_call);                                                  \
+    return host arguments;                                                                     \
+  }                                                                                            \
+  WEFT_ENTRY int PMPI_##name parameters {                                                      \
+    Arguments described;                                                                       \
+    BufferPair buffers;                                                                        \
+    if (!weft::mpi::is_any_pending()) {                                                        \
+      if (describe_call<#name>(described, buffers, WEFT_UNWRAP arguments)) {                   \
+        if (const auto* known = Repeats::find(described, buffers)) {                           \
+          const int code = Repeats::run(*known, buffers.input, buffers.output);                \
+          if (code != Repeats::kForgotten) return code;                                        \
+        }                                                                                      \
+        if (const auto* known = Repeats::leave(described, buffers)) {                          \
+          const weft::mpi::InHost timed(known->is_timed ? known->left : nullptr);              \
+          return host_of_##name.load(std::memory_order_relaxed) arguments;                     \
+        }                                                                                      \
+      } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) {   \
+        return *done;                                                                          \
+      }                                                                                        \
+    }                                                                                          \
+    return call_##name arguments;                                                              \
+  }                                                                                            \
   extern "C" int MPI_##name parameters WEFT_ALIAS("PMPI_" #name);
 
 #define WEFT_NONBLOCKING(name, lower, parameters, arguments)                                      \

@@ -56,5 +56,16 @@ TEST(FixedRules, ReadShorterBuffersInPlaceBetweenTwoRanks) {
   EXPECT_EQ(move(Collective::alltoall, 8 << 10, 2, false), "sa");
 }
 
+TEST(FixedRules, ScanAlongAChainBetweenFewRanks) {
+  for (const auto scan : {plan::Collective::scan, plan::Collective::exscan}) {
+    for (const bool crowded : {false, true}) {
+      const int most = crowded ? 8 : 4;
+      EXPECT_EQ(move(scan, 2 << 10, most, crowded), "chain");
+      EXPECT_NE(move(scan, 2 << 10, most + 1, crowded), "chain");
+      EXPECT_NE(move(scan, 64 << 10, most, crowded), "chain");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weft::tune

@@ -135,7 +135,8 @@ class Wire {
     slot_end_step_ = kSlotBytes;
     mailbox_ = reinterpret_cast<const Mailbox*>(inbox + kMailboxOffset);
   }
-  /// Arrivals are announced by completions, with which the owner updates `announced`.
+  /// Arrivals are announced by completions, with which the owner updates `announced`. The ring has
+  /// kSlots.
   void use_announced_inbox(std::byte* inbox, const AnnouncedWords& announced) noexcept {
     inbox_ = inbox;
     slot_ends_ = reinterpret_cast<const std::byte*>(announced.slot_ends.data());
