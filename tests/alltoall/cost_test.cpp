@@ -7,7 +7,7 @@
 
 #include "tests/alltoall/cost_support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::cost_test {
 namespace {
 
 using hierarchy::Machine;
@@ -370,4 +370,4 @@ TEST(SchemeCost, OnOneNodeEverySchemeIsTheSameLeanExchange) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::cost_test

@@ -2,7 +2,7 @@
 #include "tests/registry/golden.hpp"
 #include "tests/alltoall/support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::golden_test {
 namespace {
 
 const registry::Golden kCases[] = {
@@ -25,4 +25,4 @@ TEST_P(Golden, IsAsReviewed) {
 INSTANTIATE_TEST_SUITE_P(Plans, Golden, testing::ValuesIn(kCases), registry::name_of);
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::golden_test

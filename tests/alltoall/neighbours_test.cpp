@@ -12,7 +12,7 @@
 #include "plan/verify/verify.hpp"
 #include "tests/alltoall/support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::neighbours_test {
 namespace {
 
 using hierarchy::Machine;
@@ -144,4 +144,4 @@ TEST(Neighbours, GraphsWhoseEndsDisagreeAreFound) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::neighbours_test

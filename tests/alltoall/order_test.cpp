@@ -12,7 +12,7 @@
 #include "tests/alltoall/counts.hpp"
 #include "tests/alltoall/support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::order_test {
 namespace {
 
 using hierarchy::Machine;
@@ -94,4 +94,4 @@ RC_GTEST_PROP(Swaps, NeedNoMoreScratchThanTheySay, ()) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::order_test

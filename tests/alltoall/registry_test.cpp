@@ -3,7 +3,7 @@
 
 #include "tests/alltoall/support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::registry_test {
 namespace {
 
 TEST(Registry, ReadsNamesAndParameters) {
@@ -105,4 +105,4 @@ TEST(Registry, RefusesAProblemThatIsNotForTheMachine) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::registry_test

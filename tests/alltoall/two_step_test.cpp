@@ -7,7 +7,7 @@
 
 #include "tests/alltoall/cost_support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::two_step_test {
 namespace {
 
 using hierarchy::Machine;
@@ -216,4 +216,4 @@ TEST(TwoStep, KeepsTheStepBetweenNodes) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::two_step_test

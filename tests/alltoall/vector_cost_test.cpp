@@ -11,7 +11,7 @@
 #include "tests/alltoall/cost_support.hpp"
 #include "tests/alltoall/counts.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::vector_cost_test {
 namespace {
 
 using hierarchy::Machine;
@@ -337,4 +337,4 @@ RC_GTEST_PROP(VectorCost, OfSchemesInSlotsIsThatOfAnAlltoallOfSlotsAndTheLargerB
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::vector_cost_test

@@ -11,7 +11,7 @@
 #include "tests/alltoall/counts.hpp"
 #include "tests/alltoall/support.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::vector_verify_test {
 namespace {
 
 using hierarchy::LocalBlocks;
@@ -247,4 +247,4 @@ TEST(EveryVariantOfAlltoallv, PassesNothingOn) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::vector_verify_test

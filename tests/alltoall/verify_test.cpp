@@ -6,7 +6,7 @@
 #include "tests/alltoall/support.hpp"
 #include "tests/registry/variant_checks.hpp"
 
-namespace weft::alltoall {
+namespace weft::alltoall::verify_test {
 namespace {
 
 using registry::flaws_of_any;
@@ -69,4 +69,4 @@ TEST(EveryVariant, CopiesOnceOnOneRank) {
 }
 
 }  // namespace
-}  // namespace weft::alltoall
+}  // namespace weft::alltoall::verify_test

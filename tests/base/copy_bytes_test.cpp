@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace weft {
+namespace weft::copy_bytes_test {
 namespace {
 
 RC_GTEST_PROP(CopyBytes, CopiesThoseAndNoOthersWhateverTheDistance, ()) {
@@ -34,4 +34,4 @@ TEST(CopyBytes, TakesNullPointersForNothing) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::copy_bytes_test

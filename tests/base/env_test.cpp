@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::env {
+namespace weft::env::env_test {
 namespace {
 
 TEST(Env, ReadsSizesWithSuffixes) {
@@ -69,4 +69,4 @@ TEST(EnvDeathTest, ChangesAfterFreezingHaveNoEffect) {
 }
 
 }  // namespace
-}  // namespace weft::env
+}  // namespace weft::env::env_test

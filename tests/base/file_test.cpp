@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 
-namespace weft {
+namespace weft::file_test {
 namespace {
 
 TEST(Pipe, HoldsWhatItsReaderHasNotTaken) {
@@ -118,4 +118,4 @@ TEST(AddressesDeathTest, AQuarterIsLeftToTheProgram) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::file_test

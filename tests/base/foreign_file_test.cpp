@@ -13,7 +13,7 @@
 #include "base/file.hpp"
 #include "base/random.hpp"
 
-namespace weft {
+namespace weft::foreign_file_test {
 namespace {
 
 File made(off_t bytes, unsigned seals) {
@@ -71,4 +71,4 @@ TEST(Random, IsAnotherEachTime) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::foreign_file_test

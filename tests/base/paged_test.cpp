@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace weft {
+namespace weft::paged_test {
 namespace {
 
 RC_GTEST_PROP(Paged, KeepsWhatIsWritten, ()) {
@@ -28,4 +28,4 @@ RC_GTEST_PROP(Paged, KeepsWhatIsWritten, ()) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::paged_test

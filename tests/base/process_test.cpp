@@ -9,7 +9,7 @@
 #include "base/process_id.hpp"
 #include "tests/base/reused_number.hpp"
 
-namespace weft {
+namespace weft::process_test {
 namespace {
 
 using engine::begin_child;
@@ -110,4 +110,4 @@ TEST(ProcessHandle, TakesNoStrangerForAProcessThatHasEnded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::process_test

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace weft {
+namespace weft::settings_test {
 namespace {
 
 TEST(NamedSettings, AreTakenApart) {
@@ -48,4 +48,4 @@ TEST(NamedSettings, EntriesAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::settings_test

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace weft {
+namespace weft::svg_test {
 namespace {
 
 TEST(Svg, EscapesWhatWouldEndATextOrAnAttribute) {
@@ -40,4 +40,4 @@ TEST(Svg, WritesOneElementAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::svg_test

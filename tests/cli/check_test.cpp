@@ -6,7 +6,7 @@
 #include "cli/terminal/progress.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::check_test {
 namespace {
 
 using nlohmann::json;
@@ -234,4 +234,4 @@ TEST(Progress, TellsTimesInRoundUnits) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::check_test

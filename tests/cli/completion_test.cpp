@@ -7,7 +7,7 @@
 #include "plan/problem.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::completion_test {
 namespace {
 
 /// The words that are offered, without their meanings.
@@ -65,4 +65,4 @@ TEST(Completion, LeavesFilesAndProgramsToTheShell) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::completion_test

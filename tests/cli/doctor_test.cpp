@@ -10,7 +10,7 @@
 #include "cli/doctor/checks.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::doctor_test {
 namespace {
 
 using nlohmann::json;
@@ -448,4 +448,4 @@ TEST(Doctor, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::doctor_test

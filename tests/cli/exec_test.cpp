@@ -14,7 +14,7 @@
 #include "cli/exec/executable.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::exec_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -240,4 +240,4 @@ TEST(Exec, NamesTheAddOnThatIsMissingOrBroken) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::exec_test

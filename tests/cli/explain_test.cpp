@@ -11,7 +11,7 @@
 #include "tune/decision_table.hpp"
 #include "tune/simulated_choice.hpp"
 
-namespace weft::cli {
+namespace weft::cli::explain_test {
 namespace {
 
 using nlohmann::json;
@@ -241,4 +241,4 @@ TEST(Explain, RefusesInOneLine) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::explain_test

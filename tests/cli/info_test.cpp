@@ -9,7 +9,7 @@
 #include "hierarchy/detect.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::info_test {
 namespace {
 
 using nlohmann::json;
@@ -186,4 +186,4 @@ TEST(Info, KnowsEverySettingThatIsRead) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::info_test

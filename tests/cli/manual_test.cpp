@@ -8,7 +8,7 @@
 #include "comm/setup/settings_table.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::manual_test {
 namespace {
 
 /// A page as a reader sees its words: without escapes and macros.
@@ -97,4 +97,4 @@ TEST(ManualPage, HidesNothingThatLooksLikeARequest) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::manual_test

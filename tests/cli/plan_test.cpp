@@ -9,7 +9,7 @@
 #include "tests/registry/plans.hpp"
 #include "verbs/connection/rc_wire.hpp"
 
-namespace weft::cli {
+namespace weft::cli::plan_test {
 namespace {
 
 using nlohmann::json;
@@ -180,4 +180,4 @@ TEST(Plan, RefusesPlansThatDoNotFitTheMachine) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::plan_test

@@ -6,7 +6,7 @@
 
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::preload_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +91,4 @@ TEST(Preload, TakesOpenMpiWithoutALauncher) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::preload_test

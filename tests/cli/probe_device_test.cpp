@@ -11,7 +11,7 @@
 #include "tests/cli/run_tool.hpp"
 #include "tests/device_measurements/busy_cores.hpp"
 
-namespace weft::cli {
+namespace weft::cli::probe_device_test {
 namespace {
 
 using nlohmann::json;
@@ -185,4 +185,4 @@ TEST_F(DeviceProbe, RefusesWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::probe_device_test

@@ -7,7 +7,7 @@
 #include "nic_profiles/profile.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::probe_test {
 namespace {
 
 TEST(ProbeCommand, ClassifiesTheSimulatedAdapter) {
@@ -57,4 +57,4 @@ TEST(ProbeCommand, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::probe_test

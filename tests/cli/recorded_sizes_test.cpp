@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::cli {
+namespace weft::cli::recorded_sizes_test {
 namespace {
 
 using plan::Collective;
@@ -54,4 +54,4 @@ TEST(RecordedSizes, AreThoseOfCallsThatTablesDecide) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::recorded_sizes_test

@@ -7,7 +7,7 @@
 
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::run_test {
 namespace {
 
 std::multiset<std::string> lines(const std::string& text) {
@@ -112,4 +112,4 @@ TEST(RunCommandUsage, IsRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::run_test

@@ -10,7 +10,7 @@
 #include "sim/simulator.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::sim_test {
 namespace {
 
 using nlohmann::json;
@@ -114,4 +114,4 @@ TEST(Sim, RefusesInOneLine) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::sim_test

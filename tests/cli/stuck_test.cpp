@@ -12,7 +12,7 @@
 #include "engine/node/call_tag.hpp"
 #include "tests/cli/run_tool.hpp"
 
-namespace weft::cli {
+namespace weft::cli::stuck_test {
 namespace {
 
 using nlohmann::json;
@@ -138,4 +138,4 @@ TEST(Stuck, SaysWhereThereIsNoSuchJob) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::stuck_test

@@ -10,7 +10,7 @@
 #include "tests/cli/run_tool.hpp"
 #include "tune/decision_table.hpp"
 
-namespace weft::cli {
+namespace weft::cli::tune_test {
 namespace {
 
 using nlohmann::json;
@@ -222,4 +222,4 @@ TEST(Tune, NamesWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::tune_test

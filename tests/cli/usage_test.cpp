@@ -10,7 +10,7 @@
 #include "tests/cli/run_tool.hpp"
 #include "tests/mpi_replay/made_recording.hpp"
 
-namespace weft::cli {
+namespace weft::cli::usage_test {
 namespace {
 
 const std::vector<std::string> kCommands = {"info",    "doctor", "plan",    "check",   "sim",
@@ -269,4 +269,4 @@ TEST(Output, EndsQuietlyWhenNobodyReads) {
 }
 
 }  // namespace
-}  // namespace weft::cli
+}  // namespace weft::cli::usage_test

@@ -8,7 +8,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/device_measurements/busy_cores.hpp"
 
-namespace weft::device_measurements {
+namespace weft::device_measurements::busy_machine_test {
 namespace {
 
 // Where a signal takes a turn of the scheduler it is known that it does.
@@ -42,4 +42,4 @@ TEST(BusyMachine, IsSeenAndWhatItSpoilsIsNotTrusted) {
 }
 
 }  // namespace
-}  // namespace weft::device_measurements
+}  // namespace weft::device_measurements::busy_machine_test

@@ -10,7 +10,7 @@
 #include "nic_profiles/probe/probe.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft::device_measurements {
+namespace weft::device_measurements::device_target_test {
 namespace {
 
 using nic_profiles::Measurements;
@@ -185,4 +185,4 @@ TEST_F(Device, StopsWhereItIsTold) {
 }
 
 }  // namespace
-}  // namespace weft::device_measurements
+}  // namespace weft::device_measurements::device_target_test

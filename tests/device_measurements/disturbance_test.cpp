@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::device_measurements {
+namespace weft::device_measurements::disturbance_test {
 namespace {
 
 constexpr double kTask_ns = 1e9;
@@ -128,4 +128,4 @@ TEST(Disturbance, IsSeenOnBothMachines) {
 }
 
 }  // namespace
-}  // namespace weft::device_measurements
+}  // namespace weft::device_measurements::disturbance_test

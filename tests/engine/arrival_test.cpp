@@ -11,7 +11,7 @@
 
 #include "engine/node/node_control.hpp"
 
-namespace weft::engine {
+namespace weft::engine::arrival_test {
 namespace {
 
 std::vector<std::unique_ptr<NodeControl>> make_node(int places) {
@@ -54,4 +54,4 @@ RC_GTEST_PROP(Arrival, OfTheLastThatCameInTime, ()) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::arrival_test

@@ -16,7 +16,7 @@
 #include "engine/views/xpmem.hpp"
 #include "tests/engine/fake_xpmem.hpp"
 
-namespace weft::engine {
+namespace weft::engine::attachments_test {
 namespace {
 
 using test::FakeXpmem;
@@ -207,4 +207,4 @@ TEST_F(AttachmentsDeathTest, DoesNotHandleFaultsElsewhere) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::attachments_test

@@ -19,7 +19,7 @@
 #include "engine/board/whereabouts.hpp"
 #include "engine/node/call_tag.hpp"
 
-namespace weft::engine::board {
+namespace weft::engine::board::board_test {
 namespace {
 
 constexpr std::uint64_t kCommunicator = 0x1234'5678'9abc'def0;
@@ -320,4 +320,4 @@ TEST(Board, IsReadWhileItsProcessIsStoppedAndGoesWithIt) {
 }
 
 }  // namespace
-}  // namespace weft::engine::board
+}  // namespace weft::engine::board::board_test

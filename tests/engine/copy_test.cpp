@@ -15,7 +15,7 @@
 
 #include "engine/copying/copy.hpp"
 
-namespace weft::engine {
+namespace weft::engine::copy_test {
 namespace {
 
 using verbs::Layout;
@@ -72,4 +72,4 @@ RC_GTEST_PROP(Caches, AreExceededFromTheRanksShareOn, ()) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::copy_test

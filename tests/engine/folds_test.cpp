@@ -5,7 +5,7 @@
 
 #include "plan/builder.hpp"
 
-namespace weft::engine {
+namespace weft::engine::folds_test {
 namespace {
 
 using plan::Operand;
@@ -75,4 +75,4 @@ TEST(Folds, AreNotMadeForFewBytes) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::folds_test

@@ -11,7 +11,7 @@
 #include "engine/node/shm_wire.hpp"
 #include "engine/node/stages.hpp"
 
-namespace weft::engine {
+namespace weft::engine::foreign_memory_test {
 namespace {
 
 const std::vector<int> kRanks = {0, 1};
@@ -50,4 +50,4 @@ TEST(ForeignMemory, OfAWireHasAWholeInboxWhereItIsSaidToBe) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::foreign_memory_test

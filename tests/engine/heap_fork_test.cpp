@@ -18,7 +18,7 @@
 #include "engine/heap/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
-namespace weft::engine {
+namespace weft::engine::heap_fork_test {
 namespace {
 
 constexpr std::size_t kBytes = 3 << 20;
@@ -247,4 +247,4 @@ TEST_F(HeapFork, ChildHasItsCopyWhereTheProgramHasClosedTheFile) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::heap_fork_test

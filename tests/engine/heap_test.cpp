@@ -18,7 +18,7 @@
 #include "base/error.hpp"
 #include "tests/engine/fresh_process.hpp"
 
-namespace weft::engine {
+namespace weft::engine::heap_test {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -282,4 +282,4 @@ TEST(SharedHeapSetting, IsAFlagOrASize) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::heap_test

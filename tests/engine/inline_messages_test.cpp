@@ -22,6 +22,9 @@ void PrintTo(const InlineOp& message, std::ostream* out) {
        << message.place << ", " << to_string(message.bytes);
 }
 
+}  // namespace weft::engine
+
+namespace weft::engine::inline_messages_test {
 namespace {
 
 using hierarchy::Machine;
@@ -99,4 +102,4 @@ RC_GTEST_PROP(InlineMessages, FoundInThePlansOfPeersAreThoseFoundInAllPlans, ())
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::inline_messages_test

@@ -11,7 +11,7 @@
 #include "registry/variants.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::engine {
+namespace weft::engine::layout_program_test {
 namespace {
 
 using hierarchy::Machine;
@@ -124,4 +124,4 @@ RC_GTEST_PROP(LayoutPrograms, AreTheProgramsOfEachList, ()) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::layout_program_test

@@ -15,7 +15,7 @@
 
 #include "tests/verbs/inject_faults.hpp"
 
-namespace weft::engine {
+namespace weft::engine::links_end_test {
 namespace {
 
 using test::inject;
@@ -198,4 +198,4 @@ INSTANTIATE_TEST_SUITE_P(Polled, EndOfLinks, testing::Values(verbs::Placement::p
 INSTANTIATE_TEST_SUITE_P(Announced, EndOfLinks, testing::Values(verbs::Placement::immediate));
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::links_end_test

@@ -12,7 +12,7 @@
 
 #include "engine/copying/grid.hpp"
 
-namespace weft::engine {
+namespace weft::engine::nest_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
@@ -166,4 +166,4 @@ TEST(Grid, TransposesMatricesOfAnyShape) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::nest_test

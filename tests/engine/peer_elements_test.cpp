@@ -13,7 +13,7 @@
 #include "engine/node/node_control.hpp"
 #include "tests/engine/refuse_process_vm.hpp"
 
-namespace weft::engine {
+namespace weft::engine::peer_elements_test {
 namespace {
 
 const std::vector<int> kRanks = {0, 1};
@@ -86,4 +86,4 @@ TEST(PeerElements, ComeFromTheirOwnerWhereTheKernelRefuses) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::peer_elements_test

@@ -17,7 +17,7 @@
 #include "engine/heap/heap.hpp"
 #include "tests/engine/fresh_process.hpp"
 
-namespace weft::engine {
+namespace weft::engine::peer_heap_test {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 20;
@@ -215,4 +215,4 @@ TEST_F(PeerHeapTest, IsRefusedByWhatItsFileIs) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::peer_heap_test

@@ -11,7 +11,7 @@
 #include "engine/node/node_control.hpp"
 #include "tests/base/reused_number.hpp"
 
-namespace weft::engine {
+namespace weft::engine::reused_number_test {
 namespace {
 
 const std::vector<int> kRanks = {0, 1};
@@ -55,4 +55,4 @@ TEST(ReusedNumber, IsNoNeighbours) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::reused_number_test

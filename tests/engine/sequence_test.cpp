@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace weft::engine {
+namespace weft::engine::sequence_test {
 namespace {
 
 using hierarchy::Machine;
@@ -118,4 +118,4 @@ TEST(Sequence, HasMessagesThatCanBeMovedAtOnce) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::sequence_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::engine {
+namespace weft::engine::shared_memory_test {
 namespace {
 
 /// The NUMA node of each page; negative: an errno, as of a page that is not there.
@@ -49,4 +49,4 @@ TEST(SharedMemory, LiesOnTheNumaNodeOfItsMaker) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::shared_memory_test

@@ -11,7 +11,7 @@
 #include "tests/engine/alike_programs.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::engine {
+namespace weft::engine::sized_program_test {
 namespace {
 
 using hierarchy::Machine;
@@ -96,4 +96,4 @@ RC_GTEST_PROP(SizedPrograms, AreTheProgramsOfEachSize, ()) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::sized_program_test

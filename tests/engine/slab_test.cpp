@@ -25,7 +25,7 @@
 #include "engine/node/shared_memory.hpp"
 #include "tests/engine/fresh_process.hpp"
 
-namespace weft::engine {
+namespace weft::engine::slab_test {
 namespace {
 
 constexpr std::size_t kPage = Slab::kPage;
@@ -490,4 +490,4 @@ TEST(Slab, IsAsLargeAsFilesMayBe) {
 }
 
 }  // namespace
-}  // namespace weft::engine
+}  // namespace weft::engine::slab_test

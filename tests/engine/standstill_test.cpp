@@ -7,7 +7,7 @@
 
 #include "engine/board/standstill.hpp"
 
-namespace weft::engine::board {
+namespace weft::engine::board::standstill_test {
 namespace {
 
 SeenCall call_of(std::uint32_t number, std::uint32_t digest, bool is_under_way = true) {
@@ -169,4 +169,4 @@ TEST(Standstill, ListsRanksInRuns) {
 }
 
 }  // namespace
-}  // namespace weft::engine::board
+}  // namespace weft::engine::board::standstill_test

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace weft::mpi {
+namespace weft::mpi::fiber_test {
 namespace {
 
 TEST(Fiber, RunsUntilItGivesWayAndGoesOnThere) {
@@ -138,4 +138,4 @@ TEST(FiberDeathTest, AStackThatOverflowsFaults) {
 }
 
 }  // namespace
-}  // namespace weft::mpi
+}  // namespace weft::mpi::fiber_test

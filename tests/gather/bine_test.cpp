@@ -8,7 +8,7 @@
 
 #include "gather/flat/tree.hpp"
 
-namespace weft::algorithm {
+namespace weft::algorithm::bine_test {
 namespace {
 
 /// (1 - (-2)^k) / 3: the distance of partners in the step that brings k bits together.
@@ -105,4 +105,4 @@ TEST(BineButterfly, LabelsTellWhoStaysTogether) {
 }
 
 }  // namespace
-}  // namespace weft::algorithm
+}  // namespace weft::algorithm::bine_test

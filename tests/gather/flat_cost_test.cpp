@@ -5,7 +5,7 @@
 #include "gather/flat/team_of_all.hpp"
 #include "tests/gather/cost_support.hpp"
 
-namespace weft::gather {
+namespace weft::gather::flat_cost_test {
 namespace {
 
 struct Tree {
@@ -347,4 +347,4 @@ TEST(BarrierCost, OfWhichTheRootLeavesLastHasAMessageMoreOfEachOther) {
 }
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::flat_cost_test

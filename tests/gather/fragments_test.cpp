@@ -8,7 +8,7 @@
 #include "gather/flat/team_segments.hpp"
 #include "tests/gather/support.hpp"
 
-namespace weft::gather {
+namespace weft::gather::fragments_test {
 namespace {
 
 Arrived bruck_of_3(plan::Builder& builder, const Team& team) {
@@ -79,4 +79,4 @@ TEST(Segments, CutSlicesAnywhere) {
 }
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::fragments_test

@@ -2,7 +2,7 @@
 #include "tests/registry/golden.hpp"
 #include "tests/gather/support.hpp"
 
-namespace weft::gather {
+namespace weft::gather::golden_test {
 namespace {
 
 // The worked examples of PiP-MColl: its allgather for small blocks on 16 nodes with 3 objects
@@ -41,4 +41,4 @@ TEST_P(Golden, IsAsReviewed) {
 INSTANTIATE_TEST_SUITE_P(Plans, Golden, testing::ValuesIn(kCases), registry::name_of);
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::golden_test

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "tests/gather/support.hpp"
 
-namespace weft::gather {
+namespace weft::gather::registry_test {
 namespace {
 
 TEST(Registry, ReadsNamesAndParameters) {
@@ -85,4 +85,4 @@ TEST(Registry, RefusesAProblemThatIsNotForTheMachine) {
 }
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::registry_test

@@ -3,7 +3,7 @@
 
 #include "tests/gather/cost_support.hpp"
 
-namespace weft::gather {
+namespace weft::gather::scheme_cost_test {
 namespace {
 
 /// Calls `check` for equal nodes in blocks and dealt out in turn: N, P, and the machine.
@@ -298,4 +298,4 @@ TEST(MultiObjectCost, OfTheRootOfAScatterIsTheClosedForm) {
 }
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::scheme_cost_test

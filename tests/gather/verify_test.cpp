@@ -6,7 +6,7 @@
 #include "tests/gather/support.hpp"
 #include "tests/registry/variant_checks.hpp"
 
-namespace weft::gather {
+namespace weft::gather::verify_test {
 namespace {
 
 using registry::flaws_of_any;
@@ -117,4 +117,4 @@ TEST(EveryVariant, CopiesAtMostOnceOnOneRank) {
 }
 
 }  // namespace
-}  // namespace weft::gather
+}  // namespace weft::gather::verify_test

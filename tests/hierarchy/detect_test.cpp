@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "hierarchy/domains.hpp"
 
-namespace weft::hierarchy {
+namespace weft::hierarchy::detect_test {
 namespace {
 
 std::string error_of(const auto& action) {
@@ -291,4 +291,4 @@ TEST(VirtualSockets, DivideEveryNode) {
 }
 
 }  // namespace
-}  // namespace weft::hierarchy
+}  // namespace weft::hierarchy::detect_test

@@ -7,7 +7,7 @@
 #include "hierarchy/moves.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::hierarchy {
+namespace weft::hierarchy::fragments_test {
 namespace {
 
 RC_GTEST_PROP(Groups, CoverEveryNodeEvenly, ()) {
@@ -75,4 +75,4 @@ RC_GTEST_PROP(Peers, BeginAfterTheRankAndLeaveItOut, ()) {
 }
 
 }  // namespace
-}  // namespace weft::hierarchy
+}  // namespace weft::hierarchy::fragments_test

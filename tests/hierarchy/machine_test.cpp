@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::hierarchy {
+namespace weft::hierarchy::machine_test {
 namespace {
 
 std::string error_of(const auto& action) {
@@ -225,4 +225,4 @@ TEST(Machine, RefusesAViewOfRanksThatItDoesNotHave) {
 }
 
 }  // namespace
-}  // namespace weft::hierarchy
+}  // namespace weft::hierarchy::machine_test

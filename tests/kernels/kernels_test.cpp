@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "reference.hpp"
 
-namespace weft::kernels {
+namespace weft::kernels::kernels_test {
 namespace {
 
 using test::Random;
@@ -209,4 +209,4 @@ TEST(Kernels, say_which_operations_are_associative_to_the_bit) {
 }
 
 }  // namespace
-}  // namespace weft::kernels
+}  // namespace weft::kernels::kernels_test

@@ -14,7 +14,7 @@
 #include "mpi/recording/bytes.hpp"
 #include "mpi/recording/recorder.hpp"
 
-namespace weft::mpi {
+namespace weft::mpi::recording_test {
 namespace {
 
 std::uint64_t below(std::uint64_t most) {
@@ -305,4 +305,4 @@ TEST_F(RecorderTest, GoesOnWhereNoPartCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace weft::mpi
+}  // namespace weft::mpi::recording_test

@@ -14,7 +14,7 @@
 #include "nic_profiles/profile.hpp"
 #include "tune/simulated_choice.hpp"
 
-namespace weft::mpi {
+namespace weft::mpi::replay_test {
 namespace {
 
 using plan::Collective;
@@ -315,4 +315,4 @@ TEST(Replay, OnALargerMachineScalesAndShows) {
 }
 
 }  // namespace
-}  // namespace weft::mpi
+}  // namespace weft::mpi::replay_test

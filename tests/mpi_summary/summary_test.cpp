@@ -14,7 +14,7 @@
 #include "base/error.hpp"
 #include "mpi/summary/comparison.hpp"
 
-namespace weft::mpi {
+namespace weft::mpi::summary_test {
 namespace {
 
 bool has(const std::string& text, const std::string& part) {
@@ -209,4 +209,4 @@ TEST(Comparison, NamesWhatChangedMostFirst) {
 }
 
 }  // namespace
-}  // namespace weft::mpi
+}  // namespace weft::mpi::summary_test

@@ -9,7 +9,7 @@
 #include "nic_profiles/numbers.hpp"
 #include "nic_profiles/profile.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::catalogue_test {
 namespace {
 
 TEST(Catalogue, HasTheAdaptersOfThePapersAndTodays) {
@@ -83,4 +83,4 @@ TEST(Catalogue, FilesAreLoadedByPath) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::catalogue_test

@@ -5,7 +5,7 @@
 
 #include "nic_profiles/fit/curve_features.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::classify_test {
 namespace {
 
 /// Sends that keep the core for 100 ns, and for those up to `stored_bytes` 1 ns a byte more.
@@ -130,4 +130,4 @@ TEST(CacheSize, IsWhereCopiesSlowDown) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::classify_test

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::estimate_test {
 namespace {
 
 /// Times that are skewed as real ones are; their median is 100 + 50 ln 2.
@@ -92,4 +92,4 @@ RC_GTEST_PROP(Estimate, LiesAmongItsTimes, (const std::vector<std::uint16_t>& dr
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::estimate_test

@@ -8,7 +8,7 @@
 #include "any_profile.hpp"
 #include "base/error.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::profile_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -128,4 +128,4 @@ RC_GTEST_PROP(Profile, DamagedTextIsRefusedInOneLineOrRead, ()) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::profile_test

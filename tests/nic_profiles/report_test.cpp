@@ -10,7 +10,7 @@
 #include "nic_profiles/probe/simulated_target.hpp"
 #include "nic_profiles/report/chart.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::report_test {
 namespace {
 
 Report report_of(const Profile& profile, int pairs = 4) {
@@ -135,4 +135,4 @@ TEST(Chart, KeepsTheNamesOfItsLegendApart) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::report_test

@@ -15,7 +15,7 @@
 #include "seen.hpp"
 #include "sim/simulator.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::round_trip_test {
 namespace {
 
 Profile probed(const Profile& profile) {
@@ -128,4 +128,4 @@ RC_GTEST_PROP(RoundTrip, GivesBackRandomAdapters, ()) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::round_trip_test

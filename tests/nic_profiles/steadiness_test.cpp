@@ -10,7 +10,7 @@
 #include "nic_profiles/probe/probe.hpp"
 #include "nic_profiles/probe/simulated_target.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::steadiness_test {
 namespace {
 
 /// All times of an adapter, each known to the same part of it.
@@ -221,4 +221,4 @@ TEST(Probe, HurriesWhenItsBudgetIsSpent) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::steadiness_test

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "nic_profiles/store.hpp"
 
-namespace weft::nic_profiles {
+namespace weft::nic_profiles::store_test {
 namespace {
 
 class Store : public ::testing::Test {
@@ -71,4 +71,4 @@ TEST_F(Store, SaysWhereItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace weft::nic_profiles
+}  // namespace weft::nic_profiles::store_test

@@ -8,7 +8,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::alltoall_test {
 namespace {
 
 using plan::Collective;
@@ -67,4 +67,4 @@ TEST(ManyCores, LeadersForSmallBlocksAndAggregationForLargeOnes) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::alltoall_test

@@ -12,7 +12,7 @@
 #include "tests/papers/page.hpp"
 #include "tests/registry/plans.hpp"
 
-namespace weft::papers {
+namespace weft::papers::bine_test {
 namespace {
 
 using hierarchy::Machine;
@@ -120,4 +120,4 @@ TEST(Bine, SendsFewerBytesBetweenGroups) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::bine_test

@@ -3,7 +3,7 @@
 
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::counts_test {
 namespace {
 
 TEST(Page, CountsItsRowsAtItsHead) {
@@ -25,4 +25,4 @@ TEST(Page, CountsRowsByStatusAndAgreement) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::counts_test

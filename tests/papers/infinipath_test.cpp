@@ -7,7 +7,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::infinipath_test {
 namespace {
 
 using plan::Collective;
@@ -145,4 +145,4 @@ TEST(InfiniPath, CoresForTheSameData) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::infinipath_test

@@ -9,7 +9,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::mellanox_test {
 namespace {
 
 using plan::Collective;
@@ -119,4 +119,4 @@ TEST(FatTree, StormsOfLargeMessages) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::mellanox_test

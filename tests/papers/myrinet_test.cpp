@@ -8,7 +8,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::myrinet_test {
 namespace {
 
 using plan::Collective;
@@ -100,4 +100,4 @@ TEST(Myrinet, Reduce) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::myrinet_test

@@ -7,7 +7,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::pip_mcoll_test {
 namespace {
 
 using plan::Collective;
@@ -145,4 +145,4 @@ TEST(PipMcoll, OverlapInLargeAllgather) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::pip_mcoll_test

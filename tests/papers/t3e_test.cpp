@@ -10,7 +10,7 @@
 #include "tests/papers/cluster.hpp"
 #include "tests/papers/page.hpp"
 
-namespace weft::papers {
+namespace weft::papers::t3e_test {
 namespace {
 
 using plan::Collective;
@@ -124,4 +124,4 @@ TEST(T3e, AllreduceOfShortVectors) {
 }
 
 }  // namespace
-}  // namespace weft::papers
+}  // namespace weft::papers::t3e_test

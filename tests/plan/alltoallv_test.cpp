@@ -7,7 +7,7 @@
 #include "tests/plan/draft.hpp"
 #include "tests/plan/vector_cases.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::alltoallv_test {
 namespace {
 
 /// Two ranks: 0 sends 3 bytes to itself and 5 to 1; 1 sends 2 to 0 and none to itself.
@@ -106,4 +106,4 @@ TEST(Alltoallv, InPlaceWhatNothingReplacesIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::alltoallv_test

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "tests/plan/random_slices.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::builder_test {
 namespace {
 
 Slice input(std::uint64_t offset, std::uint64_t bytes) {
@@ -152,4 +152,4 @@ TEST(Builder, GathersColumnsWithOneCopy) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::builder_test

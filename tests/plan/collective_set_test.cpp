@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::plan {
+namespace weft::plan::collective_set_test {
 namespace {
 
 CollectiveSet parsed(std::string_view text) {
@@ -53,4 +53,4 @@ TEST(CollectiveSet, OthersAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::plan::collective_set_test

@@ -4,7 +4,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::plan {
+namespace weft::plan::contract_test {
 namespace {
 
 TEST(Contract, AlltoallGivesEachRankItsBlockOfEachOther) {
@@ -81,4 +81,4 @@ TEST(Problem, NamesCollectives) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::plan::contract_test

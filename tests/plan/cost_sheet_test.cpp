@@ -10,7 +10,7 @@
 #include "tests/plan/cases.hpp"
 #include "tests/plan/draft.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::cost_sheet_test {
 namespace {
 
 CostSheet cost_of(const Case& plans) {
@@ -158,4 +158,4 @@ TEST(Cost, IsATableWithTheTotalLast) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::cost_sheet_test

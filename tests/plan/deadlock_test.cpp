@@ -8,7 +8,7 @@
 #include "plan/verify/verify.hpp"
 #include "tests/plan/oracle.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::deadlock_test {
 namespace {
 
 /// Plans that match, with dependencies at random: often deadlocked. Nothing is delivered rightly.
@@ -118,4 +118,4 @@ TEST(Deadlock, CyclesAreClosedChainsOfTheGraph) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::deadlock_test

@@ -8,7 +8,7 @@
 #include "plan/builder.hpp"
 #include "tests/plan/cases.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::drawing_test {
 namespace {
 
 TEST(Draw, PutsOpsIntoTheRoundInWhichTheyCanStart) {
@@ -62,4 +62,4 @@ TEST(Draw, RefusesRanksThatAreNotThereAndPlansThatDoNotMatch) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::drawing_test

@@ -9,7 +9,7 @@
 #include "plan/builder.hpp"
 #include "plan/verify/verify_family.hpp"
 
-namespace weft::plan {
+namespace weft::plan::family_test {
 namespace {
 
 /// A rank alone, with a broadcast of blocks of two units, and what `add` puts into its plan.
@@ -129,4 +129,4 @@ RC_GTEST_PROP(Families, ExtentsAreOfTheSize, ()) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::plan::family_test

@@ -10,7 +10,7 @@
 #include "tests/plan/random_slices.hpp"
 #include "tests/plan/reduction_cases.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::grouping_test {
 namespace {
 
 TEST(Expressions, AreEqualWhereTheirGroupingIs) {
@@ -133,4 +133,4 @@ TEST(Elements, AreNotCut) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::grouping_test

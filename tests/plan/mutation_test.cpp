@@ -18,7 +18,7 @@
 #include "tests/plan/reduction_cases.hpp"
 #include "tests/plan/vector_cases.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::mutation_test {
 namespace {
 
 enum class Mutation {
@@ -266,4 +266,4 @@ INSTANTIATE_TEST_SUITE_P(Of, Mutations,
                          });
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::mutation_test

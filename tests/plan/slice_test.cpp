@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "tests/plan/random_slices.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::slice_test {
 namespace {
 
 Slice input(std::uint64_t offset, std::uint64_t bytes) {
@@ -146,4 +146,4 @@ TEST(Slice, RefusesTextThatIsNoSliceAndSaysWhy) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::slice_test

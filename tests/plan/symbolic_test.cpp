@@ -7,7 +7,7 @@
 
 #include "tests/plan/random_slices.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::symbolic_test {
 namespace {
 
 using Origin = std::pair<ExpressionId, std::uint64_t>;  // of one byte
@@ -69,4 +69,4 @@ RC_GTEST_PROP(SymbolicMemoryProperty, HoldsWhatAMapOfBytesHolds, ()) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::symbolic_test

@@ -12,7 +12,7 @@
 #include "tests/plan/cases.hpp"
 #include "tests/plan/draft.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::synchronization_test {
 namespace {
 
 /// Says something to a peer: a signal inside the node, else a byte.
@@ -276,4 +276,4 @@ TEST(Synchronization, TheVerifierRejectsJustTheBarriersThatARankCanLeaveEarly) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::synchronization_test

@@ -11,7 +11,7 @@
 #include "tests/plan/cases.hpp"
 #include "tests/plan/random_slices.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::text_test {
 namespace {
 
 constexpr std::string_view kSample =
@@ -231,4 +231,4 @@ TEST(Text, OfAnyKindIsReadOrRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::text_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace weft::plan {
+namespace weft::plan::trace_test {
 namespace {
 
 Trace example() {
@@ -58,4 +58,4 @@ TEST(Svg, DrawsALaneForEachRankAndEscapes) {
 }
 
 }  // namespace
-}  // namespace weft::plan
+}  // namespace weft::plan::trace_test

@@ -10,7 +10,7 @@
 #include "tests/plan/cases.hpp"
 #include "tests/plan/draft.hpp"
 
-namespace weft::plan::testing {
+namespace weft::plan::testing::verify_test {
 namespace {
 
 std::vector<Finding> findings_of(const Case& plans, const VerifyOptions& options = {}) {
@@ -315,4 +315,4 @@ TEST(Verify, StopsAtItsLimit) {
 }
 
 }  // namespace
-}  // namespace weft::plan::testing
+}  // namespace weft::plan::testing::verify_test

@@ -2,7 +2,7 @@
 // (alpha), bytes sent (beta) and bytes reduced (gamma), each on its own.
 #include "tests/reduce/cost_support.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::flat_cost_test {
 namespace {
 
 // Rabenseifner 3.3: T_red,tree = ceil(lg p) (alpha + n beta + n gamma).
@@ -319,4 +319,4 @@ TEST(Cost, AdaptiveIsWhatSuits) {
 }
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::flat_cost_test

@@ -2,7 +2,7 @@
 #include "tests/registry/golden.hpp"
 #include "tests/reduce/support.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::golden_test {
 namespace {
 
 // 13 processes as Rabenseifner draws them, 8 parts A to H: Fig. 2 and Fig. 3, of which a removed
@@ -50,4 +50,4 @@ TEST_P(Golden, IsAsReviewed) {
 INSTANTIATE_TEST_SUITE_P(Plans, Golden, testing::ValuesIn(kCases), registry::name_of);
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::golden_test

@@ -6,7 +6,7 @@
 
 #include "reduce/flat/adaptive_allreduce.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::level_choice_test {
 namespace {
 
 struct Found {
@@ -52,4 +52,4 @@ TEST(LevelChoice, IsThatOfASearchOfAll) {
 }
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::level_choice_test

@@ -5,7 +5,7 @@
 #include "tests/plan/grouping_digest.hpp"
 #include "tests/reduce/support.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::registry_test {
 namespace {
 
 std::string parse_error(Collective collective, std::string_view text) {
@@ -176,4 +176,4 @@ TEST(Grouping, OfSchemesDependsOnThePlacement) {
 }
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::registry_test

@@ -2,7 +2,7 @@
 // (alpha), bytes sent (beta) and bytes reduced (gamma), each on its own.
 #include "tests/reduce/cost_support.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::scheme_cost_test {
 namespace {
 
 std::uint64_t ceil_log(int base, int nodes) {
@@ -90,4 +90,4 @@ TEST(Cost, Leaders) {
 }
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::scheme_cost_test

@@ -7,7 +7,7 @@
 #include "tests/reduce/support.hpp"
 #include "tests/registry/variant_checks.hpp"
 
-namespace weft::reduce {
+namespace weft::reduce::verify_test {
 namespace {
 
 using registry::flaws_of_any;
@@ -171,4 +171,4 @@ TEST(EveryVariant, OnlyCopiesOnOneRank) {
 }
 
 }  // namespace
-}  // namespace weft::reduce
+}  // namespace weft::reduce::verify_test

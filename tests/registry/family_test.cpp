@@ -15,7 +15,7 @@
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/registry/support.hpp"
 
-namespace weft::registry {
+namespace weft::registry::family_test {
 namespace {
 
 using algorithm::Parameter;
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(Collectives, FamiliesOf,
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
 }  // namespace
-}  // namespace weft::registry
+}  // namespace weft::registry::family_test

@@ -14,7 +14,7 @@
 #include "tests/hierarchy/any_machine.hpp"
 #include "tests/registry/support.hpp"
 
-namespace weft::registry {
+namespace weft::registry::layout_family_test {
 namespace {
 
 using hierarchy::Machine;
@@ -179,4 +179,4 @@ TEST(LayoutFamilies, AreNotThereWhereBlocksAreCut) {
 }
 
 }  // namespace
-}  // namespace weft::registry
+}  // namespace weft::registry::layout_family_test

@@ -7,7 +7,7 @@
 #include "registry/variants.hpp"
 #include "tests/registry/support.hpp"
 
-namespace weft::registry {
+namespace weft::registry::registry_test {
 namespace {
 
 using algorithm::Parameter;
@@ -129,4 +129,4 @@ TEST(Variants, DifferInTheirParameters) {
 }
 
 }  // namespace
-}  // namespace weft::registry
+}  // namespace weft::registry::registry_test

@@ -10,7 +10,7 @@
 #include "tests/registry/plans.hpp"
 #include "tests/sim/support.hpp"
 
-namespace weft::sim {
+namespace weft::sim::classes_test {
 namespace {
 
 using hierarchy::Machine;
@@ -134,4 +134,4 @@ TEST(Classes, OfMachinesAndPlansWithoutSymmetryAreNone) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::classes_test

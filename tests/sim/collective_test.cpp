@@ -12,7 +12,7 @@
 #include "tests/registry/plans.hpp"
 #include "tests/sim/support.hpp"
 
-namespace weft::sim {
+namespace weft::sim::collective_test {
 namespace {
 
 using hierarchy::Machine;
@@ -352,4 +352,4 @@ TEST(Plans, ThatDoNotMatchAreErrors) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::collective_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::sim {
+namespace weft::sim::hardware_test {
 namespace {
 
 TEST(Scaling, IsLinearBetweenItsPointsAndConstantBeyond) {
@@ -16,4 +16,4 @@ TEST(Scaling, IsLinearBetweenItsPointsAndConstantBeyond) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::hardware_test

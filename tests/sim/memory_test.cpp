@@ -3,7 +3,7 @@
 
 #include "tests/sim/support.hpp"
 
-namespace weft::sim {
+namespace weft::sim::memory_test {
 namespace {
 
 using hierarchy::Machine;
@@ -147,4 +147,4 @@ TEST(Reduce, TakesItsRateAndNoLessThanReading) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::memory_test

@@ -3,7 +3,7 @@
 
 #include "tests/sim/support.hpp"
 
-namespace weft::sim {
+namespace weft::sim::message_test {
 namespace {
 
 using hierarchy::Machine;
@@ -314,4 +314,4 @@ TEST(Jitter, IsWithinItsBoundAndRepeatableByItsSeed) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::message_test

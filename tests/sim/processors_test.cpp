@@ -10,7 +10,7 @@
 #include "registry/algorithm.hpp"
 #include "tests/sim/support.hpp"
 
-namespace weft::sim {
+namespace weft::sim::processors_test {
 namespace {
 
 using hierarchy::Machine;
@@ -145,4 +145,4 @@ RC_GTEST_PROP(SharedCoresOfAnyPlan, RunOneRankAtATimeAndGainNothing, ()) {
 }
 
 }  // namespace
-}  // namespace weft::sim
+}  // namespace weft::sim::processors_test

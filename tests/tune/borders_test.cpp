@@ -9,7 +9,7 @@
 
 #include "tune/experiments/searches.hpp"
 
-namespace weft::tune {
+namespace weft::tune::borders_test {
 namespace {
 
 using plan::Collective;
@@ -146,4 +146,4 @@ TEST(ByTaughtPrediction, MeasuresLessOnceItHasLearnt) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::borders_test

@@ -11,7 +11,7 @@
 #include "tests/tune/any_problem.hpp"
 #include "tune/candidates.hpp"
 
-namespace weft::tune {
+namespace weft::tune::decision_table_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -148,4 +148,4 @@ RC_GTEST_PROP(DecisionTable, HasTheAlgorithmsOfTheChoice, ()) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::decision_table_test

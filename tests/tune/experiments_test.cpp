@@ -11,7 +11,7 @@
 #include "tune/experiments/searches.hpp"
 #include "tune/experiments/simulated.hpp"
 
-namespace weft::tune {
+namespace weft::tune::experiments_test {
 namespace {
 
 using plan::Collective;
@@ -255,4 +255,4 @@ INSTANTIATE_TEST_SUITE_P(Paper, TableTwo,
                                            std::pair(Collective::scatter, 128 << 10)));
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::experiments_test

@@ -7,7 +7,7 @@
 
 #include "hierarchy/machine.hpp"
 
-namespace weft::tune {
+namespace weft::tune::fixed_rules_test {
 namespace {
 
 std::string reduce_of(std::uint64_t bytes, int ranks, Direct direct, bool crowded) {
@@ -68,4 +68,4 @@ TEST(FixedRules, ScanAlongAChainBetweenFewRanks) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::fixed_rules_test

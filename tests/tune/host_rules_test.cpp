@@ -12,7 +12,7 @@
 #include "tune/hosts/openmpi_rules.hpp"
 #include "tune/hosts/rank_target.hpp"
 
-namespace weft::tune {
+namespace weft::tune::host_rules_test {
 namespace {
 
 using plan::Collective;
@@ -191,4 +191,4 @@ TEST(RankTarget, MeasuresTheSlowestRankAndEndsTheOthers) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::host_rules_test

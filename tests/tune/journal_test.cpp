@@ -12,7 +12,7 @@
 #include "tune/decision_table.hpp"
 #include "tune/experiments/grid_reduction.hpp"
 
-namespace weft::tune {
+namespace weft::tune::journal_test {
 namespace {
 
 using plan::Collective;
@@ -113,4 +113,4 @@ TEST(DecisionTable, MergesTablesForOneMachine) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::journal_test

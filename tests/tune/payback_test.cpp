@@ -5,7 +5,7 @@
 
 #include "tune/experiments/grid_reduction.hpp"
 
-namespace weft::tune {
+namespace weft::tune::payback_test {
 namespace {
 
 RC_GTEST_PROP(HeldOutSizes, LieBetweenThoseThatWereTuned, ()) {
@@ -58,4 +58,4 @@ TEST(BreakEven, IsWhenAsMuchIsSavedAsWasSpent) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::payback_test

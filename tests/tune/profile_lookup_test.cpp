@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::tune {
+namespace weft::tune::profile_lookup_test {
 namespace {
 
 TEST(ProfileLookup, SaysWhetherTheProbeLookedAtOtherPrograms) {
@@ -30,4 +30,4 @@ TEST(ProfileLookup, SaysWhetherTheProbeLookedAtOtherPrograms) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::profile_lookup_test

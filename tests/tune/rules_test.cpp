@@ -9,7 +9,7 @@
 #include "registry/algorithm.hpp"
 #include "tune/simulated_choice.hpp"
 
-namespace weft::tune {
+namespace weft::tune::rules_test {
 namespace {
 
 using hierarchy::Machine;
@@ -109,4 +109,4 @@ TEST(ConnectX, TakesAllCoresOn4Nodes) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::rules_test

@@ -7,7 +7,7 @@
 
 #include "nic_profiles/numbers.hpp"
 
-namespace weft::tune {
+namespace weft::tune::sensitivity_test {
 namespace {
 
 using hierarchy::Machine;
@@ -106,4 +106,4 @@ TEST(Estimates, StayWithinTheirLimitsWhenScaled) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::sensitivity_test

@@ -14,7 +14,7 @@
 #include "tune/bound.hpp"
 #include "tune/candidates.hpp"
 
-namespace weft::tune {
+namespace weft::tune::simulated_choice_test {
 namespace {
 
 Direct any_direct() {
@@ -274,4 +274,4 @@ TEST(Choice, ExplainsItself) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::simulated_choice_test

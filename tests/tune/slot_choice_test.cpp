@@ -15,7 +15,7 @@
 #include "sim/simulator.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::tune {
+namespace weft::tune::slot_choice_test {
 namespace {
 
 using hierarchy::Machine;
@@ -174,4 +174,4 @@ RC_GTEST_PROP(SlotChoice, IsNotSlowerThanWithoutSlotsInTheSimulator, ()) {
 }
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::slot_choice_test

@@ -7,7 +7,7 @@
 #include "hierarchy/machine.hpp"
 #include "tune/fixed_rules.hpp"
 
-namespace weft::tune {
+namespace weft::tune::visits_test {
 namespace {
 
 using plan::Collective;
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(OfChosenPlans, Visits,
                          [](const auto& one) { return std::string(to_string(one.param)); });
 
 }  // namespace
-}  // namespace weft::tune
+}  // namespace weft::tune::visits_test

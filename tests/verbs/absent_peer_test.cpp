@@ -17,7 +17,7 @@
 #include "verbs/connection/endpoint.hpp"
 #include "verbs/connection/rc_wire.hpp"
 
-namespace weft::verbs {
+namespace weft::verbs::absent_peer_test {
 namespace {
 
 using test::inject;
@@ -241,4 +241,4 @@ TEST(ANotice, IsReadFromBytesOfItsSizeAndTokenOnly) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::absent_peer_test

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::verbs {
+namespace weft::verbs::addressing_test {
 namespace {
 
 GidEntry entry(int index, GidType type, GidFamily family, bool link_local = false) {
@@ -174,4 +174,4 @@ TEST(PortSettings, AreReadOrRefusedByName) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::addressing_test

@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-namespace weft::verbs {
+namespace weft::verbs::channel_test {
 namespace {
 
 /// One end of a wire in memory. Commits and puts take effect later, at random times, in order on
@@ -402,4 +402,4 @@ TEST(AnnouncedWords, AreNotReadFromOutsideOfTheInbox) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::channel_test

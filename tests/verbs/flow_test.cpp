@@ -19,7 +19,7 @@
 
 #include "tests/verbs/inject_faults.hpp"
 
-namespace weft::verbs {
+namespace weft::verbs::flow_test {
 namespace {
 
 using test::inject;
@@ -369,4 +369,4 @@ INSTANTIATE_TEST_SUITE_P(Announced, Flows,
                                           testing::Range(0u, seeds())));
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::flow_test

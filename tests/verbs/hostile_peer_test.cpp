@@ -9,7 +9,7 @@
 
 #include "verbs/channel/channel.hpp"
 
-namespace weft::verbs {
+namespace weft::verbs::hostile_peer_test {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -125,4 +125,4 @@ TEST(HostilePeer, AbortsWithATextThatDoesNotEnd) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::hostile_peer_test

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-namespace weft::verbs {
+namespace weft::verbs::memory_watch_test {
 namespace {
 
 /// In a process of its own, as it changes the allocator's settings: the end of the watch's thread
@@ -40,4 +40,4 @@ TEST(MemoryWatch, EndsAlthoughItsThreadUnmapsWatchedMemory) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::memory_watch_test

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-namespace weft::verbs {
+namespace weft::verbs::numa_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ RC_GTEST_PROP(Numa, NearestComesFirstAndEqualsTakeTurns, ()) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::numa_test

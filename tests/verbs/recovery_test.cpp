@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::verbs {
+namespace weft::verbs::recovery_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -237,4 +237,4 @@ TEST(Recovery, FailsWhenAConnectionBreaksAgainAndAgain) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::recovery_test

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::verbs {
+namespace weft::verbs::registration_cache_test {
 namespace {
 
 PortSettings soft() {
@@ -230,4 +230,4 @@ TEST_F(Registrations, ThatAreRefusedHaveTheReason) {
 }
 
 }  // namespace
-}  // namespace weft::verbs
+}  // namespace weft::verbs::registration_cache_test

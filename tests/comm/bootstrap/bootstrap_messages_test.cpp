@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "comm/bootstrap/tcp_socket.hpp"
 
-namespace weft::comm {
+namespace weft::comm::bootstrap_messages_test {
 namespace {
 
 Bytes bytes_of(std::string_view text) {
@@ -162,4 +162,4 @@ TEST(BootstrapMessage, OfAKindThatIsNotExpectedIsForeign) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::bootstrap_messages_test

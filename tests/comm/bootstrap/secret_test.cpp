@@ -16,7 +16,7 @@
 #include "comm/bootstrap/tcp_address.hpp"
 #include "tests/comm/support/secret_file.hpp"
 
-namespace weft::comm {
+namespace weft::comm::secret_test {
 namespace {
 
 using test::SecretFile;
@@ -151,4 +151,4 @@ TEST(PeerUser, IsTheOneThatConnects) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::secret_test

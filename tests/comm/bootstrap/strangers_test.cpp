@@ -19,7 +19,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/secret_file.hpp"
 
-namespace weft {
+namespace weft::strangers_test {
 namespace {
 
 using comm::Clock;
@@ -340,4 +340,4 @@ TEST(Ranks, AreFoundAtTheAddressOfSeveralThatAnswers) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::strangers_test

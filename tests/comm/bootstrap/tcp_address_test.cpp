@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace weft::comm {
+namespace weft::comm::tcp_address_test {
 namespace {
 
 /// True if another program could listen at the root's address.
@@ -95,4 +95,4 @@ TEST(Root, OfAnotherHostIsAnErrorThatNamesTheAddressesOfThisOne) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::tcp_address_test

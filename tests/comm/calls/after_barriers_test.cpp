@@ -12,7 +12,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft::comm {
+namespace weft::comm::after_barriers_test {
 namespace {
 
 using plan::Collective;
@@ -185,4 +185,4 @@ TEST(AfterBarriers, AreTheSameOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::after_barriers_test

@@ -8,7 +8,7 @@
 
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::ahead_test {
 namespace {
 
 using test::none;
@@ -152,4 +152,4 @@ TEST(Ahead, RanksThatShareCoresMaySendFifteenCallsAhead) {
 INSTANTIATE_TEST_SUITE_P(Ranks, AheadOf, testing::Values(2, 3, 6, 17));
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::ahead_test

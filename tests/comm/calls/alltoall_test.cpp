@@ -14,7 +14,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/sanitized.hpp"
 
-namespace weft {
+namespace weft::alltoall_test {
 namespace {
 
 using test::none;
@@ -175,4 +175,4 @@ TEST(Memory, IsNotThereForMoreBytesThanAddresses) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::alltoall_test

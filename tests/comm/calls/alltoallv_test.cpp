@@ -12,7 +12,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/sanitized.hpp"
 
-namespace weft {
+namespace weft::alltoallv_test {
 namespace {
 
 using test::none;
@@ -251,4 +251,4 @@ TEST(AlltoallvRequest, KeepsItsSizes) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::alltoallv_test

@@ -14,7 +14,7 @@
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/processes.hpp"
 
-namespace weft {
+namespace weft::by_stages_test {
 namespace {
 
 using Words = std::uint32_t;
@@ -331,4 +331,4 @@ INSTANTIATE_TEST_SUITE_P(ByStages, OnSomeRanks, testing::Bool(),
                          [](const auto& known) { return known.param ? "Known" : "New"; });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::by_stages_test

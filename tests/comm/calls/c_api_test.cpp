@@ -8,7 +8,7 @@
 
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::c_api_test {
 namespace {
 
 /// The caller's callbacks, over a bootstrap of threads.
@@ -160,4 +160,4 @@ TEST(CApi, ReportsErrorsByStatusAndText) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::c_api_test

@@ -15,7 +15,7 @@
 #include "tune/fixed_rules.hpp"
 #include "weft/weft.hpp"
 
-namespace weft {
+namespace weft::choice_test {
 namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -234,4 +234,4 @@ TEST(Table, OfAnotherMachineIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::choice_test

@@ -19,7 +19,7 @@
 #include "tests/sanitized.hpp"
 #include "tune/facts.hpp"
 
-namespace weft {
+namespace weft::collectives_test {
 namespace {
 
 using plan::Collective;
@@ -414,4 +414,4 @@ INSTANTIATE_TEST_SUITE_P(Placements, Irregular,
                          name_of);
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::collectives_test

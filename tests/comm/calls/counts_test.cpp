@@ -15,7 +15,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::counts_test {
 namespace {
 
 using test::none;
@@ -172,4 +172,4 @@ TEST(CountsInTurns, ArePlannedOncePerList) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::counts_test

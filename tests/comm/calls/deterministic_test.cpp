@@ -8,7 +8,7 @@
 #include "hierarchy/machine.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::deterministic_test {
 namespace {
 
 constexpr int kRanks = 6;
@@ -91,4 +91,4 @@ TEST(Deterministic, OtherReductionsMayDiffer) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::deterministic_test

@@ -9,7 +9,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::folds_test {
 namespace {
 
 std::atomic<int> folds = 0;
@@ -117,4 +117,4 @@ TEST(Folds, FetchPiecesOfOtherProcesses) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::folds_test

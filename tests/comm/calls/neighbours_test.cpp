@@ -7,7 +7,7 @@
 
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::neighbours_test {
 namespace {
 
 using test::none;
@@ -158,4 +158,4 @@ TEST(Neighbours, EdgesToRanksThatAreNotThereAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::neighbours_test

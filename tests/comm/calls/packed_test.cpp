@@ -12,7 +12,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft {
+namespace weft::packed_test {
 namespace {
 
 using test::none;
@@ -159,4 +159,4 @@ TEST(Packed, WithoutABlockForEachRankIsRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::packed_test

@@ -27,7 +27,7 @@
 #include "tests/comm/support/count_allocations.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::quiet_test {
 namespace {
 
 using test::none;
@@ -252,4 +252,4 @@ TEST(Quiet, SmallCallsInsideANodeMakeNoSystemCalls) {
 #endif
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::quiet_test

@@ -11,7 +11,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::repeat_test {
 namespace {
 
 using test::none;
@@ -140,4 +140,4 @@ TEST(Repeat, CountsAsACall) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::repeat_test

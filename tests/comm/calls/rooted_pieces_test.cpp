@@ -11,7 +11,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::rooted_pieces_test {
 namespace {
 
 using test::none;
@@ -197,4 +197,4 @@ TEST(RootedPieces, ThatCannotBePackedAreAnErrorOfThoseThatWait) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rooted_pieces_test

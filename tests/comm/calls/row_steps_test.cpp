@@ -12,7 +12,7 @@
 #include "tests/engine/alike_programs.hpp"
 #include "tests/hierarchy/any_machine.hpp"
 
-namespace weft::comm {
+namespace weft::comm::row_steps_test {
 namespace {
 
 using hierarchy::Machine;
@@ -154,4 +154,4 @@ TEST(RowSteps, ServeNoRowWhoseOwnBlocksDiffer) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::row_steps_test

@@ -13,7 +13,7 @@
 #include "registry/variants.hpp"
 #include "tune/decision_table.hpp"
 
-namespace weft::comm {
+namespace weft::comm::size_class_test {
 namespace {
 
 using hierarchy::Machine;
@@ -186,4 +186,4 @@ TEST(SizeClasses, PartsUnderATableAreQuartersOfABucket) {
 }
 
 }  // namespace
-}  // namespace weft::comm
+}  // namespace weft::comm::size_class_test

@@ -12,7 +12,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::sizes_test {
 namespace {
 
 using test::none;
@@ -327,4 +327,4 @@ TEST_P(ManySizes, OfVectorsOfAllMagnitudesAreOfFewClasses) {
 INSTANTIATE_TEST_SUITE_P(Machines, ManySizes, testing::Values("1x2", "1x4", "2x2"));
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sizes_test

@@ -15,7 +15,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::slots_test {
 namespace {
 
 using test::none;
@@ -154,4 +154,4 @@ TEST(ChosenSlotsNowhere, WhereAnotherAlgorithmIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::slots_test

@@ -7,7 +7,7 @@
 #include "registry/algorithm.hpp"
 #include "tests/comm/support/count_allocations.hpp"
 
-namespace weft {
+namespace weft::sparse_test {
 namespace {
 
 using hierarchy::LocalBlocks;
@@ -49,4 +49,4 @@ TEST(SparseAlltoallv, IsPlannedAlikeForFewRanksAndForMany) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sparse_test

@@ -13,7 +13,7 @@
 
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::usage_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -118,4 +118,4 @@ TEST(Usage, TellsWaitingForALateRankFromMovingData) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::usage_test

@@ -22,7 +22,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/trouble.hpp"
 
-namespace weft {
+namespace weft::bad_days_test {
 namespace {
 
 std::string run_some(Communicator& comm) {
@@ -298,4 +298,4 @@ TEST(ALaterCollective, InsideANodeNeedsNoDescriptor) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bad_days_test

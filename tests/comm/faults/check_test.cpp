@@ -9,7 +9,7 @@
 #include "comm/setup/call_check.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::check_test {
 namespace {
 
 using test::run_ranks;
@@ -167,4 +167,4 @@ RC_GTEST_PROP(CallCheck, KeepsTheLowestTwoInAnyOrder, ()) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::check_test

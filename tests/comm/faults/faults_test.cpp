@@ -17,7 +17,7 @@
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/processes.hpp"
 
-namespace weft {
+namespace weft::faults_test {
 namespace {
 
 /// Alltoalls of several sizes, checked; "" or what was wrong.
@@ -180,4 +180,4 @@ TEST(Registration, ThatIsRefusedIsReplacedByCopiesAndANote) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::faults_test

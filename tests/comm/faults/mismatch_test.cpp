@@ -14,7 +14,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::mismatch_test {
 namespace {
 
 using test::on;
@@ -218,4 +218,4 @@ INSTANTIATE_TEST_SUITE_P(Machines, Mismatches,
                          });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::mismatch_test

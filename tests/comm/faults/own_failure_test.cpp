@@ -8,7 +8,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::own_failure_test {
 namespace {
 
 using namespace test::own_failure;  // NOLINT(google-build-using-namespace)
@@ -45,4 +45,4 @@ TEST(OwnFailure, IsTheSameErrorOfAllProcesses) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::own_failure_test

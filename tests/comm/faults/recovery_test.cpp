@@ -14,7 +14,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/trouble.hpp"
 
-namespace weft {
+namespace weft::recovery_test {
 namespace {
 
 using test::exchange;
@@ -220,4 +220,4 @@ TEST(RecoveryThatFails, IsNotTriedForARequestThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::recovery_test

@@ -21,7 +21,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/comm/support/trouble.hpp"
 
-namespace weft {
+namespace weft::stuck_test {
 namespace {
 
 namespace board = engine::board;
@@ -391,4 +391,4 @@ TEST(StuckReport, LeavesASignalToTheProgramThatHandlesIt) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::stuck_test

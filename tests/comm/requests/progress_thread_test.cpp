@@ -20,7 +20,7 @@
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/comm/support/trouble.hpp"
 
-namespace weft {
+namespace weft::progress_thread_test {
 namespace {
 
 using test::none;
@@ -285,4 +285,4 @@ TEST(ProgressThread, AFailureIsTheSameErrorAtEveryWait) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::progress_thread_test

@@ -7,7 +7,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::request_pieces_test {
 namespace {
 
 using test::none;
@@ -154,4 +154,4 @@ TEST(PiecesOfARequest, ThatWereNotBegunAreRefused) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::request_pieces_test

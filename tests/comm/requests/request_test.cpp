@@ -11,7 +11,7 @@
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::request_test {
 namespace {
 
 using test::none;
@@ -344,4 +344,4 @@ TEST(Request, KeepsTheStagesOfItsStart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::request_test

@@ -16,7 +16,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::direct_test {
 namespace {
 
 using engine::Elements;
@@ -266,4 +266,4 @@ TEST(Direct, GoesOnWithAFullBoard) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::direct_test

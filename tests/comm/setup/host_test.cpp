@@ -12,7 +12,7 @@
 
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::host_test {
 namespace {
 
 using test::none;
@@ -110,4 +110,4 @@ TEST(Host, MovesOnInAWaitNearlyAsOftenAsAlone) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::host_test

@@ -15,7 +15,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "weft/weft.hpp"
 
-namespace weft {
+namespace weft::many_communicators_test {
 namespace {
 
 using nlohmann::json;
@@ -132,4 +132,4 @@ TEST(ManyCommunicators, TakeDescriptorsAndMappingsByNeighboursAndLittleMemoryEac
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::many_communicators_test

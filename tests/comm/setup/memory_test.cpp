@@ -20,7 +20,7 @@
 #include "verbs/connection/rc_wire.hpp"
 #include "weft/weft.hpp"
 
-namespace weft {
+namespace weft::memory_test {
 namespace {
 
 using hierarchy::Machine;
@@ -366,4 +366,4 @@ TEST(Memory, OfReductionsInPlaceIsBounded) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::memory_test

@@ -13,7 +13,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/comm/support/trouble.hpp"
 
-namespace weft {
+namespace weft::rails_test {
 namespace {
 
 using test::exchange;
@@ -280,4 +280,4 @@ TEST(Rails, DoNotHideARankThatIsKilled) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::rails_test

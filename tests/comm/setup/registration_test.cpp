@@ -9,7 +9,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "weft/weft.hpp"
 
-namespace weft {
+namespace weft::registration_test {
 namespace {
 
 constexpr int kRanks = 3;
@@ -60,4 +60,4 @@ TEST(Registrations, OfPiecesDoNotCoverTheWholeBuffer) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::registration_test

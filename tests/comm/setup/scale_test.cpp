@@ -16,7 +16,7 @@
 #include "engine/node/shared_memory.hpp"
 #include "weft/weft.hpp"
 
-namespace weft {
+namespace weft::scale_test {
 namespace {
 
 constexpr int kRanksOnNode = 16;
@@ -149,4 +149,4 @@ TEST(Scale, VotesAndGatheringsAreTheSameOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::scale_test

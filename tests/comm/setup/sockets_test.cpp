@@ -10,7 +10,7 @@
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
-namespace weft {
+namespace weft::sockets_test {
 namespace {
 
 using test::none;
@@ -149,4 +149,4 @@ TEST(LeadersBySocket, ReduceAndBroadcast) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::sockets_test

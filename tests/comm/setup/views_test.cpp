@@ -10,7 +10,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/engine/refuse_process_vm.hpp"
 
-namespace weft {
+namespace weft::views_test {
 namespace {
 
 constexpr int kRanks = 3;
@@ -86,4 +86,4 @@ INSTANTIATE_TEST_SUITE_P(Views, RefusedInMidRun,
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::views_test

@@ -14,7 +14,7 @@
 #include "tests/comm/support/processes.hpp"
 #include "tests/engine/fake_xpmem.hpp"
 
-namespace weft {
+namespace weft::xpmem_test {
 namespace {
 
 using test::FakeXpmem;
@@ -172,4 +172,4 @@ TEST(Xpmem, EndsWithOneErrorWhenAPeerIsKilled) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::xpmem_test

@@ -5,7 +5,7 @@
 
 #include "tests/soft/endpoint.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::bounds_test {
 namespace {
 
 constexpr std::byte kGuard{0x5a};
@@ -50,4 +50,4 @@ TEST(Bounds, AnOperationIsCarriedOutExactlyIfAllOfItLiesInTheRegion) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::bounds_test

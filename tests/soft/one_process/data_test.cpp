@@ -6,7 +6,7 @@
 
 #include "tests/soft/endpoint.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::data_test {
 namespace {
 
 constexpr std::byte kGuard{0xa5};
@@ -283,4 +283,4 @@ TEST(Data, BothDirectionsAtOnceFromTwoThreads) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::data_test

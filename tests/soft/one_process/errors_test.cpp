@@ -2,7 +2,7 @@
 // and nothing written.
 #include "tests/soft/endpoint.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::errors_test {
 namespace {
 
 constexpr std::byte kGuard{0x5a};
@@ -264,4 +264,4 @@ TEST(Errors, AFullCompletionQueueIsAnErrorOfTheQueue) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::errors_test

@@ -10,7 +10,7 @@
 
 #include "tests/soft/endpoint.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::events_test {
 namespace {
 
 /// Waits until a thread of this process is blocked.
@@ -343,4 +343,4 @@ TEST(Extended, TimestampsGrow) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::events_test

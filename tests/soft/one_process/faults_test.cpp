@@ -5,7 +5,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "verbs/soft/abi/extensions.h"
 
-namespace weft::soft::test {
+namespace weft::soft::test::faults_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -229,4 +229,4 @@ TEST_F(Faults, AnInvalidTextIsRefusedAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::faults_test

@@ -4,7 +4,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "verbs/soft/abi/extensions.h"
 
-namespace weft::soft::test {
+namespace weft::soft::test::interface_test {
 namespace {
 
 TEST(Interface, TheExtendedQueryReturnsTheSameAndMore) {
@@ -166,4 +166,4 @@ TEST(Interface, TheFirstMessageTellsAReceiverThatItIsConnected) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::interface_test

@@ -1,7 +1,7 @@
 // Creation and destruction of objects.
 #include "tests/soft/endpoint.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::objects_test {
 namespace {
 
 TEST(Objects, ObjectsInUseAreBusy) {
@@ -137,4 +137,4 @@ TEST(Objects, UnsupportedCallsReportIt) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::objects_test

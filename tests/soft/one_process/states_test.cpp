@@ -1,7 +1,7 @@
 // States of queue pairs: their effect on posting, modification and queries.
 #include "tests/soft/states.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::states_test {
 namespace {
 
 constexpr int kCompleteRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -90,4 +90,4 @@ TEST(States, TheDrainedStateHoldsNewRequestsBackAndRaisesAnEvent) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::states_test

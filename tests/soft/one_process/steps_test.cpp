@@ -5,7 +5,7 @@
 
 #include "tests/soft/states.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::steps_test {
 namespace {
 
 constexpr std::array kStates = {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
@@ -144,4 +144,4 @@ INSTANTIATE_TEST_SUITE_P(Types, Steps, ::testing::Values(IBV_QPT_RC, IBV_QPT_UD)
                          });
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::steps_test

@@ -10,7 +10,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "tests/soft/processes/roles.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::death_test {
 namespace {
 
 /// Writes and sends as fast as it can, until it is killed.
@@ -306,4 +306,4 @@ TEST(Death, IsNoticedThoughAForkedChildLivesOn) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::death_test

@@ -4,7 +4,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "tests/soft/processes/roles.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::faults_test {
 namespace {
 
 TEST(Environment, CountsTheMessagesOfOneQueuePair) {
@@ -97,4 +97,4 @@ TEST(Environment, AProcessDiesAtItsMessage) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::faults_test

@@ -15,7 +15,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "tests/soft/processes/roles.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::paths_test {
 namespace {
 
 struct Way {
@@ -278,4 +278,4 @@ TEST(Events, WakeAProcessThatSleeps) {
 }
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::paths_test

@@ -5,7 +5,7 @@
 #include "tests/soft/endpoint.hpp"
 #include "tests/soft/processes/roles.hpp"
 
-namespace weft::soft::test {
+namespace weft::soft::test::target_death_test {
 namespace {
 
 struct Way {
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, DeathOfTheTarget,
                          [](const auto& way) { return std::string(way.param.path); });
 
 }  // namespace
-}  // namespace weft::soft::test
+}  // namespace weft::soft::test::target_death_test
