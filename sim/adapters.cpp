@@ -34,7 +34,7 @@ void Simulation::add_sender(int rank) {
 }
 
 void Simulation::remove_sender(int rank, Time when) {
-  if (when > now_ && counts_senders_) {
+  if (when > now_ && hardware_.counts_senders) {
     events_.add(when, EventKind::quiet, static_cast<std::uint32_t>(rank));
     return;
   }
@@ -53,7 +53,7 @@ void Simulation::queue(Index index) {
   const int rank = op.member;
   Core& core = cores_[rank];
   ++core.queued;
-  if (op.bytes <= stored_bytes_) {
+  if (op.bytes <= hardware_.stored_bytes) {
     core.stored = index;
     return;
   }
@@ -114,7 +114,7 @@ void Simulation::serve(int adapter) {
 void Simulation::send_piece(int adapter, int rank, Index index) {
   Core& core = cores_[rank];
   Op& op = ops_[index];
-  const bool stored = op.bytes <= stored_bytes_;
+  const bool stored = op.bytes <= hardware_.stored_bytes;
   Piece piece{members_.node_of(rank),   network_.leaf_of(node_number(rank)),
               network_.rail_of(rank),   stored ? core.piece : piece_of(op),
               members_.weight_of(rank), core.spread};

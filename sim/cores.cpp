@@ -114,11 +114,11 @@ void Simulation::begin(int rank, Index index) {
       break;
     case OpKind::reduce:
       memory_.read(program_.side(op, 0), op.bytes, members_.weight_of(rank));
-      copy(rank, index, program_.side(op, 0), program_.side(op, 1), reduce_);
+      copy(rank, index, program_.side(op, 0), program_.side(op, 1), hardware_.reduce);
       break;
     case OpKind::signal:
       save_history(rank, index);
-      notify(index, now_ + signal_);
+      notify(index, now_ + hardware_.signal);
       finish(rank, index);
       break;
     case OpKind::wait:
@@ -190,12 +190,12 @@ void Simulation::copy(int rank, Index index, const Side& dst, const Side& src, R
   const std::uint64_t far = from.memory + from.fresh;
   const std::uint64_t fresh =
       from.fresh + std::max(memory_.written_by_core(dst, bytes, weight), far) - far;
-  const Time moved = cached_.time(bytes - from.memory - fresh) + memory_rate_.time(from.memory) +
-                     fresh_.time(fresh);
+  const Time moved = hardware_.cached.time(bytes - from.memory - fresh) +
+                     hardware_.memory.time(from.memory) + hardware_.fresh.time(fresh);
   const bool reduces = limit.is_limit();
-  const bool calls = call_ > 0 && (dst.is_neighbours || src.is_neighbours);
-  const Time start = reduces ? 0 : copy_start_ * std::max<Time>(dst.blocks, src.blocks);
-  const Time called = calls ? call_ + call_rate_.time(bytes) : 0;
+  const bool calls = hardware_.call > 0 && (dst.is_neighbours || src.is_neighbours);
+  const Time start = reduces ? 0 : hardware_.copy_start * std::max<Time>(dst.blocks, src.blocks);
+  const Time called = calls ? hardware_.call + hardware_.call_bytes.time(bytes) : 0;
   const Time uncontended =
       start + called + (calls && !reduces ? 0 : std::max(moved, limit.time(bytes)));
   const int node = members_.node_of(rank);

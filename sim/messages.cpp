@@ -15,7 +15,7 @@ Time Simulation::jitter(Index op) const {
 /// Time of a message without data to the other end of `from`.
 Time Simulation::notice_time(Index from) const {
   const Op& op = ops_[from];
-  if (!op.remote) return signal_;
+  if (!op.remote) return hardware_.signal;
   return network_.latency(node_number(op.member), machine_.node_of(op.peer));
 }
 
@@ -58,7 +58,7 @@ History Simulation::history_at(Index from, Index to) const {
   if (data && source.remote) {
     if (from != to) spend(Cost::startup, notice_time(from));
     const std::uint64_t bytes = source.bytes;
-    if (bytes > stored_bytes_) spend(Cost::startup, dma_start_);
+    if (bytes > hardware_.stored_bytes) spend(Cost::startup, hardware_.dma_start);
     spend(Cost::wire, network_.wire_time(bytes));
     spend(Cost::contention, rest);
   }
@@ -73,12 +73,12 @@ void Simulation::begin_send(int rank, Index index) {
     op.step = kAsked;
     return inject(rank, index);
   }
-  if (receiver_first_) {
+  if (hardware_.receiver_first) {
     op.step = kAsked;
     if ((op.state & kArrived) != 0) inject(rank, index);
     return;
   }
-  const Time time = op.remote ? post_ : 0;
+  const Time time = op.remote ? hardware_.post : 0;
   account(cores_[rank], Cost::startup, time);
   occupy(rank, Action::ask, time);
 }
@@ -88,9 +88,9 @@ void Simulation::begin_recv(int rank, Index index) {
   Core& core = cores_[rank];
   if (op.remote) add_waiting(core, op);
   if (asks_first(op) && !is_first_listener(op, index)) op.step = kAsked;
-  if (receiver_first_ && asks_first(op) && op.step != kAsked) {
+  if (hardware_.receiver_first && asks_first(op) && op.step != kAsked) {
     op.step = kAsked;
-    const Time time = op.remote ? post_ : 0;
+    const Time time = op.remote ? hardware_.post : 0;
     account(core, Cost::startup, time);
     return occupy(rank, Action::answer, time);
   }
@@ -108,11 +108,13 @@ bool Simulation::goes_to_caller(const Op& send) const {
 /// With receiver_first a large message is a post for each block, and one for the notice of its end;
 /// a small one is put together, and taken apart again, by copies.
 Time Simulation::post_time(const Op& op) const {
-  if (!asks_first(op)) return post_ + copy_start_ * (program_.side(op, 0).blocks - 1);
-  if (!receiver_first_) return post_;
+  if (!asks_first(op))
+    return hardware_.post + hardware_.copy_start * (program_.side(op, 0).blocks - 1);
+  if (!hardware_.receiver_first) return hardware_.post;
   const std::uint32_t there = op.partner == kNone ? 1 : program_.side(ops_[op.partner], 0).blocks;
   const Time blocks = std::max<Time>(there, program_.side(op, 0).blocks);
-  return post_ + blocks * (post_ + (goes_to_caller(op) ? into_caller_ : 0));
+  return hardware_.post +
+         blocks * (hardware_.post + (goes_to_caller(op) ? hardware_.into_caller : 0));
 }
 
 /// The core begins to send the data.
@@ -145,7 +147,7 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
       break;
     case Action::pass:
       save_history(rank, index);
-      notify(index, now_ + signal_);
+      notify(index, now_ + hardware_.signal);
       finish(rank, index);
       break;
     case Action::post:
@@ -156,8 +158,8 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
       break;
     case Action::stored:
       if (op.left > 0) return store_piece(rank, index);
-      account(core, Cost::startup, poll_ / 2);
-      occupy(rank, Action::finish, poll_ / 2);
+      account(core, Cost::startup, hardware_.poll / 2);
+      occupy(rank, Action::finish, hardware_.poll / 2);
       break;
     case Action::none:
     case Action::finish:
@@ -168,10 +170,10 @@ void Simulation::end_send_action(int rank, Index index, Action action) {
 /// Gives the message to the adapter. A queue pair keeps a gap between its messages.
 void Simulation::post(int rank, Index index) {
   const Op& op = ops_[index];
-  const bool stores = op.bytes <= stored_bytes_;
-  const Time when = std::max(op.time, now_ + (stores ? 0 : dma_start_));
+  const bool stores = op.bytes <= hardware_.stored_bytes;
+  const Time when = std::max(op.time, now_ + (stores ? 0 : hardware_.dma_start));
   if (op.next != kNone && (ops_[op.next].state & kStarted) == 0) {
-    ops_[op.next].time = when + queue_gap_;
+    ops_[op.next].time = when + hardware_.queue_gap;
   }
   add_sender(rank);
   save_history(rank, index);
@@ -191,13 +193,13 @@ void Simulation::store_piece(int rank, Index index) {
   const Op& op = ops_[index];
   core.piece = piece_of(op);
   core.store_begin = now_;
-  Time time = (goes_to_caller(op) ? into_caller_rate_ : store_rate_).time(core.piece);
+  Time time = (goes_to_caller(op) ? hardware_.store_into_caller : hardware_.store).time(core.piece);
   const int weight = members_.weight_of(rank);
   const Residency from =
       memory_.read({program_.side(op, 0), op.bytes, op.bytes - op.left, core.piece}, weight);
   if (from.cached != core.piece) {
     time = std::max(
-        {time, memory_rate_.time(from.memory) + fresh_.time(from.fresh),
+        {time, hardware_.memory.time(from.memory) + hardware_.fresh.time(from.fresh),
          network_.use_memory(members_.node_of(rank), from.memory + from.fresh, weight, now_) -
              now_});
   }
@@ -239,14 +241,14 @@ void Simulation::deliver(Index index) {
 void Simulation::continue_send(int rank, Index index) {
   Core& core = cores_[rank];
   if (ops_[index].step == kAsked) return inject(rank, index);
-  account(core, Cost::startup, poll_ / 2);
-  occupy(rank, Action::finish, poll_ / 2);
+  account(core, Cost::startup, hardware_.poll / 2);
+  occupy(rank, Action::finish, hardware_.poll / 2);
 }
 
 void Simulation::continue_recv(int rank, Index index) {
   Op& op = ops_[index];
   Core& core = cores_[rank];
-  const Time time = op.remote ? poll_ + match_ * (core.awaited - 1) / 2 : 0;
+  const Time time = op.remote ? hardware_.poll + hardware_.match * (core.awaited - 1) / 2 : 0;
   if (asks_first(op) && op.step != kAsked) {
     op.step = kAsked;
     op.state &= static_cast<std::uint8_t>(~kArrived);
@@ -255,14 +257,14 @@ void Simulation::continue_recv(int rank, Index index) {
   }
   if (!op.remote && !asks_first(op)) {  // from shared memory
     const Side& side = program_.side(op, 0);
-    const Time taken = copy_start_ * side.blocks + cached_.time(op.bytes);
+    const Time taken = hardware_.copy_start * side.blocks + hardware_.cached.time(op.bytes);
     memory_.written_by_core(side, op.bytes, members_.weight_of(rank));
     account(core, Cost::copy, taken);
     return occupy(rank, Action::finish, taken);
   }
   account(core, Cost::startup, time);
-  const Time further = copy_start_ * (program_.side(op, 0).blocks - 1);
-  const Time taken = asks_first(op) ? 0 : take_rate_.time(op.bytes) + further;
+  const Time further = hardware_.copy_start * (program_.side(op, 0).blocks - 1);
+  const Time taken = asks_first(op) ? 0 : hardware_.take.time(op.bytes) + further;
   account(core, Cost::copy, taken);
   occupy(rank, Action::finish, time + taken);
 }

@@ -24,30 +24,7 @@ Simulation::Simulation(Program& program, const Members& members, const hierarchy
       cores_(static_cast<std::size_t>(members.size())),
       adapters_(static_cast<std::size_t>(network_.adapters())),
       histories_(options.breakdown ? program.op_count() : 0),
-      eager_bytes_(hardware.adapter.eager_bytes),
-      receiver_first_(hardware.adapter.receiver_first),
-      stored_bytes_(hardware.adapter.pio_bytes),
-      post_(to_time(hardware.adapter.post_ns)),
-      into_caller_(to_time(hardware.adapter.into_caller_ns)),
-      poll_(to_time(hardware.adapter.poll_ns)),
-      match_(to_time(hardware.adapter.match_ns)),
-      dma_start_(to_time(hardware.adapter.dma_start_ns)),
-      queue_gap_(to_time(hardware.adapter.queue_gap_ns)),
-      copy_start_(to_time(hardware.node.copy_start_ns)),
-      signal_(to_time(hardware.node.signal_ns)),
-      call_(to_time(hardware.node.call_ns)),
-      store_rate_(hardware.adapter.pio_bytes_per_ns),
-      into_caller_rate_(hardware.adapter.into_caller_bytes_per_ns > 0
-                            ? hardware.adapter.into_caller_bytes_per_ns
-                            : hardware.adapter.pio_bytes_per_ns),
-      take_rate_(hardware.adapter.take_bytes_per_ns),
-      cached_(hardware.node.cached_bytes_per_ns),
-      memory_rate_(hardware.node.memory_bytes_per_ns),
-      fresh_(hardware.node.fresh_bytes_per_ns),
-      reduce_(hardware.node.reduce_bytes_per_ns),
-      call_rate_(hardware.node.call_bytes_per_ns > 0 ? hardware.node.call_bytes_per_ns
-                                                     : hardware.node.cached_bytes_per_ns),
-      counts_senders_(hardware.adapter.senders.points.size() > 1) {}
+      hardware_(hardware) {}
 
 bool Simulation::run() {
   for (int rank = 0; rank < members_.size(); ++rank) {

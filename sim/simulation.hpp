@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/events.hpp"
+#include "sim/hardware_times.hpp"
 #include "sim/members.hpp"
 #include "sim/memory.hpp"
 #include "sim/network.hpp"
@@ -131,7 +132,7 @@ class Simulation {
   void copy(int rank, Index op, const Side& dst, const Side& src, Rate limit);
 
   // Messages: messages.cpp.
-  bool asks_first(const Op& op) const { return op.bytes > eager_bytes_; }
+  bool asks_first(const Op& op) const { return op.bytes > hardware_.eager_bytes; }
   bool goes_to_caller(const Op& send) const;
   Time post_time(const Op& op) const;
   void begin_send(int rank, Index op);
@@ -187,29 +188,7 @@ class Simulation {
   std::vector<SenderList> adapters_;
   std::vector<Arrival> arrivals_;   // reused by send_piece()
   std::vector<History> histories_;  // by op, if a breakdown is asked for
-
-  // Hardware, in the units of Time and Rate.
-  const std::uint64_t eager_bytes_;
-  const bool receiver_first_;
-  const std::uint64_t stored_bytes_;
-  const Time post_;
-  const Time into_caller_;
-  const Time poll_;
-  const Time match_;
-  const Time dma_start_;
-  const Time queue_gap_;
-  const Time copy_start_;
-  const Time signal_;
-  const Time call_;
-  const Rate store_rate_;
-  const Rate into_caller_rate_;
-  const Rate take_rate_;
-  const Rate cached_;
-  const Rate memory_rate_;
-  const Rate fresh_;
-  const Rate reduce_;
-  const Rate call_rate_;
-  const bool counts_senders_;
+  const HardwareTimes hardware_;
 };
 
 }  // namespace weft::sim
