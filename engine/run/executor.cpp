@@ -14,6 +14,7 @@ Executor::Executor(int rank, NodeControl* node, bool crowded, Links& links, Whil
       links_(links),
       meanwhile_(std::move(meanwhile)),
       timeout_ns_(timeout_ns),
+      scratch_(links),
       counts_(node == nullptr ? 1 : node->places()),
       completed_(counts_.size()) {
   spare_.push_back(std::make_unique<Execution>(*this));
@@ -42,7 +43,7 @@ Execution& Executor::assign(const Prepared& prepared, const Buffers& buffers, bo
   Execution& execution = *spare_.back();
   if (!execution.has(capacity_version_)) execution.reserve(capacity_, capacity_version_);
   post_call(prepared.call);
-  execution.assign(prepared, buffers, number, tag_, is_run, counts_, stages_);
+  execution.assign(prepared, buffers, number, last_call_.tag, is_run, counts_, stages_);
   return execution;
 }
 
@@ -103,7 +104,7 @@ bool Executor::has_room(bool is_shared, std::uint64_t number) noexcept {
   if (number <= ahead) return true;
   // Conditions a and b there: the counts need not be read.
   const bool is_only = oldest() == started_;
-  if (is_only && heard_all_ && was_run_[number & 1]) return true;
+  if (is_only && entered_.heard_all && entered_.was_run[number & 1]) return true;
   for (int place = 0; place < node_->places(); ++place) {
     if (place == node_->place() || completed_[place] + ahead >= number) continue;
     completed_[place] = node_->completed_by(place);
@@ -114,18 +115,17 @@ bool Executor::has_room(bool is_shared, std::uint64_t number) noexcept {
 
 bool Executor::enter(Execution& execution) noexcept {
   const Prepared& prepared = execution.prepared();
-  was_run_[execution.number() & 1] = execution.is_run();
-  heard_all_ = prepared.program.hears_all_places();
+  entered_.was_run[execution.number() & 1] = execution.is_run();
+  entered_.heard_all = prepared.program.hears_all_places();
   if (!register_buffers(execution)) return false;
   if (node_ != nullptr) {
     node_->enter(execution.number(), execution.tag(), execution.buffers().input,
-                 execution.buffers().output, arrived_);
+                 execution.buffers().output, last_call_.arrived);
   }
   // Of two executions that have entered, the later one gets the slot that the other does not use.
   const bool is_first = under_way_.empty() || under_way_.front().get() == &execution;
   const std::size_t slot = is_first ? 0 : under_way_.front()->scratch_slot() ^ 1;
-  const Scratch& scratch = scratch_[slot];
-  execution.enter(slot, scratch.memory.data(), scratch.key());
+  execution.enter(slot, scratch_.memory(slot), scratch_.key(slot));
   return true;
 }
 
@@ -133,7 +133,7 @@ std::uint64_t Executor::waited(std::uint64_t ticks) const noexcept {
   if (node_ == nullptr) return 0;
   const auto within =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(ticks >> kStampShift, UINT32_MAX / 2));
-  return std::uint64_t{node_->last_arrival(started_, arrived_, within)} << kStampShift;
+  return std::uint64_t{node_->last_arrival(started_, last_call_.arrived, within)} << kStampShift;
 }
 
 /// Registers buffers as a whole. One that the adapter refuses keeps keys of 0: its bytes go through
@@ -212,15 +212,13 @@ void Executor::end_turn() noexcept {
     node_->complete(under_way_.empty() ? started_ : under_way_.front()->number() - 1);
   }
   if (!under_way_.empty()) return;
-  outgrown_.clear();
+  scratch_.release_outgrown();
   if (registered_) links_.registrations()->release();
   registered_ = false;
 }
 
 Execution& Executor::begin(const Prepared& prepared, const Buffers& buffers, bool is_run) {
-  if (!under_way_.empty()) {
-    make_scratch(scratch_[1], scratch_[0].memory.size(), scratch_[0].lease != nullptr);
-  }
+  if (!under_way_.empty()) scratch_.provide_second();
   Execution& execution = assign(prepared, buffers, is_run, ++started_);
   execution.queue();
   enqueue();
@@ -280,11 +278,11 @@ bool Executor::take(Execution& execution) noexcept {
 }
 
 bool Executor::wait(Execution& execution) noexcept {
-  idle_turns_ = 0;
+  wait_.turns = 0;
   while (!take(execution)) {
     if (!failure_.empty()) return false;
     if (progress()) {
-      idle_turns_ = 0;
+      wait_.turns = 0;
     } else if (!idle()) {
       return false;
     }

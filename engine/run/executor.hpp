@@ -26,7 +26,7 @@
 // rank's own scratch is over. By 2, every reader and writer of the half or the place in the ring
 // that n is about to use is done with it, and reading the count makes that visible.
 //
-// Rule 2 without reading counts (`heard_all_`, `was_run_`): n may also enter where
+// Rule 2 without reading counts (`entered_`): n may also enter where
 // a. n - 1 is done here, and its program waited for something from every neighbour: a signal or a
 //    message that the neighbour sends in its own n - 1; and
 // b. n - 2 was run and not started. That is the same on all ranks.
@@ -56,6 +56,7 @@
 #include "engine/program/sequence.hpp"
 #include "engine/run/execution.hpp"
 #include "engine/run/links.hpp"
+#include "engine/run/scratch.hpp"
 
 namespace weft::engine {
 
@@ -118,7 +119,7 @@ class Executor {
   void set_stages(Stages* stages) { stages_ = stages; }
 
   /// Size of all scratch memory.
-  std::uint64_t scratch_bytes() const noexcept;
+  std::uint64_t scratch_bytes() const noexcept { return scratch_.bytes(); }
   /// `place_of_rank`: of the ranks that the plan names.
   MemoryNeed need_of(const plan::Plan& plan, std::span<const int> place_of_rank) const;
   /// Whether some of it is not there yet.
@@ -131,17 +132,17 @@ class Executor {
 
   /// The ticks of the processor's counter at which this rank came to the call that is next.
   void arrive(std::uint64_t ticks) noexcept {
-    arrived_ticks_ = ticks;
-    arrived_ = stamp(ticks);
+    last_call_.arrived_ticks = ticks;
+    last_call_.arrived = stamp(ticks);
   }
-  std::uint64_t arrived() const noexcept { return arrived_ticks_; }
+  std::uint64_t arrived() const noexcept { return last_call_.arrived_ticks; }
   /// After a call of so many ticks: how many of them were over when the last of the node's ranks
   /// that had come by its end came to it.
   std::uint64_t waited(std::uint64_t ticks) const noexcept;
   /// Begins a call, of which all ranks give the same `key`. The executions that follow belong to
   /// it: those of one call on different ranks meet one another only.
-  void begin_call(std::uint32_t key) noexcept { tag_.next(key); }
-  CallTag tag() const noexcept { return tag_; }
+  void begin_call(std::uint32_t key) noexcept { last_call_.tag.next(key); }
+  CallTag tag() const noexcept { return last_call_.tag; }
   /// Where others see what this rank is in. Calls are written there as their executions begin.
   board::Poster& poster() noexcept { return poster_; }
   /// The call of this tag is over, at these ticks.
@@ -265,7 +266,7 @@ class Executor {
   /// Writes down, as others see it, that this rank is in a call.
   void post_call(const CallName& call) noexcept {
     poster_.begin_call(
-        tag_.word(), arrived_ticks_,
+        last_call_.tag.word(), last_call_.arrived_ticks,
         board::pack(static_cast<std::uint8_t>(call.collective), call.algorithm, call.root),
         call.block_bytes);
   }
@@ -282,16 +283,7 @@ class Executor {
   WhileWaiting meanwhile_;
   std::int64_t timeout_ns_;
 
-  /// Memory that plans call scratch.
-  struct Scratch {
-    SharedMemory memory;
-    SlabRegistrations::Lease lease;  // null: not registered
-    std::uint32_t key() const noexcept { return lease == nullptr ? 0 : lease->lkey(); }
-  };
-  void make_scratch(Scratch& scratch, std::size_t bytes, bool registers);
-  std::array<Scratch, 2> scratch_;  // the second for an execution that enters beside another
-  std::vector<Scratch> outgrown_;   // as long as something is under way
-
+  Scratch scratch_;
   Capacity capacity_;  // for every program that was prepared
   std::uint64_t capacity_version_ = 0;
   std::vector<std::unique_ptr<Execution>> spare_;
@@ -299,23 +291,30 @@ class Executor {
   std::vector<std::unique_ptr<Execution>> under_way_;
   std::vector<std::unique_ptr<Execution>> done_;  // and not taken
   std::uint64_t started_ = 0;
-  CallTag tag_;  // of the last call
+  struct {
+    CallTag tag;
+    std::uint64_t arrived_ticks = 0;
+    std::uint32_t arrived = 0;  // the same: a stamp
+  } last_call_;
   board::Poster poster_;
-  std::uint64_t arrived_ticks_ = 0;       // at it
-  std::uint32_t arrived_ = 0;             // the same: a stamp
   bool has_waited_ = false;               // in the last run
   std::vector<Counts> counts_;            // by place: of the executions so far
   std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
 
-  // For may_enter(), of executions that have entered:
-  std::array<bool, 2> was_run_ = {};  // and not started: the last one of even and of odd number
-  bool heard_all_ = false;            // the last one's program waits for every neighbour
-  bool registered_ = false;           // buffers of what is under way
+  bool registered_ = false;  // buffers of what is under way
+  // Of executions that have entered, for rule 2.
+  struct {
+    std::array<bool, 2> was_run = {};  // and not started: the last one of even and of odd number
+    bool heard_all = false;            // the last one's program waits for every neighbour
+  } entered_;
+  // The wait at hand.
+  struct {
+    std::uint64_t turns = 0;
+    std::int64_t since_ns = 0;  // 0: no time has been taken yet
+    std::int64_t next_look_ns = 0;
+    std::int64_t next_probe_ns = 0;
+  } wait_;
 
-  std::uint64_t idle_turns_ = 0;
-  std::int64_t idle_since_ns_ = 0;
-  std::int64_t next_look_ns_ = 0;
-  std::int64_t next_probe_ns_ = 0;
   bool is_helped_ = false;   // it is another thread that calls
   bool is_away_ = false;     // the caller is in no call of weft
   bool is_in_step_ = false;  // of an execution, which has given way in the middle

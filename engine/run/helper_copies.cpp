@@ -17,7 +17,7 @@ constexpr std::uint32_t kTurnsPerTimedWork = 1024;
 
 template <class Ready>
 bool Executor::serve_until(Ready ready) noexcept {
-  idle_since_ns_ = 0;
+  wait_.since_ns = 0;
   for (std::uint32_t turn = 1; !ready(); ++turn) {
     if (node_->helper_copy(node_->place()).serve()) continue;
     if (gives_way()) {

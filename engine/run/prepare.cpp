@@ -41,26 +41,13 @@ MemoryNeed Executor::need_of(const plan::Plan& plan, std::span<const int> place_
 }
 
 bool Executor::lacks(const MemoryNeed& need) const noexcept {
-  const Scratch& scratch = scratch_[0];
-  if (scratch.memory.size() < need.scratch_bytes) return true;
-  if (need.uses_scratch && scratch.lease == nullptr) return true;
+  if (!scratch_.has(need.scratch_bytes, need.uses_scratch)) return true;
   return std::ranges::any_of(
       need.stages, [this](int place) { return stages_ != nullptr && stages_->key(place) == 0; });
 }
 
-void Executor::make_scratch(Scratch& scratch, std::size_t bytes, bool registers) {
-  if (scratch.memory.size() < bytes) {
-    registers |= scratch.lease != nullptr;
-    // Executions that are under way keep the memory that they have.
-    if (!under_way_.empty()) outgrown_.push_back(std::move(scratch));
-    scratch = {};
-    scratch.memory = SharedMemory::create("weft-scratch", bytes, links_.memory_use());
-  }
-  if (registers && scratch.lease == nullptr) scratch.lease = links_.slabs()->of(scratch.memory);
-}
-
 void Executor::provide(const MemoryNeed& need) {
-  make_scratch(scratch_[0], need.scratch_bytes, need.uses_scratch);
+  scratch_.provide(need.scratch_bytes, need.uses_scratch, !under_way_.empty());
   if (stages_ == nullptr) return;
   for (const int place : need.stages) stages_->register_with(*links_.slabs(), place);
 }
@@ -70,13 +57,6 @@ void Executor::register_like_former(Stages& stages) const {
   for (int place = 0; place < stages_->places(); ++place) {
     if (stages_->key(place) != 0) stages.register_with(*links_.slabs(), place);
   }
-}
-
-std::uint64_t Executor::scratch_bytes() const noexcept {
-  std::uint64_t bytes = 0;
-  for (const Scratch& scratch : scratch_) bytes += scratch.memory.size();
-  for (const Scratch& scratch : outgrown_) bytes += scratch.memory.size();
-  return bytes;
 }
 
 Prepared Executor::prepare(Program program) {

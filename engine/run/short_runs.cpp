@@ -45,8 +45,7 @@ inline std::byte* Executor::address_of(const Action::Side& side,
   }
   if (side.memory != Action::Memory::message) [[unlikely]] {
     const bool is_stage = side.memory == Action::Memory::stage;
-    return (is_stage ? stages_->half(side.place, run.number) : scratch_[0].memory.data()) +
-           side.offset;
+    return (is_stage ? stages_->half(side.place, run.number) : scratch_.memory(0)) + side.offset;
   }
   const std::uint64_t sequence = counts_[side.place].inline_in + side.ordinal;
   return node_->inline_bytes(side.place, sequence) + side.offset;
@@ -108,20 +107,21 @@ bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexc
   const Sequence& sequence = prepared.sequence;
   const std::uint64_t number = ++started_;
   has_waited_ = false;
-  const bool is_in_step = heard_all_ && was_run_[number & 1];  // has_room(), which knows more
+  const bool is_in_step =
+      entered_.heard_all && entered_.was_run[number & 1];  // has_room(), which knows more
   if (!is_in_step && sequence.needs_room() && !has_room(sequence.uses_stage(), number)) [[unlikely]]
     return go_on(prepared, buffers, kNone);
-  was_run_[number & 1] = true;
-  heard_all_ = sequence.hears_all_places();
+  entered_.was_run[number & 1] = true;
+  entered_.heard_all = sequence.hears_all_places();
   // Before anything is sent: who is signalled may read this rank's buffers, and looks at when this
   // rank has come.
   arrive(ticks());
   post_call(prepared.call);
-  node_->enter(number, tag_, buffers.input, buffers.output, arrived_);
+  node_->enter(number, last_call_.tag, buffers.input, buffers.output, last_call_.arrived);
   const ShortRun run{prepared,
                      buffers.operation,
                      number,
-                     tag_.digest,
+                     last_call_.tag.digest,
                      {const_cast<std::byte*>(buffers.input),  // plans never write inputs
                       buffers.output}};
   const Action* action = sequence.actions().data();
@@ -161,8 +161,7 @@ bool Executor::go_on(const Prepared& prepared, const Buffers& buffers,
     if (step == kNone) {
       execution.queue();
     } else {
-      const Scratch& scratch = scratch_[0];
-      execution.enter(0, scratch.memory.data(), scratch.key());
+      execution.enter(0, scratch_.memory(0), scratch_.key(0));
       execution.resume_at(step);
     }
     enqueue();

@@ -50,9 +50,9 @@ constexpr std::int64_t kComputed_ns = 20'000'000;
 }  // namespace
 
 bool Executor::idle() noexcept {
-  ++idle_turns_;
-  if (idle_turns_ == 1) {
-    idle_since_ns_ = 0;
+  ++wait_.turns;
+  if (wait_.turns == 1) {
+    wait_.since_ns = 0;
     return true;
   }
   if (gives_way()) {
@@ -61,31 +61,31 @@ bool Executor::idle() noexcept {
   }
   if (!crowded_) {
     relax();
-    const bool is_long = idle_turns_ > kSpinTurns;
+    const bool is_long = wait_.turns > kSpinTurns;
     const bool moves_host =
-        idle_turns_ >= kTurnsBeforeProgress &&
-        idle_turns_ % (is_long ? kTurnsPerProgressInLong : kTurnsPerProgress) == 0;
+        wait_.turns >= kTurnsBeforeProgress &&
+        wait_.turns % (is_long ? kTurnsPerProgressInLong : kTurnsPerProgress) == 0;
     if (moves_host && !call_caller(meanwhile_.progress)) return false;
     // A wait this long is no longer about latency, and others may want the core.
-    if (!is_long) return idle_turns_ % kTurnsPerLook != 0 || do_timed_work();
-    if (idle_turns_ % kTurnsPerYield == 0) ::sched_yield();
-    return idle_turns_ % (kTurnsPerYield * kYieldsPerLook) != 0 || do_timed_work();
+    if (!is_long) return wait_.turns % kTurnsPerLook != 0 || do_timed_work();
+    if (wait_.turns % kTurnsPerYield == 0) ::sched_yield();
+    return wait_.turns % (kTurnsPerYield * kYieldsPerLook) != 0 || do_timed_work();
   }
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
-  if (idle_turns_ < kCrowdedYields) {
+  if (wait_.turns < kCrowdedYields) {
     if (!give_core_away()) return false;
-    return idle_turns_ % kYieldsPerLook != 0 || !has_waited_long() || do_timed_work();
+    return wait_.turns % kYieldsPerLook != 0 || !has_waited_long() || do_timed_work();
   }
   sleep();
-  idle_turns_ = kCrowdedYields - kYieldsBetweenSleeps;
+  wait_.turns = kCrowdedYields - kYieldsBetweenSleeps;
   return do_timed_work();
 }
 
 /// After the first turns the host is moved on each time.
 bool Executor::give_core_away() noexcept {
   bool moved = false;
-  const bool is_short = idle_turns_ < kCrowdedTurnsBeforeProgress;
+  const bool is_short = wait_.turns < kCrowdedTurnsBeforeProgress;
   const bool is_good = is_short ? call_caller([&] { moved = meanwhile_.turn && meanwhile_.turn(); })
                                 : call_caller(meanwhile_.progress);
   if (!moved) ::sched_yield();
@@ -97,16 +97,16 @@ void Executor::let_others_run() noexcept {
   const std::int64_t left = now_ns();
   meanwhile_.give_way();
   const std::int64_t away = now_ns() - left;
-  if (away > kComputed_ns && idle_since_ns_ != 0) idle_since_ns_ += away;
+  if (away > kComputed_ns && wait_.since_ns != 0) wait_.since_ns += away;
 }
 
 /// Reads the clock: whether this wait is longer than one in which ranks of a core take turns.
 bool Executor::has_waited_long() noexcept {
-  if (idle_since_ns_ == 0) {
+  if (wait_.since_ns == 0) {
     do_timed_work();  // begins to count
     return false;
   }
-  return now_ns() - idle_since_ns_ > kLongWait_ns;
+  return now_ns() - wait_.since_ns > kLongWait_ns;
 }
 
 void Executor::sleep() noexcept {
@@ -132,16 +132,16 @@ std::size_t Executor::remote_active() const noexcept {
 
 bool Executor::do_timed_work() noexcept {
   const std::int64_t now = now_ns();
-  if (idle_since_ns_ == 0) {
-    idle_since_ns_ = now;
-    next_look_ns_ = now + kLookEvery_ns;
-    next_probe_ns_ = now + kProbeEvery_ns;
+  if (wait_.since_ns == 0) {
+    wait_.since_ns = now;
+    wait_.next_look_ns = now + kLookEvery_ns;
+    wait_.next_probe_ns = now + kProbeEvery_ns;
     return true;
   }
-  if (now < next_look_ns_) return true;
-  next_look_ns_ = now + kLookEvery_ns;
+  if (now < wait_.next_look_ns) return true;
+  wait_.next_look_ns = now + kLookEvery_ns;
   if (!check_peers(now)) return false;
-  return timeout_ns_ == 0 || now - idle_since_ns_ <= timeout_ns_ || time_out(now);
+  return timeout_ns_ == 0 || now - wait_.since_ns <= timeout_ns_ || time_out(now);
 }
 
 /// Fails at once when a rank of this node has not made its call. Otherwise another rank may be
@@ -151,7 +151,7 @@ bool Executor::time_out(std::int64_t now) noexcept {
   const auto say = [&](std::string_view what) {
     if (node_ == nullptr || node_->claim_report()) {
       call_caller(meanwhile_.report);
-    } else if (now - idle_since_ns_ <= 2 * timeout_ns_ + kReportTakes_ns) {
+    } else if (now - wait_.since_ns <= 2 * timeout_ns_ + kReportTakes_ns) {
       return true;  // a neighbour writes the report for all, and fails then
     }
     poison(
@@ -165,7 +165,7 @@ bool Executor::time_out(std::int64_t now) noexcept {
                            node_->rank_at(place), awaited, rank_));
   }
   const std::int64_t more_ns = remote_active() != 0 ? timeout_ns_ / 2 : timeout_ns_;
-  return now - idle_since_ns_ <= timeout_ns_ + more_ns || say(describe_waits());
+  return now - wait_.since_ns <= timeout_ns_ + more_ns || say(describe_waits());
 }
 
 /// Writes down what this rank waits for, as others see it.
@@ -184,8 +184,8 @@ void Executor::post_waits(std::int64_t now) noexcept {
     }
   }
   poster_.end_waits();
-  const bool is_long = idle_since_ns_ != 0 && now - idle_since_ns_ >= kMissedAfter_ns;
-  if (is_long) poster_.note_cpu(arrived_ticks_);
+  const bool is_long = wait_.since_ns != 0 && now - wait_.since_ns >= kMissedAfter_ns;
+  if (is_long) poster_.note_cpu(last_call_.arrived_ticks);
 }
 
 bool Executor::check_peers(std::int64_t now) noexcept {
@@ -215,9 +215,9 @@ bool Executor::check_peers(std::int64_t now) noexcept {
     return false;
   }
   if (!check_calls()) return false;
-  const bool probes = now >= next_probe_ns_;
+  const bool probes = now >= wait_.next_probe_ns;
   if (probes) {
-    next_probe_ns_ = now + kProbeEvery_ns;
+    wait_.next_probe_ns = now + kProbeEvery_ns;
     for (const auto& execution : under_way_) execution->probe_peers();
   }
   links_.poll_device();
@@ -295,8 +295,8 @@ Executor::Help Executor::help(bool caller_waits) noexcept {
   const bool waits = !under_way_.empty() && failure_.empty();
   if (waits && !moved) {
     const std::int64_t now = now_ns();
-    if (now >= next_look_ns_) {
-      next_look_ns_ = now + kLookEvery_ns;
+    if (now >= wait_.next_look_ns) {
+      wait_.next_look_ns = now + kLookEvery_ns;
       moved = !check_peers(now);
     }
   }
