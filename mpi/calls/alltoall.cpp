@@ -64,7 +64,7 @@ void run_in_parts(const Context& context, const Blocks& send, const Blocks& rece
 }  // namespace
 
 std::optional<Passed> Alltoall::judge(const Context& context) {
-  std::vector<Part>& parts = context.attached.parts;
+  std::vector<Part>& parts = context.attached.lists.parts;
   if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
     return Passed::arguments;
   if (!send_.is_in_place()) {
@@ -90,7 +90,7 @@ std::optional<Call::Plain> Alltoall::plain(const Context&) const {
 /// Plain bytes are left to the host, which copies them as well.
 bool Alltoall::copy_alone(const Context& context) {
   device_memory::look_for_drivers();
-  std::vector<Part>& parts = context.attached.parts;
+  std::vector<Part>& parts = context.attached.lists.parts;
   if (send_.is_in_place() || receive_.is_in_place() ||
       !send_.look_up(context.layouts(), 1, parts) ||
       !receive_.look_up(context.layouts(), 1, parts) ||
@@ -152,11 +152,11 @@ void Alltoall::run(const Context& context) {
 std::optional<Passed> Alltoallv::judge(const Context& context) {
   Attached& attached = context.attached;
   if (receive_.is_in_place() ||
-      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts, true)) {
+      !receive_.look_up(context.layouts(), context.size(), attached.lists.receive_parts, true)) {
     return Passed::arguments;
   }
   if (send_.is_in_place()) return std::nullopt;
-  if (!send_.look_up(context.layouts(), context.size(), attached.parts, true)) {
+  if (!send_.look_up(context.layouts(), context.size(), attached.lists.parts, true)) {
     return Passed::arguments;
   }
   compare_sizes("MPI_Alltoallv", send_.bytes(context.rank()), receive_.bytes(context.rank()));
@@ -202,13 +202,15 @@ std::optional<Alltoallv::Straight> Alltoallv::straight() const {
 std::optional<Passed> Alltoallw::judge(const Context& context) {
   Attached& attached = context.attached;
   if (receive_.is_in_place() ||
-      !receive_.look_up(context.layouts(), context.size(), attached.receive_parts)) {
+      !receive_.look_up(context.layouts(), context.size(), attached.lists.receive_parts)) {
     return Passed::arguments;
   }
   if (send_.is_in_place()) return std::nullopt;
-  if (!send_.look_up(context.layouts(), context.size(), attached.parts)) return Passed::arguments;
+  if (!send_.look_up(context.layouts(), context.size(), attached.lists.parts))
+    return Passed::arguments;
   const auto self = static_cast<std::size_t>(context.rank());
-  compare_sizes("MPI_Alltoallw", attached.parts[self].bytes, attached.receive_parts[self].bytes);
+  compare_sizes("MPI_Alltoallw", attached.lists.parts[self].bytes,
+                attached.lists.receive_parts[self].bytes);
   if (kRefusesEqualBuffers && receive_.has_same_arguments(send_)) return Passed::arguments;
   return std::nullopt;
 }
@@ -275,11 +277,11 @@ void Alltoallw::run(const Context& context) {
   std::byte* output = receive_.output(attached.packed_output);
   if (send_.is_in_place()) {
     receive_.pack(context.layouts(), output);
-    context.weft().alltoallv(nullptr, {}, output, attached.receive_parts);
+    context.weft().alltoallv(nullptr, {}, output, attached.lists.receive_parts);
   } else {
     std::byte* input = send_.output(attached.packed_input);
     send_.pack(context.layouts(), input);
-    context.weft().alltoallv(input, attached.parts, output, attached.receive_parts);
+    context.weft().alltoallv(input, attached.lists.parts, output, attached.lists.receive_parts);
   }
   receive_.deliver(context.layouts(), output);
 }

@@ -31,7 +31,7 @@ void Barrier::run(const Context& context) {
 }
 
 std::optional<Passed> Allgather::judge(const Context& context) {
-  std::vector<Part>& parts = context.attached.parts;
+  std::vector<Part>& parts = context.attached.lists.parts;
   const int rank = context.rank();
   if (receive_.is_in_place() || !receive_.look_up(context.layouts(), context.size(), parts))
     return Passed::arguments;
@@ -137,7 +137,7 @@ void Allgather::add_handles(Handles& handles, const Attached&) const {
 
 std::optional<Passed> Broadcast::judge(const Context& context) {
   if (!is_rank(root_, context) || data_.is_in_place() ||
-      !data_.look_up(context.layouts(), 1, context.attached.parts)) {
+      !data_.look_up(context.layouts(), 1, context.attached.lists.parts)) {
     return Passed::arguments;
   }
   if (data_.total_bytes() == 0) return Passed::no_bytes;
@@ -194,7 +194,7 @@ void Rooted::add_handles(Handles& handles, const Attached& attached) const {
 }
 
 std::optional<Passed> Rooted::judge(const Context& context) {
-  std::vector<Part>& parts = context.attached.parts;
+  std::vector<Part>& parts = context.attached.lists.parts;
   if (!is_rank(root_, context)) return Passed::arguments;
   const bool root = at_root(context);
   if (root && (all_.is_in_place() || !all_.look_up(context.layouts(), context.size(), parts)))

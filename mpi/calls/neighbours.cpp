@@ -5,10 +5,10 @@ namespace weft::mpi {
 namespace {
 
 const Neighbourhood& known(const Attached& attached) {
-  if (!attached.neighbourhood) {
-    attached.neighbourhood = neighbourhood_of(attached.comm, attached.graph_is_of_all);
+  if (!attached.topology.neighbourhood) {
+    attached.topology.neighbourhood = neighbourhood_of(attached.comm, attached.topology.is_of_all);
   }
-  return *attached.neighbourhood;
+  return *attached.topology.neighbourhood;
 }
 
 /// Whether some rank may leave out a call that others make. MPI does not allow it, but PETSc does
@@ -41,11 +41,12 @@ std::optional<Passed> Neighbours::judge(const Context& context) {
   const Neighbourhood& around = known(attached);
   if (around.exists && may_lack_ranks(around, context.world)) return Passed::lonely_rank;
   if (!around.exists || send_.is_in_place() || receive_.is_in_place() ||
-      !send_.look_up(context.layouts(), around.destinations, attached.out) ||
-      !receive_.look_up(context.layouts(), around.sources, attached.in)) {
+      !send_.look_up(context.layouts(), around.destinations, attached.lists.out) ||
+      !receive_.look_up(context.layouts(), around.sources, attached.lists.in)) {
     return Passed::arguments;
   }
-  const Sums sent = add(attached.out, context.rank()), received = add(attached.in, context.rank());
+  const Sums sent = add(attached.lists.out, context.rank()),
+             received = add(attached.lists.in, context.rank());
   sent_bytes_ = sent.all;
   compare_sizes(name_of_function(), sent.own, received.own);
   return std::nullopt;
@@ -77,7 +78,7 @@ void Neighbours::run(const Context& context) {
   Attached& attached = context.attached;
   const std::byte* input = send_.input(context.layouts(), attached.packed_input);
   std::byte* output = receive_.output(attached.packed_output);
-  context.weft().neighbours(input, attached.out, output, attached.in);
+  context.weft().neighbours(input, attached.lists.out, output, attached.lists.in);
   receive_.deliver(context.layouts(), output);
 }
 

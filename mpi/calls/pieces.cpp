@@ -80,7 +80,7 @@ namespace {
 /// Whether blocks that this rank receives would take system calls, were they not packed in parts.
 template <class Side>
 bool takes_system_calls(const Context& context, const Side& receive) {
-  const std::vector<Part>& parts = context.attached.receive_parts;
+  const std::vector<Part>& parts = context.attached.lists.receive_parts;
   if (receive.is_packed() || parts.empty()) return false;
   const Part& longest = *std::ranges::max_element(parts, {}, &Part::bytes);
   Buffer none;  // what is not packed is received where it lies

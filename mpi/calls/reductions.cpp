@@ -289,7 +289,7 @@ void ReduceScatter::keep(Arrays& arrays, const Attached& attached) {
 
 bool ReduceScatter::read_counts(const Context& context) {
   if (counts_.is_null()) return false;
-  std::vector<std::size_t>& counts = context.attached.counts;
+  std::vector<std::size_t>& counts = context.attached.lists.counts;
   counts.resize(static_cast<std::size_t>(context.size()));
   for (int rank = 0; rank < context.size(); ++rank) {
     if (counts_[rank] < 0) return false;
@@ -302,8 +302,8 @@ bool ReduceScatter::read_counts(const Context& context) {
 
 void ReduceScatter::reduce(const Context& context, const std::byte* input, std::byte* output,
                            std::size_t /*elements*/, const Operation& operation) {
-  context.weft().reduce_scatter(input, output,
-                                std::span<const std::size_t>(context.attached.counts), operation);
+  context.weft().reduce_scatter(
+      input, output, std::span<const std::size_t>(context.attached.lists.counts), operation);
 }
 
 }  // namespace weft::mpi

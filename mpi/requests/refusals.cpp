@@ -18,24 +18,16 @@ namespace {
 /// the call that is under way, which finds them again where they were.
 class OwnLists {
  public:
-  explicit OwnLists(Attached& attached) : attached_(attached) { exchange(); }
+  explicit OwnLists(Attached& attached) : attached_(attached) {
+    std::swap(attached_.lists, lists_);
+  }
   OwnLists(const OwnLists&) = delete;
   OwnLists& operator=(const OwnLists&) = delete;
-  ~OwnLists() { exchange(); }
+  ~OwnLists() { std::swap(attached_.lists, lists_); }
 
  private:
-  void exchange() noexcept {
-    std::swap(attached_.parts, parts_);
-    std::swap(attached_.receive_parts, receive_parts_);
-    std::swap(attached_.counts, counts_);
-    std::swap(attached_.out, out_);
-    std::swap(attached_.in, in_);
-  }
-
   Attached& attached_;
-  std::vector<Part> parts_, receive_parts_;
-  std::vector<std::size_t> counts_;
-  std::vector<Edge> out_, in_;
+  CallLists lists_;
 };
 
 }  // namespace

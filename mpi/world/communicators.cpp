@@ -116,11 +116,12 @@ void Communicators::remove(Attached* removed, bool at_once) {
 
 std::shared_ptr<Attached> Communicators::add_persistent(Attached& of) {
   std::shared_ptr<Attached> fresh = attach(of.comm);
-  fresh->persistent = ++of.persistents;
-  fresh->graph_is_of_all = of.graph_is_of_all;
+  fresh->lineage.persistent = ++of.lineage.persistents;
+  fresh->topology.is_of_all = of.topology.is_of_all;
   // By a component the number is made at the set-up: other ranks may not know the communicator's.
-  const bool is_known = facts_ == nullptr && of.context != 0;
-  fresh->context = is_known ? mix(mix(of.context, kPersistent), fresh->persistent) : 0;
+  const bool is_known = facts_ == nullptr && of.lineage.context != 0;
+  fresh->lineage.context =
+      is_known ? mix(mix(of.lineage.context, kPersistent), fresh->lineage.persistent) : 0;
   const std::lock_guard lock(mutex_);
   end_retired();
   persistents_.insert(fresh);
@@ -208,7 +209,7 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &attached->rank);
   int inter = 0;
   PMPI_Comm_test_inter(comm, &inter);
-  if (comm == MPI_COMM_WORLD) attached->context = 1;
+  if (comm == MPI_COMM_WORLD) attached->lineage.context = 1;
   if (inter != 0 || attached->size == 1) {
     attached->state = Attached::State::passed_through;
     attached->why = inter != 0 ? Passed::intercommunicator : Passed::one_rank;
@@ -224,13 +225,13 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
 
 void Communicators::add_child(MPI_Comm parent, MPI_Comm child) {
   Attached* from = of(parent);
-  if (from == nullptr || from->context == 0) return;
-  ++from->children;
+  if (from == nullptr || from->lineage.context == 0) return;
+  ++from->lineage.children;
   if (child == MPI_COMM_NULL) return;
   Attached* made = of(child);
   if (made == nullptr) return;
-  made->context = mix(mix(from->context, kOfAll), from->children);
-  made->graph_is_of_all = from->graph_is_of_all;  // of a copy
+  made->lineage.context = mix(mix(from->lineage.context, kOfAll), from->lineage.children);
+  made->topology.is_of_all = from->topology.is_of_all;  // of a copy
   // Of as many ranks, which are the same then.
   if (made->size == from->size && made->state != Attached::State::passed_through) {
     made->passed = &passed_of(*from);
@@ -240,22 +241,23 @@ void Communicators::add_child(MPI_Comm parent, MPI_Comm child) {
 void Communicators::add_graph(MPI_Comm parent, MPI_Comm child) {
   add_child(parent, child);
   const Attached* from = of(parent);
-  if (from == nullptr || from->context == 0) return;
+  if (from == nullptr || from->lineage.context == 0) return;
   int sources = 0, destinations = 0, is_weighted = 0;
   PMPI_Dist_graph_neighbors_count(child, &sources, &destinations, &is_weighted);
   int has_edges = sources + destinations > 0 ? 1 : 0;
   const Inside guard;
   const int code = PMPI_Allreduce(MPI_IN_PLACE, &has_edges, 1, MPI_INT, MPI_MIN, child);
-  if (Attached* made = of(child)) made->graph_is_of_all = code == MPI_SUCCESS && has_edges != 0;
+  if (Attached* made = of(child)) made->topology.is_of_all = code == MPI_SUCCESS && has_edges != 0;
 }
 
 void Communicators::add_child_of_group(MPI_Comm parent, MPI_Comm child, int tag) {
   Attached* from = of(parent);
   Attached* made = child == MPI_COMM_NULL ? nullptr : of(child);
-  if (from == nullptr || from->context == 0 || made == nullptr) return;
-  const std::uint64_t of_parent = mix(mix(from->context, kOfGroup), static_cast<unsigned>(tag));
+  if (from == nullptr || from->lineage.context == 0 || made == nullptr) return;
+  const std::uint64_t of_parent =
+      mix(mix(from->lineage.context, kOfGroup), static_cast<unsigned>(tag));
   const std::uint64_t key = mix_all(of_parent, world_.members_of(child));
-  made->context = mix(key, ++from->children_of_group[key]);
+  made->lineage.context = mix(key, ++from->lineage.children_of_group[key]);
 }
 
 /// All ranks of the group merge into this group in one order, unless several threads do at once.
@@ -264,21 +266,22 @@ void Communicators::add_merged(MPI_Comm child) {
   if (made == nullptr) return;
   const std::uint64_t key = mix_all(kMerged, world_.members_of(child));
   const std::lock_guard lock(mutex_);
-  made->context = mix(key, ++merged_[key]);
+  made->lineage.context = mix(key, ++merged_[key]);
 }
 
 /// The host gives the number of a communicator that was freed to the next one, which may have the
 /// same ranks: so set-ups of the same number and ranks are counted. All these ranks make each of
 /// them, and in one order, as the number is in use until they have all freed the one before.
 bool Communicators::number(Attached& attached, std::span<const int> members) {
-  if (facts_ != nullptr && attached.context == 0) {
+  if (facts_ != nullptr && attached.lineage.context == 0) {
     std::uint64_t number = mix(facts_->number_of(attached.comm), kNumbered);
-    if (attached.persistent != 0) number = mix(mix(number, kPersistent), attached.persistent);
+    if (attached.lineage.persistent != 0)
+      number = mix(mix(number, kPersistent), attached.lineage.persistent);
     const std::uint64_t key = mix_all(number, members);
     const std::lock_guard lock(mutex_);
-    attached.context = mix(key, ++set_ups_[key]);
+    attached.lineage.context = mix(key, ++set_ups_[key]);
   }
-  return attached.context != 0;
+  return attached.lineage.context != 0;
 }
 
 void Communicators::give_up(Attached& attached, std::string why) {

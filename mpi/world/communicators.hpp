@@ -67,6 +67,35 @@ struct InRecording {
   } in_host;
 };
 
+/// What tells a communicator apart from all others of its ranks.
+struct Lineage {
+  /// Alike on each rank; 0: not known yet, or it was made in a way that the add-on does not follow.
+  std::uint64_t context = 0;
+  /// Communicators that were made of it: by calls of all its ranks, and by calls of some
+  /// (MPI_Comm_create_group) by their tag and group.
+  std::uint64_t children = 0;
+  std::map<std::uint64_t, std::uint64_t> children_of_group;
+  /// How many persistent collectives were made on it; of one of these: which one it is, from 1.
+  std::uint64_t persistents = 0;
+  std::uint64_t persistent = 0;
+};
+
+/// Of a Cartesian communicator, or one of a graph.
+struct Topology {
+  /// From the first neighbourhood collective on.
+  mutable std::optional<Neighbourhood> neighbourhood;
+  /// Of a distributed graph: each rank has edges, as all have said when it was made.
+  bool is_of_all = false;
+};
+
+/// Lists of the call at hand: kept, so that the next one allocates nothing.
+struct CallLists {
+  std::vector<Part> parts;          // of irregular calls
+  std::vector<Part> receive_parts;  // of calls that have two lists
+  std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
+  std::vector<Edge> out, in;        // of neighbourhood collectives
+};
+
 /// The state of one communicator of the program. Used by one thread at a time, as collective calls
 /// on a communicator are.
 struct Attached {
@@ -88,33 +117,18 @@ struct Attached {
   Passed why = Passed::setup_failed;  // of passed_through
   std::string broken;                 // a rank was lost in a set-up: each call ends in this error
   std::optional<TakeOver> take_over;  // of not_connected
-  /// Tells the communicator apart from all others of its ranks, alike on each of them; 0: not known
-  /// yet, or it was made in a way that the add-on does not follow.
-  std::uint64_t context = 0;
-  /// Communicators that were made of it: by calls of all its ranks, and by calls of some
-  /// (MPI_Comm_create_group) by their tag and group.
-  std::uint64_t children = 0;
-  std::map<std::uint64_t, std::uint64_t> children_of_group;
-  /// How many persistent collectives were made on it; of one of these: which one it is, from 1.
-  std::uint64_t persistents = 0;
-  std::uint64_t persistent = 0;
+  Lineage lineage;
   std::optional<Communicator> weft;  // of connected
   std::vector<int> members;          // likewise: its ranks, as ranks of the world
   std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
   Trial trial;                       // by a component of the host, which it has still to serve
   PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
-  Buffer packed_input, packed_output;
-  SeldomAsked packs;                // whether some rank has to pack: the same on all of them
-  SeldomAsked packs_irregular;      // the same in alltoallv, also in small ones
-  std::vector<Part> parts;          // of irregular calls
-  std::vector<Part> receive_parts;  // of calls that have two lists
-  std::vector<std::size_t> counts;  // of MPI_Reduce_scatter
+  SeldomAsked packs;                 // whether some rank has to pack: the same on all of them
+  SeldomAsked packs_irregular;       // the same in alltoallv, also in small ones
   Resolutions operations;
-  /// Of its topology, from the first neighbourhood collective on.
-  mutable std::optional<Neighbourhood> neighbourhood;
-  /// Of a distributed graph: each rank has edges, as all have said when it was made.
-  bool graph_is_of_all = false;
-  std::vector<Edge> out, in;                  // of the neighbourhood collective at hand
+  Topology topology;
+  Buffer packed_input, packed_output;
+  CallLists lists;
   std::shared_ptr<PendingQueue> pending;      // calls that are not blocking; null before the first
   std::unique_ptr<InRecording> in_recording;  // where calls are recorded
 };

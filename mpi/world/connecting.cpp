@@ -95,7 +95,7 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
 /// Whether weft takes over at this call, which is counted.
 bool Communicators::is_due(Attached& attached, const SharedArguments& call) {
   // The host would match it by the order of starts.
-  if (attached.persistent != 0 && !kHasPersistentCalls) return true;
+  if (attached.lineage.persistent != 0 && !kHasPersistentCalls) return true;
   TakeOver& rule = *attached.take_over;
   if (rule.is_due()) return true;
   if (!call.sent_bytes) {
@@ -113,7 +113,7 @@ void Communicators::agree_on_bytes(Attached& attached) {
     return;
   }
   try {
-    GroupBootstrap bootstrap(world_.post(), members, attached.context);
+    GroupBootstrap bootstrap(world_.post(), members, attached.lineage.context);
     const std::string most =
         bootstrap.combine(std::to_string(attached.take_over->sent_bytes()),
                           [](std::string_view left, std::string_view right) {
@@ -129,7 +129,7 @@ void Communicators::agree_on_bytes(Attached& attached) {
 }
 
 void Communicators::decide(Attached& attached, Race& race, const std::string& what) {
-  GroupBootstrap bootstrap(world_.post(), attached.members, attached.context);
+  GroupBootstrap bootstrap(world_.post(), attached.members, attached.lineage.context);
   const std::string largest = bootstrap.combine(to_text(race.figures()), larger_each);
   const Race::Server before = race.winner();
   race.learn(numbers_of(largest));
@@ -143,7 +143,7 @@ void Communicators::decide(Attached& attached, Race& race, const std::string& wh
 
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.
 void Communicators::set_up(Attached& attached, const std::vector<int>& members) {
-  GroupBootstrap bootstrap(world_.post(), members, attached.context);
+  GroupBootstrap bootstrap(world_.post(), members, attached.lineage.context);
   std::string why;
   try {
     return open(attached, members);
@@ -168,9 +168,9 @@ void Communicators::open(Attached& attached, const std::vector<int>& members) {
   Options options;
   options.facts = world_.facts_of(members);
   options.network = std::make_shared<const engine::NetworkShare>(
-      engine::NetworkShare{world_.networks().of(attached.context), members});
-  attached.weft.emplace(std::make_unique<GroupBootstrap>(world_.post(), members, attached.context),
-                        options);
+      engine::NetworkShare{world_.networks().of(attached.lineage.context), members});
+  attached.weft.emplace(
+      std::make_unique<GroupBootstrap>(world_.post(), members, attached.lineage.context), options);
 }
 
 }  // namespace weft::mpi

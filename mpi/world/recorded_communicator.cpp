@@ -14,7 +14,7 @@ namespace {
 
 RecordedCommunicator describe(const World& world, const Attached& attached) {
   RecordedCommunicator one;
-  one.context = attached.context;
+  one.context = attached.lineage.context;
   one.ranks = static_cast<std::uint32_t>(attached.size);
   one.rank = static_cast<std::uint32_t>(attached.rank);
   one.two_groups = attached.why == Passed::intercommunicator &&
