@@ -22,7 +22,6 @@ namespace weft::cli {
 namespace {
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
-constexpr auto kPatience = std::chrono::seconds(30);
 
 /// Both ends of a pipe.
 struct Pipe {
@@ -77,8 +76,8 @@ bool read_some(const File& from, std::string& text) {
 }
 
 /// Reads both until their ends. False where the time is up before.
-bool read_both(Pipe& out, Pipe& err, Ran& ran) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+bool read_both(Pipe& out, Pipe& err, Ran& ran, std::chrono::seconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   std::array<pollfd, 2> ends = {{{out.from.get(), POLLIN, 0}, {err.from.get(), POLLIN, 0}}};
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
     const auto left =
@@ -117,7 +116,8 @@ std::string find_program(std::string_view command, const std::string& name) {
   return path;
 }
 
-Ran run_program(std::vector<std::string> words, const std::string& preload) {
+Ran run_program(std::vector<std::string> words, const std::string& preload,
+                std::chrono::seconds patience) {
   Ran ran;
   Pipe out;
   Pipe err;
@@ -126,7 +126,7 @@ Ran run_program(std::vector<std::string> words, const std::string& preload) {
   out.to.reset();
   err.to.reset();
   if (child < 0) return ran;
-  if (!read_both(out, err, ran)) ::kill(child, SIGKILL);
+  if (!read_both(out, err, ran, patience)) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

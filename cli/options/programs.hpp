@@ -1,6 +1,7 @@
 // Programs that the tool starts: found as a shell finds them, and run to their end.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,10 @@ struct Ran {
   std::string err;  ///< Standard error.
 };
 
-/// Runs a program, `words[0]` its path, without input and for half a minute at most. Its
-/// environment is the tool's, but for LD_PRELOAD: that is `preload`, or not set where it is empty.
-Ran run_program(std::vector<std::string> words, const std::string& preload = {});
+/// Runs a program, `words[0]` its path, without input and for as long as `patience` at most: it is
+/// killed then, and what it has printed is what there is. Its environment is the tool's, but for
+/// LD_PRELOAD: that is `preload`, or not set where it is empty.
+Ran run_program(std::vector<std::string> words, const std::string& preload = {},
+                std::chrono::seconds patience = std::chrono::seconds(30));
 
 }  // namespace weft::cli

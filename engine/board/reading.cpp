@@ -148,9 +148,7 @@ std::string described_elsewhere(const ReadPosting& other) {
                      call->began_s);
 }
 
-}  // namespace
-
-std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
+std::vector<ReadPosting> read_postings(std::span<const pid_t> processes) {
   std::vector<ReadPosting> all;
   for (const pid_t process : processes) {
     for (const std::string& path : boards_of(process)) {
@@ -162,31 +160,36 @@ std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
           });
     }
   }
-  std::map<std::uint64_t, std::map<int, SeenRank>> ranks;
-  std::map<std::uint64_t, int> sizes;
-  std::map<ProcessId, SeenProcess> states;
-  const auto state_of = [&](const ProcessId& process) {
-    const auto found = states.find(process);
-    return found != states.end() ? found->second : states[process] = process_state(process);
-  };
-  for (const ReadPosting& read : all) {
-    sizes[read.communicator] = read.size;
-    SeenRank& rank = ranks[read.communicator][read.rank.rank];
+  return all;
+}
+
+/// What the rank of `read` is in on another communicator, where that is known.
+std::string elsewhere_of(const ReadPosting& read, std::span<const ReadPosting> all) {
+  std::string elsewhere;
+  for (const ReadPosting& other : all) {
+    // Ranks that are threads have the process in common: which of them is meant is not known.
+    if (&other == &read || other.rank.process.number != read.rank.process.number) continue;
+    if (other.communicator == read.communicator) return {};
+    if (elsewhere.empty()) elsewhere = described_elsewhere(other);
+  }
+  return elsewhere;
+}
+
+/// Communicators by their numbers, put together from postings: first of the ranks themselves, then
+/// what their neighbours know, then what was heard of other nodes.
+class Gathered {
+ public:
+  void add_own(const ReadPosting& read, std::span<const ReadPosting> all) {
+    sizes_[read.communicator] = read.size;
+    SeenRank& rank = ranks_[read.communicator][read.rank.rank];
     rank = read.rank;
     rank.process = state_of({.number = read.rank.process.number});
-    for (const ReadPosting& other : all) {
-      // Ranks that are threads have the process in common: which of them is meant is not known.
-      if (&other == &read || other.rank.process.number != read.rank.process.number) continue;
-      if (other.communicator == read.communicator) {
-        rank.elsewhere.clear();
-        break;
-      }
-      if (rank.elsewhere.empty()) rank.elsewhere = described_elsewhere(other);
-    }
+    rank.elsewhere = elsewhere_of(read, all);
   }
-  for (const ReadPosting& read : all) {
+
+  void add_neighbours(const ReadPosting& read) {
     for (const auto& neighbour : read.neighbours) {
-      auto [at, is_new] = ranks[read.communicator].try_emplace(neighbour.rank);
+      auto [at, is_new] = ranks_[read.communicator].try_emplace(neighbour.rank);
       SeenRank& rank = at->second;
       if (is_new) {
         rank.rank = neighbour.rank;
@@ -199,21 +202,46 @@ std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
       rank.missed_s = read.looked_at_cpu_s;
     }
   }
-  for (ReadPosting& read : all) {
-    // What a node tells of itself is later than what others have heard.
+
+  /// What a node tells of itself is later than what others have heard.
+  void add_heard(ReadPosting& read) {
     for (SeenRank& one : read.elsewhere) {
-      ranks[read.communicator].try_emplace(one.rank, std::move(one));
+      ranks_[read.communicator].try_emplace(one.rank, std::move(one));
     }
   }
-  std::vector<SeenCommunicator> result;
-  for (auto& [number, known] : ranks) {
-    SeenCommunicator seen{number, sizes[number], {}};
-    for (auto& [rank, one] : known) {
-      if (rank >= 0 && rank < seen.size) seen.ranks.push_back(std::move(one));
+
+  std::vector<SeenCommunicator> take() {
+    std::vector<SeenCommunicator> result;
+    for (auto& [number, known] : ranks_) {
+      SeenCommunicator seen{number, sizes_[number], {}};
+      for (auto& [rank, one] : known) {
+        if (rank >= 0 && rank < seen.size) seen.ranks.push_back(std::move(one));
+      }
+      result.push_back(std::move(seen));
     }
-    result.push_back(std::move(seen));
+    return result;
   }
-  return result;
+
+ private:
+  SeenProcess state_of(const ProcessId& process) {
+    const auto found = states_.find(process);
+    return found != states_.end() ? found->second : states_[process] = process_state(process);
+  }
+
+  std::map<std::uint64_t, std::map<int, SeenRank>> ranks_;
+  std::map<std::uint64_t, int> sizes_;
+  std::map<ProcessId, SeenProcess> states_;
+};
+
+}  // namespace
+
+std::vector<SeenCommunicator> look(std::span<const pid_t> processes) {
+  std::vector<ReadPosting> all = read_postings(processes);
+  Gathered gathered;
+  for (const ReadPosting& read : all) gathered.add_own(read, all);
+  for (const ReadPosting& read : all) gathered.add_neighbours(read);
+  for (ReadPosting& read : all) gathered.add_heard(read);
+  return gathered.take();
 }
 
 }  // namespace weft::engine::board
