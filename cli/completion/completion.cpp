@@ -124,13 +124,13 @@ std::size_t positionals_among(const CommandText& command, const std::vector<std:
 Candidates for_command(const CommandText& command, const std::vector<std::string>& words) {
   const std::string& last = words.back();
   const std::size_t given = positionals_among(command, words);
-  if (command.runs_program && given > 0) return {{kFiles, ""}};
+  if (!command.rest.empty() && given > 0) return {{kFiles, ""}};
   if (words.size() > 1) {
     const OptionText* option = find_option(command.options, words[words.size() - 2]);
     if (option != nullptr && !option->value.empty()) return values_of(*option, words);
   }
   if (last.starts_with("-")) return options_of(command.options);
-  if (command.runs_program) return {{kPrograms, ""}};
+  if (!command.rest.empty()) return {{kPrograms, ""}};
   std::size_t position = 0;
   for (const OptionText& option : command.options) {
     if (option.is_positional && position++ == given) return values_of(option, words);

@@ -166,13 +166,13 @@ int run(const ExecOptions& options, std::vector<std::string> words) {
 void add_exec(CommandLine& line) {
   const auto options = std::make_shared<ExecOptions>();
   Command command = line.add_command(
-      "exec",
-      "Run an MPI program over weft, under any launcher: exec [WEFT_..=VALUE] PROGRAM [ARGUMENTS]");
+      "exec", "Run an MPI program over weft, under any launcher: exec PROGRAM [ARGUMENTS]");
   command.add_option("--mpi", options->mpi, "MPI",
                      "openmpi or mpich [that which the program is linked with]");
   command.add_flag("--show", options->show,
                    "Print what would be preloaded into the program, and do not run it");
   command.set_with_rest(
+      "[WEFT_..=VALUE] PROGRAM [ARGUMENTS]",
       "Preloads the add-on for the MPI that the program is linked with; for Python, that of its\n"
       "mpi4py. A shell or a script runs without it, and the MPI programs that it starts with it.\n"
       "Where that cannot be, one line says why, and the program runs without weft. Settings "

@@ -134,7 +134,7 @@ std::string synopsis(const ToolText& tool, const CommandText& command) {
   for (const OptionText& option : command.options) {
     if (option.is_positional) made += fmt::format(" [\\fI{}\\fR]", escaped(option.value));
   }
-  if (command.runs_program) made += " \\fIPROGRAM\\fR [\\fIARGUMENTS\\fR]";
+  if (!command.rest.empty()) made += fmt::format(" \\fI{}\\fR", escaped(command.rest));
   return made + "\n";
 }
 

@@ -9,6 +9,24 @@ namespace weft::cli {
 
 namespace {
 
+constexpr std::size_t kColumn = 26;  // of the help texts of options
+
+/// The usage line of a command whose options are followed by words that are not parsed.
+class UsageWithRest : public CLI::Formatter {
+ public:
+  explicit UsageWithRest(std::string rest) : rest_(std::move(rest)) {}
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string line = CLI::Formatter::make_usage(app, std::move(name));
+    line.insert(line.find_last_not_of('\n') + 1, " " + rest_);
+    return line;
+  }
+  const std::string& rest() const { return rest_; }
+
+ private:
+  std::string rest_;
+};
+
 std::string names_of(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
   for (const CLI::App* command : commands) names.push_back(command->get_name());
@@ -89,8 +107,10 @@ void Command::set(const std::string& footer, Action action) {
   app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
 }
 
-void Command::set_with_rest(const std::string& footer, ActionOnWords action) {
+void Command::set_with_rest(const std::string& rest, const std::string& footer,
+                            ActionOnWords action) {
   app_->prefix_command();
+  app_->formatter(std::make_shared<UsageWithRest>(rest))->get_formatter()->column_width(kColumn);
   set(footer, [app = app_, action = std::move(action)] { return action(app->remaining()); });
 }
 
@@ -99,7 +119,7 @@ CommandLine::CommandLine(const char* name, const char* summary, const std::strin
   app_->set_version_flag("--version", version, "Print the version");
   app_->allow_extras();
   app_->require_subcommand(0, 1);
-  app_->get_formatter()->column_width(26);
+  app_->get_formatter()->column_width(kColumn);
 }
 
 CommandLine::~CommandLine() = default;
@@ -118,8 +138,9 @@ ToolText CommandLine::help_text() const {
   ToolText tool{
       app_->get_name(), app_->get_description(), app_->get_footer(), options_of(*app_), {}};
   for (const CLI::App* app : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    const auto with_rest = std::dynamic_pointer_cast<UsageWithRest>(app->get_formatter());
     tool.commands.push_back({app->get_name(), app->get_description(), app->get_footer(),
-                             options_of(*app), app->get_prefix_command()});
+                             options_of(*app), with_rest == nullptr ? "" : with_rest->rest()});
   }
   return tool;
 }

@@ -50,8 +50,8 @@ class Command {
   /// Sets the help text below the options, and the action of the command.
   void set(const std::string& footer, Action action);
   /// The same for a command that runs a program: words from the first that is no option are not
-  /// parsed.
-  void set_with_rest(const std::string& footer, ActionOnWords action);
+  /// parsed. `rest`: what they are, for the usage line, as "PROGRAM [ARGUMENTS]".
+  void set_with_rest(const std::string& rest, const std::string& footer, ActionOnWords action);
 
  private:
   CLI::App* app_;

@@ -18,7 +18,7 @@ struct CommandText {
   std::string summary;
   std::string footer;
   std::vector<OptionText> options;
-  bool runs_program = false;  ///< What follows its options is a program and its arguments.
+  std::string rest;  ///< What follows the options of a command that runs a program; else empty.
 };
 
 struct ToolText {

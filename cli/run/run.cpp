@@ -67,6 +67,7 @@ void add_run(CommandLine& line) {
                    "Ranks are threads of one process, at most 15, each with globals of its own: "
                    "they read one another's memory where it lies");
   command.set_with_rest(
+      "PROGRAM [ARGUMENTS]",
       "The program finds its rank by weft::tcp_bootstrap(), as WEFT_RANK, WEFT_SIZE, WEFT_ROOT\n"
       "and WEFT_SECRET_FILE (a file without a name, which it inherits) are set for it. All ranks "
       "run on this machine. One address space asks for a program that "

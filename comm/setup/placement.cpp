@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "base/error.hpp"
+#include "base/other_build.hpp"
 #include "hierarchy/detect.hpp"
 #include "hierarchy/domains.hpp"
 
@@ -23,7 +23,7 @@ constexpr char kNotAsked = '-', kSpin = '0', kSleep = '1';
 /// The part of `text` before the next line end, which is removed with it.
 std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
-  if (end == text.npos) throw Error("facts of a rank of a different build");
+  if (end == text.npos) throw_other_build("what a rank says of itself", text.size());
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(end + 1);
   return line;

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/foreign_file.hpp"
+#include "base/other_build.hpp"
 #include "engine/heap/heap.hpp"
 
 namespace weft::engine {
@@ -67,7 +68,7 @@ std::string PeerHeap::handle() {
 
 PeerHeap PeerHeap::attach(std::string_view bytes) {
   Handle handle;
-  if (bytes.size() != sizeof handle) throw Error("shared heap handle of a different build");
+  if (bytes.size() != sizeof handle) throw_other_build("a handle of a heap", bytes.size());
   std::memcpy(&handle, bytes.data(), sizeof handle);
   if (handle.descriptor < 0 || handle.process == ::getpid()) return {};
 

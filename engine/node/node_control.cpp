@@ -7,7 +7,7 @@
 #include <new>
 #include <string_view>
 
-#include "base/error.hpp"
+#include "base/other_build.hpp"
 #include "engine/copying/copy.hpp"
 
 namespace weft::engine {
@@ -43,7 +43,9 @@ void NodeControl::attach(std::span<const std::string> handles) {
   for (int other = 0; other < places_; ++other) {
     if (other == place_) continue;
     const std::string_view handle = handles[other];
-    if (handle.size() < PeerHeap::handle_bytes()) throw Error("handle of a different build");
+    if (handle.size() < PeerHeap::handle_bytes()) {
+      throw_other_build("a handle of a heap and of shared memory", handle.size());
+    }
     attached_[other] =
         SharedMemory::attach(handle.substr(PeerHeap::handle_bytes()), memory_.size());
     bases_[other] = attached_[other].data();

@@ -5,6 +5,7 @@
 
 #include "base/cast.hpp"
 #include "base/error.hpp"
+#include "base/other_build.hpp"
 #include "engine/node/slabs.hpp"
 
 namespace weft::engine {
@@ -26,7 +27,7 @@ std::size_t SharedMemory::handle_bytes() {
 
 SharedMemory SharedMemory::attach(std::string_view bytes, std::size_t least_bytes) {
   BlockHandle handle;
-  if (bytes.size() != sizeof handle) throw Error("shared memory handle of a different build");
+  if (bytes.size() != sizeof handle) throw_other_build("a handle of shared memory", bytes.size());
   std::memcpy(&handle, bytes.data(), sizeof handle);
   SharedMemory memory;
   memory.block_ = Slabs::instance().attach(handle);

@@ -90,7 +90,7 @@ TEST_F(Manual, HasAllSettings) {
 
 TEST(ManualPage, HidesNothingThatLooksLikeARequest) {
   const ToolText tool{"tool", "Does things", "", {}, {}};
-  const CommandText command{"do", "Does", ".hidden\n'quoted \\n back-slash", {}, false};
+  const CommandText command{"do", "Does", ".hidden\n'quoted \\n back-slash", {}, ""};
   const std::string page = manual_page(tool, command);
   EXPECT_NE(page.find("\\&.hidden"), page.npos);
   EXPECT_NE(page.find("\\&'quoted \\en back\\-slash"), page.npos);

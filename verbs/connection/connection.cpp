@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/other_build.hpp"
 #include "verbs/connection/announcement.hpp"
 #include "verbs/connection/rc_wire.hpp"
 
@@ -61,7 +62,7 @@ void Connection::connect(std::string_view peer_address) {
   }
   const std::size_t count = peer_address.size() / sizeof(RcAddress);
   if (count == 0 || peer_address.size() % sizeof(RcAddress) != 0) {
-    throw Error("connection address of a different build");
+    throw_other_build("an address of a connection", peer_address.size());
   }
   if (count < lanes_.size()) {
     lanes_.resize(count);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/other_build.hpp"
 
 namespace weft::verbs {
 
@@ -41,7 +42,7 @@ IdleFlow describe(const Flow& flow) {
 template <class Value>
 Value read(std::string_view& text) {
   Value value;
-  if (text.size() < sizeof value) throw Error("connection address of a different build");
+  if (text.size() < sizeof value) throw_other_build("the state of a flow", text.size());
   std::memcpy(&value, text.data(), sizeof value);
   text.remove_prefix(sizeof value);
   return value;
@@ -49,7 +50,7 @@ Value read(std::string_view& text) {
 
 std::string_view read_text(std::string_view& text) {
   const auto bytes = read<std::uint32_t>(text);
-  if (text.size() < bytes) throw Error("connection address of a different build");
+  if (text.size() < bytes) throw_other_build("the state of a flow", text.size());
   const std::string_view result = text.substr(0, bytes);
   text.remove_prefix(bytes);
   return result;

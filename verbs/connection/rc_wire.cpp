@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "base/error.hpp"
+#include "base/other_build.hpp"
 #include "verbs/connection/announcement.hpp"
 
 namespace weft::verbs {
@@ -72,7 +72,9 @@ std::string RcWire::address() const {
 
 void RcWire::connect(std::string_view peer_address) {
   WireAddress peer;
-  if (peer_address.size() < sizeof peer) throw Error("connection address of a different build");
+  if (peer_address.size() < sizeof peer) {
+    throw_other_build("an address of a connection", peer_address.size());
+  }
   std::memcpy(&peer, peer_address.data(), sizeof peer);
   const auto guard = endpoint_.guard();
   if (own_ != nullptr) own_->connect(peer_address.substr(sizeof peer));
