@@ -165,8 +165,7 @@ int run(const ExecOptions& options, std::vector<std::string> words) {
 
 void add_exec(CommandLine& line) {
   const auto options = std::make_shared<ExecOptions>();
-  Command command = line.add_command(
-      "exec", "Run an MPI program over weft, under any launcher: exec PROGRAM [ARGUMENTS]");
+  Command command = line.add_command("exec", "Run an MPI program over weft, under any launcher");
   command.add_option("--mpi", options->mpi, "MPI",
                      "openmpi or mpich [that which the program is linked with]");
   command.add_flag("--show", options->show,

@@ -60,8 +60,7 @@ std::vector<std::string> environment_of(const Launch& launch, int rank) {
 
 void add_run(CommandLine& line) {
   const auto options = std::make_shared<RunOptions>();
-  Command command = line.add_command(
-      "run", "Run a program written to weft's API: run -n RANKS PROGRAM [ARGUMENTS]");
+  Command command = line.add_command("run", "Run a program written to weft's API");
   command.add_option("-n", options->ranks, "RANKS", "How many ranks, from 1 to 4096");
   command.add_flag("--one-address-space", options->one_address_space,
                    "Ranks are threads of one process, at most 15, each with globals of its own: "

@@ -188,6 +188,15 @@ TEST(Help, ShowsOptionsAsUsersTypeThem) {
   EXPECT_NE(run_tool({"probe", "--help"}).out.find("\n  --no-keep  "), std::string::npos);
 }
 
+TEST(Help, NamesTheProgramThatACommandRuns) {
+  EXPECT_NE(run_tool({"exec", "--help"})
+                .out.find("\nUsage: weft exec [OPTIONS] [WEFT_..=VALUE] PROGRAM [ARGUMENTS]\n"),
+            std::string::npos);
+  EXPECT_NE(
+      run_tool({"run", "--help"}).out.find("\nUsage: weft run [OPTIONS] PROGRAM [ARGUMENTS]\n"),
+      std::string::npos);
+}
+
 TEST(Help, NamesEveryAlgorithm) {
   for (const char* command : {"plan", "check"}) {
     const Ended ended = run_tool({command, "--help"});

@@ -181,6 +181,17 @@ TEST_F(PeerHeapTest, OfAnotherSizeThanItsFileIsRefused) {
   EXPECT_THROW(PeerHeap::attach(handle_of(words)), Error);
 }
 
+TEST_F(PeerHeapTest, HandleOfAnotherBuildIsRefusedByItsSize) {
+  try {
+    PeerHeap::attach("short");
+    FAIL() << "attached";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "a handle of a heap, of 5 bytes, cannot be read: the rank that sent it runs "
+                 "another build of weft");
+  }
+}
+
 /// Why a file of these bytes and seals, which this process has, is refused as a heap.
 std::string refusal_of(std::uint64_t bytes, unsigned seals, uid_t owner) {
   const File file(::memfd_create("weft-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
