@@ -80,6 +80,11 @@ bool is_rooted(Collective collective) {
   }
 }
 
+bool may_be_left_early(Collective collective) {
+  return is_rooted(collective) || collective == Collective::scan ||
+         collective == Collective::exscan;
+}
+
 bool is_alltoall(Collective collective) {
   return collective == Collective::alltoall || collective == Collective::alltoallv;
 }

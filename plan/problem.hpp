@@ -32,6 +32,9 @@ Collective parse_collective(std::string_view text);
 bool is_reduction(Collective collective);
 /// True when one rank, the root, has a part of its own.
 bool is_rooted(Collective collective);
+/// True when some rank may be done with its part before others have begun theirs, whatever the
+/// sizes: a root that sends, a rank that sends to a root.
+bool may_be_left_early(Collective collective);
 /// True when each rank has a block for each rank.
 bool is_alltoall(Collective collective);
 /// True when the input or the output of some rank has a block of each rank.

@@ -46,19 +46,29 @@ const SharedCall& Calls::call_for(const Task& task) {
 }
 
 const SharedCall& Calls::block_call_for(const Task& task) {
-  const Problem& problem = task.problem;
+  const SharedCall* const found = find_block_call(task.problem);
+  return found != nullptr ? *found : prepare(task.problem, preparation_.by_kernel(task));
+}
+
+/// Null: it is new. Else the last one.
+const SharedCall* Calls::find_block_call(const Problem& problem) {
   last_ = nullptr;
   const bool has_one_size = problem.layout.empty();
   if (has_one_size && generation_ == preparation_.generation()) {
     const auto kept = kept_.find(problem);
-    if (kept != kept_.end()) return *(last_ = &kept->second);
+    if (kept != kept_.end()) return last_ = &kept->second;
   }
-  if (const SharedCall* renumbered = preparation_.find(problem)) return *(last_ = renumbered);
+  if (const SharedCall* renumbered = preparation_.find(problem)) return last_ = renumbered;
   for (CallCache* cache : {&of_classes_, &agreed_}) {
-    if (const SharedCall* known = cache->find(problem)) return *(last_ = known);
+    if (const SharedCall* known = cache->find(problem)) return last_ = known;
   }
+  return nullptr;
+}
+
+/// A new one. Collective.
+const SharedCall& Calls::prepare(const Problem& problem, unsigned by_kernel) {
   const SetUp shown(resources_.executor(), problem, problem.block_bytes);
-  SharedCall made = preparation_.prepare(task);
+  SharedCall made = preparation_.prepare(problem, by_kernel);
   ++changes_;
   forget_old_classes();
   if (made == nullptr) return *(last_ = preparation_.find(problem));
@@ -67,6 +77,30 @@ const SharedCall& Calls::block_call_for(const Task& task) {
   last_ = &cache.keep(std::move(made), &cache == &agreed_ ? 1 : 1 + steps);
   end_set_up();
   return *last_;
+}
+
+void Calls::put_off_if_new(const Task& task) {
+  const Problem& problem = task.problem;
+  if (!may_be_left_early(problem.collective)) return;
+  const bool is_known = task.irregular ? find_rooted(problem) != rooted_.end()
+                                       : (last_ != nullptr && (*last_)->problem == problem) ||
+                                             find_block_call(problem) != nullptr;
+  if (is_known) return;
+  if (put_off_.size() < kMostPutOff) {
+    put_off_.push_back({problem, preparation_.by_kernel(task), task.irregular});
+  }
+  throw NotPrepared(fmt::format("{}: not prepared yet", describe_irregular(problem)));
+}
+
+void Calls::prepare_put_off() {
+  for (const PutOff& one : std::exchange(put_off_, {})) {
+    if (one.irregular) {
+      if (find_rooted(one.problem) == rooted_.end()) prepare_rooted(one.problem);
+    } else if (find_block_call(one.problem) == nullptr) {
+      prepare(one.problem, one.by_kernel);
+    }
+  }
+  last_ = nullptr;
 }
 
 /// Where the preparation has forgotten its classes; each rank has kept other calls of them.
@@ -110,28 +144,35 @@ bool Calls::keep(const SharedCall& call) noexcept {
   return true;
 }
 
+Calls::Rooted::iterator Calls::find_rooted(const Problem& problem) {
+  return rooted_.find({problem.collective, problem.root});
+}
+
+/// Collective.
+Calls::Rooted::iterator Calls::prepare_rooted(const Problem& problem) {
+  choice_.note_other_than(
+      RootedExchange::kAlgorithm, problem.collective,
+      fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
+      "only the root knows all sizes, so it exchanges with each rank directly");
+  const SetUp shown(resources_.executor(), problem, 0);
+  preparation_.meet(problem);
+  const std::pair key{problem.collective, problem.root};
+  const auto made = rooted_.try_emplace(key, resources_, problem.root).first;
+  end_set_up();
+  return made;
+}
+
 const SharedCall& Calls::rooted_call_for(const Problem& problem) {
   resources_.members().require_no_poison();
-  const std::pair key{problem.collective, problem.root};
-  auto found = rooted_.find(key);
-  const char* algorithm = RootedExchange::kAlgorithm;
-  if (found == rooted_.end()) {
-    choice_.note_other_than(
-        algorithm, problem.collective,
-        fmt::format("{} of blocks of different sizes", to_string(problem.collective)),
-        "only the root knows all sizes, so it exchanges with each rank directly");
-    const SetUp shown(resources_.executor(), problem, 0);
-    preparation_.meet(problem);
-    found = rooted_.try_emplace(key, resources_, problem.root).first;
-    end_set_up();
-  }
+  auto found = find_rooted(problem);
+  if (found == rooted_.end()) found = prepare_rooted(problem);
   forget_old_classes();
   const auto kept = kept_.find(problem);
   last_ = kept != kept_.end() ? &kept->second : &found->second.call_for(problem);
   const SharedCall& call = *last_;
   if (call->entry == kNoEntry) {
     const std::uint64_t own_bytes = problem.block(resources_.rank()).bytes;
-    call->entry = usage_.entry_for(problem.collective, algorithm, own_bytes);
+    call->entry = usage_.entry_for(problem.collective, RootedExchange::kAlgorithm, own_bytes);
   }
   return call;
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "comm/calls/call_cache.hpp"
 #include "comm/calls/preparation.hpp"
@@ -30,6 +31,11 @@ class Calls {
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
+  /// Throws NotPrepared, on all ranks alike, where call_for() would have them wait for one another
+  /// though the call may be left early.
+  void put_off_if_new(const Task& task);
+  /// Prepares what was put off. Collective.
+  void prepare_put_off();
   /// The same of a neighbourhood exchange, of which each rank gives its own edges.
   const SharedCall& neighbour_call_for(std::span<const Edge> out, std::span<const Edge> in);
   /// The algorithm of the last alltoallv; there has been one.
@@ -55,8 +61,19 @@ class Calls {
   class SetUp;
   std::uint64_t changes() const noexcept { return changes_ + preparation_.changes(); }
   std::uint64_t kept_since() const noexcept { return preparation_.generation(); }
+  /// A call that is to be prepared later.
+  struct PutOff {
+    plan::Problem problem;
+    unsigned by_kernel;  // see Preparation::prepare()
+    bool irregular;      // see Task
+  };
+  using Rooted = std::map<std::pair<plan::Collective, int>, RootedExchange>;  // by root
   const SharedCall& block_call_for(const Task& task);
+  const SharedCall* find_block_call(const plan::Problem& problem);
+  const SharedCall& prepare(const plan::Problem& problem, unsigned by_kernel);
   const SharedCall& rooted_call_for(const plan::Problem& problem);
+  Rooted::iterator find_rooted(const plan::Problem& problem);
+  Rooted::iterator prepare_rooted(const plan::Problem& problem);
   void forget_old_classes();
   const SharedCall& vector_call_for(const Task& task);
   bool keep(const SharedCall& call) noexcept;
@@ -82,9 +99,12 @@ class Calls {
   static constexpr std::uint64_t kOnlyLast = std::uint64_t{1} << 63;  // Made::at is of changes()
   std::unordered_map<plan::Problem, SharedCall, ProblemHash> kept_;
   std::size_t kept_steps_ = 0;
-  const SharedCall* last_ = nullptr;                                   // of any of these
-  std::uint64_t changes_ = 0;                                          // of the caches
-  std::map<std::pair<plan::Collective, int>, RootedExchange> rooted_;  // by root
+  const SharedCall* last_ = nullptr;  // of any of these
+  std::uint64_t changes_ = 0;         // of the caches
+  // More in a row are left to a later call to be put off. All ranks put off the same ones.
+  static constexpr std::size_t kMostPutOff = 64;
+  std::vector<PutOff> put_off_;
+  Rooted rooted_;
   std::unique_ptr<VectorExchange> vector_;         // from the first alltoallv on
   std::unique_ptr<NeighbourExchange> neighbours_;  // from the first neighbourhood exchange on
 };

@@ -48,6 +48,13 @@ void Communicator::fail(std::string_view why) {
   impl_->fail(why);
 }
 
+void Communicator::put_off_preparation(bool put_off) noexcept {
+  impl_->put_off_preparation(put_off);
+}
+void Communicator::prepare_put_off() {
+  impl_->prepare_put_off();
+}
+
 bool Communicator::checks_calls() const noexcept {
   return impl_->checks_calls();
 }

@@ -94,6 +94,9 @@ class Communicator::Impl {
   void set_by_stages(bool by_stages) noexcept { is_by_stages_ = by_stages; }
   std::uint64_t bytes_outside_heap() const noexcept;
 
+  void put_off_preparation(bool put_off) noexcept { puts_off_next_ = put_off; }
+  void prepare_put_off();
+
   // requests.cpp
   /// What is ready to be started, piece by piece. It keeps its programs.
   std::unique_ptr<Request::Impl> request(std::span<const comm::Task> pieces);
@@ -121,6 +124,11 @@ class Communicator::Impl {
   bool barriers_suit_next() const {
     return size() > 2 && machine().nodes() == 1 && resources_.is_any_crowded();
   }
+  /// NotPrepared where the call is new, if that was asked for of this call.
+  void put_off_if_asked(const comm::Task& task) {
+    if (std::exchange(puts_off_next_, false)) put_off_if_new(task);
+  }
+  void put_off_if_new(const comm::Task& task);
   void run_now(const comm::Task& task);
   comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
@@ -164,6 +172,7 @@ class Communicator::Impl {
   };
   std::unique_ptr<ByStages> by_stages_;  // null: no call has gone so
   bool is_by_stages_ = false;
+  bool puts_off_next_ = false;  // call, where it is new
   std::vector<std::byte> aside_;
   comm::HeapCopies copies_;
   std::unique_ptr<comm::PackedExchange> packed_;  // null: no alltoallw has come

@@ -99,7 +99,6 @@ Preparation::Need Preparation::joined(const Need& a, const Need& b) {
           a.has_lists && b.has_lists};
 }
 
-/// This rank's buffers that neighbours do not find in its shared heap, where they look there.
 unsigned Preparation::by_kernel(const Task& task) const {
   const bool matters =
       resources_.machine().nodes() == 1 && resources_.view() == engine::View::shared_heap;

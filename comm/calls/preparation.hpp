@@ -27,11 +27,14 @@ class Preparation {
   /// class has none that take its size. Mostly, numbers are written into a program that nobody else
   /// holds, and nothing is allocated. Valid until the next call of this.
   const SharedCall* find(const plan::Problem& problem);
-  /// The same where find() has found none, for a task with that problem. Null: now it does.
+  /// The same where find() has found none. Null: now it does. `by_kernel`: of its first task.
   ///
   /// On one node the calls of a class read neighbours' buffers where they lie only if those of its
   /// first task are found in shared heaps: by system calls it takes longer than two copies.
-  SharedCall prepare(const Task& task);
+  SharedCall prepare(const plan::Problem& problem, unsigned by_kernel);
+  /// This rank's buffers, as a set, that neighbours do not find in its shared heap, where they look
+  /// there.
+  unsigned by_kernel(const Task& task) const;
   /// Changes when classes are forgotten, at the same time on all ranks.
   std::uint64_t generation() const noexcept { return generation_; }
   /// Changes when calls that find() has returned are forgotten, or have other numbers.
@@ -91,7 +94,6 @@ class Preparation {
   Cut cut(const registry::Algorithm& algorithm, const plan::Problem& largest, const Asked& asked);
   static unsigned reads_of(const plan::Plan& plan);
   static Need joined(const Need& a, const Need& b);
-  unsigned by_kernel(const Task& task) const;
   bool is_in_pieces() const;
   std::size_t part_of(const plan::Problem& problem) const {
     return comm::part_of(problem, resources_.has_table());

@@ -142,10 +142,9 @@ void Preparation::describe(const Problem& problem, Call& call, const SizeClass& 
   }
 }
 
-SharedCall Preparation::prepare(const Task& task) {
-  const Problem& problem = task.problem;
+SharedCall Preparation::prepare(const Problem& problem, unsigned by_kernel) {
   resources_.members().require_no_poison();
-  const SharedClass of = class_for({problem, by_kernel(task), is_in_pieces()});
+  const SharedClass of = class_for({problem, by_kernel, is_in_pieces()});
   const auto bucket = buckets_.find(bucket_of(problem));
   const bool is_kept = bucket != buckets_.end() && bucket->second[part_of(problem)] == of;
   if (is_kept && (of->extent_of(problem) || of->has_list(problem))) return nullptr;

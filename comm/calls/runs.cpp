@@ -48,7 +48,24 @@ void Communicator::Impl::begin_kind(plan::Collective collective) {
   check(task);
 }
 
+void Communicator::Impl::put_off_if_new(const comm::Task& task) {
+  if (comm::moves_nothing(task) || resources_.members().is_poisoned()) return;
+  const auto exclusive = resources_.requests().exclusive();
+  calls_of(task).put_off_if_new(task);
+}
+
+void Communicator::Impl::prepare_put_off() {
+  run_exclusively([&] {
+    engine::Executor& executor = resources_.executor();
+    executor.arrive(usage_.begin());
+    calls_.prepare_put_off();
+    if (by_stages_ != nullptr) by_stages_->calls.prepare_put_off();
+    executor.leave(executor.tag(), comm::Stopwatch::ticks());
+  });
+}
+
 void Communicator::Impl::run(const comm::Task& task) {
+  put_off_if_asked(task);
   begin(task);
   if (comm::moves_nothing(task)) return;
   if (resources_.members().is_poisoned() || needs_turn()) {

@@ -141,6 +141,12 @@ class WEFT_API Request {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Of a call that was put off: see Communicator::put_off_preparation().
+class WEFT_API NotPrepared : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Ranks that run collectives together. Use it from one thread at a time; different communicators
 /// are independent. A child of fork() leaves it alone.
 class WEFT_API Communicator {
@@ -246,6 +252,16 @@ class WEFT_API Communicator {
   /// all ranks know, read no buffers, until set_by_stages(false). All ranks make the same calls so.
   /// On several nodes it changes nothing.
   void set_by_stages(bool by_stages) noexcept;
+
+  /// A call of a size that is new to the communicator waits for all ranks, which prepare it
+  /// together, even where a rank could leave it early: the root of a broadcast or scatter, any rank
+  /// but the root of a gather or reduce, the first ones of a scan or exscan. Where the program does
+  /// not expect that, it can be put off: if the next call after put_off_preparation() is one of
+  /// these and new, it throws NotPrepared on all ranks, and does nothing. prepare_put_off(), a
+  /// collective, prepares what has been put off until then. All ranks make the same calls so.
+  void put_off_preparation(bool put_off = true) noexcept;
+  void prepare_put_off();
+
   /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of
   /// its own that it copied there. On several nodes 0.
   std::uint64_t bytes_outside_heap() const noexcept;
