@@ -23,11 +23,28 @@ std::string name_of_race(const Call& call, const Context& context) {
                      context.size(), *bytes == 0 ? 0 : std::bit_ceil(*bytes + 1) - 1);
 }
 
+SharedArguments shared_of(const Call& call, const Context& context, bool is_blocking) {
+  using enum plan::Collective;
+  const plan::Collective collective = call.collective();
+  SharedArguments shared{collective, call.block_bytes(context), call.sent_bytes()};
+  shared.may_agree =
+      !is_blocking || !may_be_left_early(collective) || context.world.is_wanted_at_once(collective);
+  const bool has_sender = collective == broadcast || collective == scatter;
+  if (has_sender) shared.sender = call.root();
+  return shared;
+}
+
 /// Of a call that may be part of a race; `trial` begins where it is a trial.
-Race::Server server_of(const Call& call, const Context& context, Trial& trial) {
+Race::Server server_of(const Call& call, const Context& context, SharedArguments& shared,
+                       Trial& trial) {
   Race* const race = race_of(call, context);
   if (race == nullptr) return Race::Server::weft;
   if (race->count()) {
+    if (!context.world.communicators().may_agree(context.attached, shared)) {
+      context.attached.put_off.add(*race, name_of_race(call, context));
+      context.attached.state = Attached::State::putting_off;
+      return race->winner();
+    }
     context.world.communicators().decide(context.attached, *race, name_of_race(call, context));
   }
   const Race::Server server = race->server();
@@ -51,33 +68,87 @@ class ByStages {
   Communicator* weft_;
 };
 
-void run_in_weft(Call& call, const Context& context, bool by_stages) {
-  const ByStages way(context.weft(), by_stages);
-  call.run(context);
+/// Scope of a call that does nothing where it would have to be prepared.
+class PuttingOff {
+ public:
+  explicit PuttingOff(Communicator& weft) : weft_(weft) { weft_.put_off_preparation(true); }
+  PuttingOff(const PuttingOff&) = delete;
+  PuttingOff& operator=(const PuttingOff&) = delete;
+  ~PuttingOff() { weft_.put_off_preparation(false); }
+
+ private:
+  Communicator& weft_;
+};
+
+/// False: nothing was done, as it has to be prepared.
+bool run_if_prepared(Call& call, const Context& context) {
+  const PuttingOff scope(context.weft());
+  try {
+    call.run(context);
+    return true;
+  } catch (const NotPrepared&) {
+    return false;
+  }
 }
 
-/// Runs a call that weft may serve; false: the host is to.
-bool run(Call& call, const Context& context, bool may_race, Outcome& result) {
-  bool is_served = true;
+/// Makes up for what was put off; false: not yet.
+bool catch_up(const Context& context, SharedArguments& shared) {
+  Communicators& communicators = context.world.communicators();
+  if (!communicators.may_agree(context.attached, shared)) return false;
+  communicators.agree_on_put_off(context.attached);
+  return true;
+}
+
+/// False: nothing was done, as the call is new and that is put off.
+bool run_in_weft(Call& call, const Context& context, SharedArguments& shared, bool by_stages) {
+  const ByStages way(context.weft(), by_stages);
+  if (!shared.may_agree) {
+    if (run_if_prepared(call, context)) return true;
+    if (!catch_up(context, shared)) {
+      context.attached.put_off.add(call.collective(), shared.block_bytes);
+      context.attached.state = Attached::State::putting_off;
+      return false;
+    }
+  }
+  call.run(context);
+  return true;
+}
+
+/// Runs a call that weft may serve. The reason why the host is to.
+std::optional<Passed> run(Call& call, const Context& context, SharedArguments& shared,
+                          bool is_blocking, Outcome& result) {
+  std::optional<Passed> passed;
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
+    const Attached& attached = context.attached;
+    if (attached.state == Attached::State::putting_off && is_blocking &&
+        !catch_up(context, shared) &&
+        attached.put_off.contains(call.collective(), shared.block_bytes)) {
+      passed = Passed::new_size;
+      return;
+    }
     Trial trial;
-    const Race::Server server = may_race ? server_of(call, context, trial) : Race::Server::weft;
+    const Race::Server server =
+        is_blocking ? server_of(call, context, shared, trial) : Race::Server::weft;
     if (server == Race::Server::host) {
       call.leave_to_host(std::move(trial));
-      is_served = false;
+      passed = Passed::raced;
       return;
     }
     if (context.world.checks_calls()) describe_for_check(call, context);
     const std::uint64_t before = context.weft().bytes_outside_heap();
-    run_in_weft(call, context, server == Race::Server::stages);
+    if (!run_in_weft(call, context, shared, server == Race::Server::stages)) {
+      trial.call_off();
+      passed = Passed::new_size;
+      return;
+    }
     if (trial.is_on() && context.weft().bytes_outside_heap() != before) trial.add_system_calls();
   });
-  return is_served;
+  return passed;
 }
 
-/// `may_race`: the host may serve the call now.
-std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, bool may_race,
+/// `is_blocking`: the host may serve the call now, too.
+std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, bool is_blocking,
                                  Outcome& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (world.unusable()) return Passed::setup_failed;
@@ -93,8 +164,8 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
   }
   device_memory::look_for_drivers();
   if (const auto why = call.judge_once(context)) return why;
-  if (attached.state != Attached::State::connected) {
-    const SharedArguments shared{call.collective(), call.block_bytes(context), call.sent_bytes()};
+  SharedArguments shared = shared_of(call, context, is_blocking);
+  if (attached.state == Attached::State::not_connected) {
     try {
       if (const auto why = world.communicators().connect(attached, shared)) return why;
     } catch (const PeerError& error) {
@@ -103,7 +174,7 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
     }
   }
   try {
-    if (!run(call, context, may_race, result)) return Passed::raced;
+    if (const auto why = run(call, context, shared, is_blocking, result)) return why;
   } catch (const SetupError& error) {
     // On all ranks alike, and the program's buffers are as they were.
     world.communicators().give_up(attached, error.what());
@@ -115,11 +186,11 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
 }
 
 /// The same for a call that comes from the program itself.
-std::optional<Passed> try_to_run(Call& call, World& world, bool may_race, Outcome& result) {
+std::optional<Passed> try_to_run(Call& call, World& world, bool is_blocking, Outcome& result) {
   if (Freeing::contains(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
-  return try_to_run(call, world, *attached, may_race, result);
+  return try_to_run(call, world, *attached, is_blocking, result);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ class Broadcast final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  int root() const override { return root_; }
   std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
@@ -70,6 +71,7 @@ class Rooted : public Call {
   std::optional<Passed> judge(const Context& context) override;
   void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
+  int root() const override { return root_; }
   std::optional<Traffic> traffic_with(int rank, const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
   void keep(Arrays& arrays, const Attached& attached) override;

@@ -46,6 +46,8 @@ std::string_view reason(Passed passed) {
       return "not blocking, and the host MPI does not move weft on";
     case Passed::raced:
       return "the host MPI takes less time here, or was tried";
+    case Passed::new_size:
+      return "a new size, in a call that does not wait for all ranks";
     case Passed::lonely_rank:
       return "ranks without neighbours may leave out calls of others";
     case Passed::copied:

@@ -39,10 +39,11 @@ enum class Passed {
   unknown_origin,
   no_progress,
   raced,
+  new_size,
   lonely_rank,
   copied,  // not by the host, but beside weft's collectives, too
 };
-inline constexpr std::size_t kPassedReasons = 14;
+inline constexpr std::size_t kPassedReasons = 15;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table, JSON or a page to standard error or a

@@ -21,7 +21,9 @@
 #include "mpi/operations/operations.hpp"
 #include "mpi/recording/recording.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/meetings.hpp"
 #include "mpi/world/neighbourhood.hpp"
+#include "mpi/world/put_off.hpp"
 #include "mpi/world/race.hpp"
 #include "mpi/world/seldom_asked.hpp"
 #include "mpi/world/take_over.hpp"
@@ -108,10 +110,12 @@ struct Attached {
   int rank = 0;
   int size = 0;
   /// The same on all ranks. not_connected: the host serves the calls until the take-over rule is
-  /// due. passed_through: all calls go to the host for good.
+  /// due. putting_off: connected, but what calls have put off is still to be agreed on.
+  /// passed_through: all calls go to the host for good.
   enum class State : std::uint8_t {
     not_connected,
     connected,
+    putting_off,
     passed_through
   } state = State::not_connected;
   Passed why = Passed::setup_failed;  // of passed_through
@@ -121,10 +125,12 @@ struct Attached {
   std::optional<Communicator> weft;  // of connected
   std::vector<int> members;          // likewise: its ranks, as ranks of the world
   std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
-  Trial trial;                       // by a component of the host, which it has still to serve
-  PassedCounts* passed = nullptr;    // of its shape, from the first call that is passed through on
-  SeldomAsked packs;                 // whether some rank has to pack: the same on all of them
-  SeldomAsked packs_irregular;       // the same in alltoallv, also in small ones
+  PutOff put_off;                    // likewise
+  Meetings meetings;
+  Trial trial;                     // by a component of the host, which it has still to serve
+  PassedCounts* passed = nullptr;  // of its shape, from the first call that is passed through on
+  SeldomAsked packs;               // whether some rank has to pack: the same on all of them
+  SeldomAsked packs_irregular;     // the same in alltoallv, also in small ones
   Resolutions operations;
   Topology topology;
   Buffer packed_input, packed_output;
@@ -139,6 +145,12 @@ struct SharedArguments {
   std::optional<std::uint64_t> block_bytes;  // see TakeOver::count()
   /// Of an alltoallv; not shared: see TakeOver::count_irregular().
   std::optional<std::uint64_t> sent_bytes;
+  /// Whether ranks may wait for one another in it, to agree on something; see
+  /// Communicators::may_agree().
+  bool may_agree = true;
+  /// Where they may not: the rank that all others wait for, as long as the call may become a
+  /// meeting.
+  std::optional<int> sender = {};
 };
 
 /// What belongs to communicators: an attribute on each, so that it is freed with it; or, in a
@@ -168,9 +180,16 @@ class Communicators {
   /// When the collective will not be started any more.
   void remove_persistent(const std::shared_ptr<Attached>& attached);
   /// Of a communicator that is not connected: counts the call, and connects where the take-over
-  /// rule is due or the collective is wanted at once. Collective then, but by none of the host's
-  /// collectives. Nothing: weft serves the call; else the reason why the host does.
-  std::optional<Passed> connect(Attached& attached, const SharedArguments& call);
+  /// rule is due or the collective is wanted at once, if ranks may agree in this call. Collective
+  /// then, but by none of the host's collectives. Nothing: weft serves the call; else the reason
+  /// why the host does.
+  std::optional<Passed> connect(Attached& attached, SharedArguments& call);
+
+  /// Whether ranks may agree on something in this call: it says so, or it becomes a meeting to
+  /// which all of them come. The same on all ranks. PeerError where one is lost.
+  bool may_agree(Attached& attached, SharedArguments& call);
+  /// Of a connected communicator: prepares and decides all that was put off. Collective.
+  void agree_on_put_off(Attached& attached);
 
   /// Lets all ranks of a connected communicator learn what they have measured in a race. `what`
   /// names its calls, for a note. Collective.
@@ -202,6 +221,7 @@ class Communicators {
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
   std::unique_ptr<Attached> attach(MPI_Comm comm);
   bool number(Attached& attached, std::span<const int> members);
+  bool hold_meeting(Attached& attached, std::span<const int> members, int sender);
   bool is_due(Attached& attached, const SharedArguments& call);
   void agree_on_bytes(Attached& attached);
   void set_up(Attached& attached, const std::vector<int>& members);

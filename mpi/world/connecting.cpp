@@ -5,6 +5,7 @@
 #include <charconv>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -17,6 +18,10 @@
 namespace weft::mpi {
 
 namespace {
+
+// Of a root that waits for others in a meeting: about what a set-up takes. Where ranks share a core
+// one turn of each.
+constexpr std::int64_t kPatienceInMeetings_ns = 500'000;
 
 /// The ranks of a group that share this process's node.
 std::vector<int> neighbours_in(std::span<const int> members, World& world) {
@@ -66,11 +71,12 @@ std::string larger_each(std::string_view left, std::string_view right) {
 
 }  // namespace
 
-std::optional<Passed> Communicators::connect(Attached& attached, const SharedArguments& call) {
+std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments& call) {
   using enum Attached::State;
   if (!world_.is_wanted_at_once(call.collective) && !is_due(attached, call)) {
     return Passed::few_calls;
   }
+  if (!may_agree(attached, call)) return Passed::few_calls;
   attached.state = passed_through;
   attached.take_over.reset();
   const std::uint64_t begin = comm::Stopwatch::ticks();
@@ -90,6 +96,37 @@ std::optional<Passed> Communicators::connect(Attached& attached, const SharedArg
   }
   attached.state = connected;
   return std::nullopt;
+}
+
+bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
+  if (call.may_agree || !call.sender) return call.may_agree;
+  const int sender = *std::exchange(call.sender, std::nullopt);
+  if (!attached.meetings.is_due()) return false;
+  const std::vector<int> members =
+      attached.members.empty() ? world_.members_of(attached.comm) : attached.members;
+  // Where these do not find one another there is nothing to agree on.
+  if (std::ranges::find(members, MPI_UNDEFINED) != members.end() || !number(attached, members)) {
+    return call.may_agree = true;
+  }
+  try {
+    return call.may_agree = hold_meeting(attached, members, sender);
+  } catch (const PeerError& error) {
+    attached.broken = error.what();
+    throw;
+  }
+}
+
+bool Communicators::hold_meeting(Attached& attached, std::span<const int> members, int sender) {
+  const std::int64_t patience_ns = kPatienceInMeetings_ns * world_.most_ranks_on_a_core();
+  return attached.meetings.hold(world_.post(), members, members[static_cast<std::size_t>(sender)],
+                                attached.lineage.context, patience_ns);
+}
+
+void Communicators::agree_on_put_off(Attached& attached) {
+  attached.state = Attached::State::connected;
+  const std::vector<PutOff::Decision> decisions = attached.put_off.take();
+  attached.weft->prepare_put_off();
+  for (const PutOff::Decision& one : decisions) decide(attached, *one.race, one.what);
 }
 
 /// Whether weft takes over at this call, which is counted.

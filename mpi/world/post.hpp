@@ -58,6 +58,10 @@ class Post {
   /// Waits for the next message of the context from world rank `from`. PeerError where none will
   /// come: the rank is lost, or has given the context up.
   std::string receive(int from, std::uint64_t context);
+  /// The same, if there is one: else false, and nothing was done. Does not wait.
+  bool receive_if_there(int from, std::uint64_t context, std::string& text) {
+    return take({from, context}, text);
+  }
   /// Tells the world ranks `to` that this one takes no further part in the context: where they wait
   /// for it they get PeerError with `why`. Waits for nobody.
   void give_up(std::span<const int> to, std::uint64_t context, std::string_view why);

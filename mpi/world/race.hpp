@@ -140,6 +140,8 @@ class Trial {
   }
   bool is_on() const noexcept { return race_ != nullptr; }
   void add_system_calls() noexcept { race_->add_system_calls(); }
+  /// Another call is to take its place.
+  void call_off() noexcept { race_ = nullptr; }
   ~Trial() {
     if (race_ != nullptr) race_->add(arrived_, comm::Stopwatch::ticks(), one_clock_);
   }
