@@ -113,6 +113,8 @@ bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
   } catch (const PeerError& error) {
     attached.broken = error.what();
     throw;
+  } catch (const std::exception& error) {
+    end_job(error.what());  // the host's messages fail
   }
 }
 

@@ -59,6 +59,8 @@ def parse_arguments():
                         help="weft must have taken calls of every collective")
     parser.add_argument("--ran", action="append", default=[], metavar="ALGORITHM",
                         help="weft must have taken calls by this one")
+    parser.add_argument("--taken", metavar="NAMES",
+                        help="weft must have taken calls of these collectives")
     parser.add_argument("--not-taken", metavar="NAMES",
                         help="weft must have taken no calls of these collectives, and some others")
     parser.add_argument("--none-passed", action="store_true",
@@ -190,6 +192,9 @@ def judge_collectives(arguments, report):
     taken = {entry["collective"] for entry in report["collectives"] if entry["calls"] != 0}
     if arguments.all_taken and taken != COLLECTIVES:
         yield f"weft took no call of: {sorted(COLLECTIVES - taken)}"
+    for name in arguments.taken.split(",") if arguments.taken else []:
+        if name not in taken:
+            yield f"weft took no call of {name}"
     ran = {entry["algorithm"] for entry in report["collectives"] if entry["calls"] != 0}
     for name in arguments.ran:
         if name not in ran:

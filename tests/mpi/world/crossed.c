@@ -1,7 +1,8 @@
 /* crossed ROUNDS EVERY [KINDS]: collectives that some ranks leave early, on two communicators, in
    one order on these ranks and in the other order on all others. MPI forbids it, but as Open MPI
    does not wait where little is sent there are programs that do it. Each EVERY rounds, if it is not
-   0, come collectives in which all ranks wait. KINDS: only the first ones. */
+   0, come collectives in which all ranks wait; -1: no such ones, and one order on all ranks. KINDS:
+   only the first ones. */
 #include <stdlib.h>
 
 #include "tests/mpi/program/check.h"
@@ -106,11 +107,13 @@ int main(int argc, char** argv) {
     round.ints = sizes[i / 40 % (int)(sizeof sizes / sizeof *sizes)];
     if (round.kind == scan || round.kind == exscan) round.root = 0;
     /* Who goes on. */
-    const int sends = (rank == round.root) != (round.kind >= gather && round.kind <= reduce);
+    const int crosses = every >= 0;
+    const int sends =
+        crosses && (rank == round.root) != (round.kind >= gather && round.kind <= reduce);
     if (sends) call(&round, second);
     call(&round, MPI_COMM_WORLD);
     if (!sends) call(&round, second);
-    if (every == 0 || i % every != every - 1) continue;
+    if (every <= 0 || i % every != every - 1) continue;
     call_with_all(MPI_COMM_WORLD);
     call_with_all(second);
   }
