@@ -88,10 +88,10 @@ std::uint64_t parse_bytes(std::string_view what, std::string_view value, std::ui
 }
 
 bool parse_flag(std::string_view what, std::string_view value) {
-  constexpr std::array<std::string_view, 4> yes = {"1", "yes", "on", "true"};
-  constexpr std::array<std::string_view, 4> no = {"0", "no", "off", "false"};
-  if (std::ranges::find(yes, value) != yes.end()) return true;
-  if (std::ranges::find(no, value) != no.end()) return false;
+  constexpr std::array<std::string_view, 4> kYes = {"1", "yes", "on", "true"};
+  constexpr std::array<std::string_view, 4> kNo = {"0", "no", "off", "false"};
+  if (std::ranges::find(kYes, value) != kYes.end()) return true;
+  if (std::ranges::find(kNo, value) != kNo.end()) return false;
   throw_usage("{}={}: not one of 1, yes, on, true, 0, no, off, false", what, value);
 }
 

@@ -90,7 +90,7 @@ std::string JsonValue::text() const {
 
 double JsonValue::number(double low, double high) const {
   const double value = json_->is_number() ? json_->get<double>() : low - 1;
-  if (!(value >= low && value <= high)) refuse("must be a number from {} to {}", low, high);
+  if (value < low || value > high) refuse("must be a number from {} to {}", low, high);
   return value;
 }
 

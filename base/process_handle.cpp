@@ -13,8 +13,8 @@ namespace weft {
 
 std::shared_ptr<const ProcessHandle> ProcessHandle::of(const ProcessId& process) noexcept {
   static std::mutex mutex;
-  static auto& known = *new std::map<ProcessId, std::weak_ptr<const ProcessHandle>>;
   try {
+    static auto& known = *new std::map<ProcessId, std::weak_ptr<const ProcessHandle>>;
     const std::lock_guard lock(mutex);
     auto& entry = known[process];
     auto handle = entry.lock();
