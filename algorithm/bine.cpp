@@ -29,7 +29,8 @@ BinePlace bine_place(int members, int member) {
 }
 
 BineButterfly::BineButterfly(int members)
-    : members_(members), steps_(std::bit_width(static_cast<unsigned>(members)) - 1) {}
+    : members_(members),
+      steps_(static_cast<int>(std::bit_width(static_cast<unsigned>(members))) - 1) {}
 
 int BineButterfly::distance(int step) {
   const std::int64_t power = std::int64_t{2} << step;

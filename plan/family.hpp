@@ -49,8 +49,9 @@ struct Form {
 
 /// Sample sizes have no relation between unit and tails but those that all sizes have. All are
 /// multiples of what plans round up to.
-inline constexpr std::uint64_t kSampleUnit = 64 * 1'000'003;
-inline constexpr std::uint64_t kSampleTails[] = {64 * 200'003, 64 * 600'011};
+inline constexpr std::uint64_t kSampleUnit = std::uint64_t{64} * 1'000'003;
+inline constexpr std::uint64_t kSampleTails[] = {std::uint64_t{64} * 200'003,
+                                                 std::uint64_t{64} * 600'011};
 
 /// The form of a number that is `first` and `second` at the two sample sizes; nullopt: it has none.
 std::optional<Form> form_of(std::uint64_t first, std::uint64_t second) noexcept;

@@ -32,6 +32,7 @@
 // All-to-all Communication in Multidimensional Tori", arXiv:2605.29970, 2026.
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "alltoall/flat/algorithms.hpp"
 #include "alltoall/flat/transfer.hpp"
@@ -51,13 +52,13 @@ std::vector<int> factors_of(int members, int most) {
     for (; members % prime == 0; members /= prime) primes.push_back(prime);
   }
   std::vector<int> factors;
-  for (auto prime = primes.rbegin(); prime != primes.rend(); ++prime) {
+  for (const int prime : primes | std::views::reverse) {
     const auto fits = std::ranges::find_if(
-        factors, [&](int factor) { return static_cast<std::int64_t>(factor) * *prime <= most; });
+        factors, [&](int factor) { return static_cast<std::int64_t>(factor) * prime <= most; });
     if (fits == factors.end()) {
-      factors.push_back(*prime);
+      factors.push_back(prime);
     } else {
-      *fits *= *prime;
+      *fits *= prime;
     }
   }
   std::ranges::sort(factors);
