@@ -64,8 +64,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 }  // namespace
 
-std::optional<int> cgroup_cores(const std::string& root, std::string_view memberships) {
-  const fs::path mount(root);
+std::optional<int> cgroup_cores(const std::string& mount, std::string_view memberships) {
+  const fs::path root(mount);
   std::optional<int> least;
   const auto limit = [&](std::optional<int> cores) {
     if (cores && (!least || *cores < *least)) least = cores;
@@ -77,11 +77,11 @@ std::optional<int> cgroup_cores(const std::string& root, std::string_view member
     if (second == line.npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const fs::path group = fs::path("/") / fs::path(line.substr(second + 1)).relative_path();
-    if (controllers.empty()) limit(smallest(mount, group, read_v2));
+    if (controllers.empty()) limit(smallest(root, group, read_v2));
     const auto names = split(controllers, ',');
     if (std::ranges::find(names, "cpu") != names.end()) {
-      limit(smallest(mount / controllers, group, read_v1));
-      if (controllers != "cpu") limit(smallest(mount / "cpu", group, read_v1));
+      limit(smallest(root / controllers, group, read_v1));
+      if (controllers != "cpu") limit(smallest(root / "cpu", group, read_v1));
     }
   }
   return least;

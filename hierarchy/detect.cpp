@@ -76,10 +76,10 @@ void check_placement(const Machine& real, const Machine& asked, std::string_view
 }  // namespace
 
 std::string kernel_identity() {
-  constexpr const char* path = "/proc/sys/kernel/random/boot_id";
-  std::ifstream file(path);
+  constexpr const char* kPath = "/proc/sys/kernel/random/boot_id";
+  std::ifstream file(kPath);
   std::string boot;
-  if (!(file >> boot)) throw SystemError(fmt::format("read({})", path), EIO);
+  if (!(file >> boot)) throw SystemError(fmt::format("read({})", kPath), EIO);
   return boot;
 }
 

@@ -64,8 +64,7 @@ class LocalBlocks {
 
   LocalBlocks(const Machine& machine, int node, bool in_place)
       : machine_(&machine), node_(node), in_place_(in_place) {}
-  void learn(std::span<const int> ranks, const Rows& rows, std::string_view what,
-             Known& known) const;
+  void learn(std::span<const int> of, const Rows& rows, std::string_view what, Known& known) const;
   plan::Block sent(int local, int to) const {
     return block(in_place_ ? receives_ : sends_, local, to);
   }
