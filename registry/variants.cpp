@@ -83,7 +83,7 @@ class Variants {
       for (const char* direct : {"", ",direct=1"}) {
         if (*direct != 0 && !form.reads.has(Parameter::direct)) continue;
         for (const std::string& steps : steps_of(form, collective))
-          list.push_back(width + direct + steps);
+          list.push_back(fmt::format("{}{}{}", width, direct, steps));
       }
     }
     return list;
@@ -104,9 +104,9 @@ std::vector<Algorithm> variants(Collective collective, int ranks, std::uint64_t 
   std::vector<Algorithm> result;
   const auto add = [&](std::string_view name, std::string settings) {
     if (!settings.empty()) settings.front() = ':';
-    auto algorithm = Algorithm::parse(collective, fmt::format("{}{}", name, settings));
+    const auto algorithm = Algorithm::parse(collective, fmt::format("{}{}", name, settings));
     if (is_reduction(collective) || !algorithm.refusal(problem, machine)) {
-      result.push_back(std::move(algorithm));
+      result.push_back(algorithm);
     }
   };
   for (const FlatAlgorithm* flat : flat_algorithms(collective)) {

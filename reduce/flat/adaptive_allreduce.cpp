@@ -160,9 +160,8 @@ class Adaptive {
       return Block{block.offset + within.offset, within.bytes};
     };
     const int place = self % count;
-    const auto peer = [&](int other) {
-      return members[static_cast<std::size_t>(self - place + other)];
-    };
+    const auto first = static_cast<std::size_t>(self - place);
+    const auto peer = [&](int other) { return members[first + static_cast<std::size_t>(other)]; };
     for (int step = 1; step < count; ++step) {
       const int to = (place + step) % count;
       vector_.send(peer(to), part(to));
@@ -190,10 +189,10 @@ class Adaptive {
     }
     Members kept;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (i >= static_cast<std::size_t>(2 * pairs) || i % 2 == 0) kept.push_back(members[i]);
+      if (i >= 2 * static_cast<std::size_t>(pairs) || i % 2 == 0) kept.push_back(members[i]);
     }
     const bool paired = self < 2 * pairs;
-    const int partner = paired ? members[static_cast<std::size_t>(self + 1)] : -1;
+    const int partner = paired ? members[static_cast<std::size_t>(self) + 1] : -1;
     if (paired) vector_.combine(partner, block, Operand::right);
     recurse(kept, paired ? self / 2 : self - pairs, block);
     if (paired) vector_.send(partner, block);

@@ -67,7 +67,7 @@ class LeaderReduce : LeaderReduction {
     if (shares && leaders_.contains(self_)) {
       ledger_.builder().allocate_stage(problem_.block_bytes);
     }
-    if (vectors_.is_staged() && !(leaders_.size() == 1 && leaders_.contains(self_))) {
+    if (vectors_.is_staged() && (leaders_.size() != 1 || !leaders_.contains(self_))) {
       ledger_.copy(Slice::contiguous(Space::stage, self_, 0, problem_.block_bytes),
                    vectors_.of(self_));
     }

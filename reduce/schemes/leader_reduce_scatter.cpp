@@ -132,7 +132,7 @@ class LeaderReduceScatter : LeaderReduction {
   }
   /// Whether a leader has results that are not just its own.
   bool needs_stage(const BlockClass& one, int lead) const {
-    return own_bytes(one) > 0 && !(one.local.size() == 1 && one.local.front() == lead);
+    return own_bytes(one) > 0 && (one.local.size() != 1 || one.local.front() != lead);
   }
   Slice output() const {
     return Slice::contiguous(Space::output, self_, 0, problem_.block(self_).bytes);

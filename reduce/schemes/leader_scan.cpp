@@ -50,7 +50,7 @@ class LeaderScan : LeaderReduction {
   }
 
   void emit() {
-    if (vectors_.is_staged() && !(leaders_.size() == 1 && leaders_.contains(self_))) {
+    if (vectors_.is_staged() && (leaders_.size() != 1 || !leaders_.contains(self_))) {
       ledger_.copy(Slice::contiguous(Space::stage, self_, 0, problem_.block_bytes),
                    vectors_.of(self_));
     }
