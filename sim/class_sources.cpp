@@ -99,14 +99,12 @@ class Needs {
     if (begin.member != end.member) return false;
     const int tolerance = 2 + (last - first) / 64;
     const int middle = first + (last - first) / 2;
-    for (const int index : {middle, first + (last - first) / 4, middle + (last - middle) / 2}) {
+    const auto fits = [&](int index) {
       const Found one = at(index);
-      if (one.member != begin.member) return false;
-      if (std::abs(one.ordinal - between(begin, end, index - first, last - first)) > tolerance) {
-        return false;
-      }
-    }
-    return true;
+      return one.member == begin.member &&
+             std::abs(one.ordinal - between(begin, end, index - first, last - first)) <= tolerance;
+    };
+    return fits(middle) && fits(first + (last - first) / 4) && fits(middle + (last - middle) / 2);
   }
 
   static int between(const Found& begin, const Found& end, int part, int whole) {

@@ -134,7 +134,7 @@ void Memory::assign(const Part& part, std::uint32_t value) {
 void Memory::assign_blocks(const Part& part, std::uint32_t value) {
   auto& ranges = regions_[part.side.region];
   std::vector<Range> merged;
-  merged.reserve(ranges.size() + 2 * part.side.blocks);
+  merged.reserve(ranges.size() + std::size_t{2} * part.side.blocks);
   const auto add = [&merged](std::uint64_t begin, std::uint32_t touch) {
     if (!merged.empty() && merged.back().begin == begin) merged.pop_back();
     if (touch != (merged.empty() ? kUntouched : merged.back().last_touch)) {

@@ -33,8 +33,9 @@ class Processors {
   };
   /// The rank, which does not run, has work.
   std::optional<Turn> request(int rank, Time now);
-  /// Begins a turn. Returns the rank that runs now, -1 where the turn has been replaced.
-  int begin(int core, std::uint32_t number, Time now);
+  /// Begins a turn of the core `number`. Returns the rank that runs now, -1 where the turn has been
+  /// replaced.
+  int begin(int number, std::uint32_t turn, Time now);
   enum class Waiting : std::uint8_t {
     done,        ///< for nothing: the rank has finished
     neighbours,  ///< it polls for a while, then sleeps
@@ -62,7 +63,7 @@ class Processors {
 
   bool runs(int rank) const { return cores_[seats_[rank].core].running == rank; }
   void share_out(Core& core, Time time);
-  std::optional<Turn> choose(int core, Time now);
+  std::optional<Turn> choose(int number, Time now);
 
   const Time switch_;
   std::vector<Core> cores_;  // empty: every rank has one

@@ -103,7 +103,7 @@ class Program {
   /// members it is the partner alone. Else several recvs of members may be of one send's class, or
   /// none: each has the send as its partner, and a send has the first of its recvs, if any.
   std::span<const Index> listeners(Index op) const {
-    if (first_listener_.empty()) return std::span(&ops_[op].partner, 1);
+    if (first_listener_.empty()) return {&ops_[op].partner, 1};
     return std::span(listeners_)
         .subspan(first_listener_[op], first_listener_[op + 1] - first_listener_[op]);
   }

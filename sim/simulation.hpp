@@ -119,8 +119,8 @@ class Simulation {
   void release_core(int rank);
   void announce(const std::optional<Processors::Turn>& turn);
   void end_action(int rank);
-  void begin(int rank, Index op);
-  void handle_arrival(int rank, Index op);
+  void begin(int rank, Index index);
+  void handle_arrival(int rank, Index index);
   void occupy(int rank, Action action, Time duration);
   void account(Core& core, Cost cost, Time duration);
   void finish(int rank, Index op);
@@ -129,23 +129,23 @@ class Simulation {
   void release(int rank, Index op);
   void add_arrival(int rank, Index op);
   void switch_to(Core& core, Index op);
-  void copy(int rank, Index op, const Side& dst, const Side& src, Rate limit);
+  void copy(int rank, Index index, const Side& dst, const Side& src, Rate limit);
 
   // Messages: messages.cpp.
   bool asks_first(const Op& op) const { return op.bytes > hardware_.eager_bytes; }
   bool goes_to_caller(const Op& send) const;
   Time post_time(const Op& op) const;
-  void begin_send(int rank, Index op);
-  void begin_recv(int rank, Index op);
-  void inject(int rank, Index op);
-  void post(int rank, Index op);
-  void store_piece(int rank, Index op);
-  void end_store(int rank, Index op);
-  void end_send_action(int rank, Index op, Action action);
-  void continue_send(int rank, Index op);
-  void continue_recv(int rank, Index op);
+  void begin_send(int rank, Index index);
+  void begin_recv(int rank, Index index);
+  void inject(int rank, Index index);
+  void post(int rank, Index index);
+  void store_piece(int rank, Index index);
+  void end_store(int rank, Index index);
+  void end_send_action(int rank, Index index, Action action);
+  void continue_send(int rank, Index index);
+  void continue_recv(int rank, Index index);
   void save_history(int rank, Index op);
-  void deliver(Index op);
+  void deliver(Index index);
   void land_piece(Index recv, std::uint32_t bytes);
   History history_at(Index from, Index to) const;
   Time notice_time(Index from) const;
@@ -156,12 +156,12 @@ class Simulation {
   Time jitter(Index op) const;
 
   // Sending: adapters.cpp.
-  void hand_over(Index op);
-  void queue(Index op);
+  void hand_over(Index index);
+  void queue(Index index);
   Index next_send(Core& core);
   void offer(int rank);
   void serve(int adapter);
-  void send_piece(int adapter, int rank, Index op);
+  void send_piece(int adapter, int rank, Index index);
   void add_sender(int rank);
   void remove_sender(int rank, Time when);
   std::uint64_t piece_of(const Op& send) const;
