@@ -48,7 +48,7 @@ std::optional<Profile> load_probed(const DeviceName& device) {
 }
 
 std::string keep_probed(const DeviceName& device, std::string_view json) {
-  const std::string path = store_path(device);
+  std::string path = store_path(device);
   if (path.empty()) throw Error("no folder for probed profiles: HOME is not set");
   std::error_code failed;
   std::filesystem::create_directories(store_folder(), failed);

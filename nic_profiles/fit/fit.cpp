@@ -93,7 +93,7 @@ class Fitter {
     const auto small_ns = time_of(taken_.send_busy, small.bytes);
     const auto large_ns = time_of(taken_.send_busy, large.bytes);
     if (!small_ns || !large_ns) return;
-    const double bytes = static_cast<double>(large.bytes - small.bytes);
+    const auto bytes = static_cast<double>(large.bytes - small.bytes);
     const double slope = (*large_ns - *small_ns) / bytes;
     const double theirs = (large.ns - small.ns) / bytes;
     double more_ns = small.ns - *small_ns;

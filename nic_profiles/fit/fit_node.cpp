@@ -104,7 +104,7 @@ class NodeFitter {
       if (found.size() == 2) break;
     }
     if (found.size() < 2) return std::nullopt;
-    const double bytes = static_cast<double>(found[1]->copy.bytes - found[0]->copy.bytes);
+    const auto bytes = static_cast<double>(found[1]->copy.bytes - found[0]->copy.bytes);
     return bytes / std::max(1e-3, found[1]->ns - found[0]->ns);
   }
 
@@ -122,7 +122,7 @@ class NodeFitter {
              one.bytes == many->copy.bytes && one.cores == 1;
     });
     if (many && single) {
-      const double blocks = static_cast<double>(many->copy.blocks - 1);
+      const auto blocks = static_cast<double>(many->copy.blocks - 1);
       set(node_.copy_start_ns, std::max(0.0, (many->ns - single->ns) / blocks),
           "node.copy_start_ns");
     }

@@ -112,7 +112,7 @@ class RateFitter {
     const auto all = gap(most, most, bytes);
     const auto from_one = gap(1, most, bytes);
     if (!one || !all) return;
-    const double size = static_cast<double>(bytes);
+    const auto size = static_cast<double>(bytes);
     const bool fetched = bytes > adapter_.pio_bytes;
     const double cores_ns =
         std::max(core_ns(adapter_, bytes), adapter_.poll_ns + taking_ns(adapter_, bytes));

@@ -60,7 +60,7 @@ struct Trip {
 Trip trip_of(const std::vector<Timing>& latency) {
   if (latency.empty()) return {};
   const auto [small, large] = std::ranges::minmax(latency, {}, &Timing::bytes);
-  const double bytes = static_cast<double>(large.bytes - small.bytes);
+  const auto bytes = static_cast<double>(large.bytes - small.bytes);
   return {small.ns, bytes > 0 ? std::max(0.0, large.ns - small.ns) / bytes : 0};
 }
 

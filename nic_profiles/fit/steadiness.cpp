@@ -35,7 +35,7 @@ std::string why_loose(const std::vector<std::string>& loose) {
   const std::size_t named = std::min(kNamed, loose.size());
   std::string text =
       fmt::format("{} of its numbers {} loose: {}", loose.size(), loose.size() == 1 ? "is" : "are",
-                  fmt::join(loose.begin(), loose.begin() + named, ", "));
+                  fmt::join(std::span(loose).first(named), ", "));
   if (named < loose.size()) text += ", ...";
   return text;
 }

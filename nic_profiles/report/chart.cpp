@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace weft::nic_profiles {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kWidth = 560, kHeight = 320;
 constexpr double kLeft = 64, kRight = 28, kTop = 16, kBottom = 48;
 constexpr double kLegendRow = 20;
@@ -65,7 +67,7 @@ void for_points(const Chart& chart, Use use) {
 }
 
 Axis x_axis(const Chart& chart) {
-  double low = INFINITY, high = -INFINITY;
+  double low = kInfinity, high = -kInfinity;
   for_points(chart, [&](double x, double) {
     low = std::min(low, x);
     high = std::max(high, x);
@@ -76,7 +78,7 @@ Axis x_axis(const Chart& chart) {
 }
 
 Axis y_axis(const Chart& chart) {
-  double low = INFINITY, high = 0;
+  double low = kInfinity, high = 0;
   for_points(chart, [&](double, double y) {
     low = std::min(low, y);
     high = std::max(high, y);
@@ -173,7 +175,8 @@ void draw_legend(Svg& svg, const Chart& chart) {
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const double x =
         kLeft + static_cast<double>(i % columns) * (kWidth - kLeft) / static_cast<double>(columns);
-    const double y = kHeight + 8 + static_cast<double>(i / columns) * kLegendRow;
+    const std::size_t row = i / columns;
+    const double y = kHeight + 8 + static_cast<double>(row) * kLegendRow;
     svg.rectangle(x, y - 5, 12, 4, fmt::format(R"(style="fill:{}")", page_colour(i)));
     svg.text(x + 17, y, chart.series[i].name);
   }
