@@ -26,8 +26,9 @@ std::optional<Algorithm> ChoiceCache::choose(const plan::Problem& problem) {
   if (is_new) {
     plan::Problem like = resized(problem, bytes);
     like.root = 0;
-    for (Prediction& one : tune::choose(like, facts, basis_.hardware, {.most_ops = kMostOps})) {
-      found->second.push_back(std::move(one.algorithm));
+    for (const Prediction& one :
+         tune::choose(like, facts, basis_.hardware, {.most_ops = kMostOps})) {
+      found->second.push_back(one.algorithm);
     }
   }
   for (const Algorithm& algorithm : found->second) {

@@ -46,7 +46,6 @@ class Rules {
       case Collective::broadcast:
         return broadcast();
       case Collective::scatter:
-        return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
       case Collective::gather:
         return first_of({direct() ? "leader:inside=direct" : "leader", "binomial"});
       case Collective::allgather:

@@ -73,7 +73,7 @@ std::shared_ptr<const KnownProfile> find_profile_once(
     const std::string& setting,
     const std::function<std::optional<nic_profiles::DeviceName>()>& device) {
   auto& [mutex, known] = found_profiles();
-  const auto name = setting.empty() ? device() : std::nullopt;
+  auto name = setting.empty() ? device() : std::nullopt;
   if (setting.empty() && !name) return nullptr;
   const std::string key =
       name ? fmt::format("{}\n{}\n{}", name->name, name->vendor, name->part) : setting;

@@ -32,17 +32,17 @@ constexpr std::uint64_t kWholeOpsARank = 8;
 
 class Comparison {
  public:
-  Comparison(const plan::Problem& problem, const Facts& facts, const sim::Hardware& hardware,
+  Comparison(const plan::Problem& problem, const Facts& facts, sim::Hardware hardware,
              const ChoiceOptions& options)
       : problem_(problem),
         facts_(facts),
-        hardware_(hardware),
+        hardware_(std::move(hardware)),
         options_(options),
         most_ops_(options.most_ops) {}
 
   std::vector<Prediction> run() {
-    for (Algorithm& algorithm : candidates(problem_, facts_)) {
-      entries_.push_back({{.algorithm = std::move(algorithm)}, 0});
+    for (const Algorithm& algorithm : candidates(problem_, facts_)) {
+      entries_.push_back({{.algorithm = algorithm}, 0});
     }
     if (entries_.empty()) {
       throw_usage("{}: none of its algorithms may run here", to_string(problem_.collective));
@@ -71,7 +71,7 @@ class Comparison {
     }
     estimate();
     std::vector<Prediction> predictions;
-    for (Entry& entry : entries_) predictions.push_back(std::move(entry.prediction));
+    for (const Entry& entry : entries_) predictions.push_back(entry.prediction);
     std::ranges::stable_sort(predictions, {}, [](const Prediction& one) {
       return std::pair(one.time_ns, !one.simulated);
     });

@@ -13,7 +13,7 @@ std::vector<std::uint64_t> held_out_sizes(std::span<const Point> points,
                                           std::uint64_t element_bytes) {
   std::vector<std::uint64_t> sizes;
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    const double low = static_cast<double>(points[i].bytes);
+    const auto low = static_cast<double>(points[i].bytes);
     const double ratio = static_cast<double>(points[i + 1].bytes) / low;
     if (points[i].bytes == 0) continue;
     for (const double eighths : i % 2 == 0 ? std::array{1.0, 5.0} : std::array{3.0, 7.0}) {

@@ -14,7 +14,7 @@ Algorithm algorithm_of(const Experiment& experiment);
 
 /// An algorithm's name without the segment among its parameters: "leader:leaders=2,segment=64" is
 /// "leader:leaders=2".
-std::string method_of(const std::string& algorithm);
+std::string method_of(const std::string& name);
 /// The experiment that an algorithm is: its segment apart from its other parameters.
 Experiment experiment_of(plan::Collective collective, std::uint64_t bytes,
                          const Algorithm& algorithm);

@@ -40,7 +40,7 @@ std::string function_of(Collective collective, std::string_view algorithm) {
 /// an operation of MPI's own.
 Json leaf(Collective collective, const HostRule& rule, const Json& own) {
   if (rule.algorithm.empty()) return own;
-  const Json whole = {
+  Json whole = {
       {fmt::format("algorithm={}", function_of(collective, rule.algorithm)), Json::object()}};
   if (!rule.algorithm.starts_with("reduce_scatter_")) return whole;
   return {{"is_op_built_in=no", own},
@@ -87,7 +87,7 @@ std::string own_selection(const std::string& library) {
   const std::string bytes = read_text_file(library, std::size_t{1} << 30, "MPICH's library");
   constexpr std::string_view kBegin = "{\"collective=";
   for (std::size_t at = bytes.find(kBegin); at != bytes.npos; at = bytes.find(kBegin, at + 1)) {
-    const std::string text = bytes.substr(at, bytes.find('\0', at) - at);
+    std::string text = bytes.substr(at, bytes.find('\0', at) - at);
     const Json tree = Json::parse(text, nullptr, false);
     // Devices have selections of their own, whose functions begin otherwise.
     if (tree.is_object() && text.find("algorithm=MPIR_") != text.npos &&

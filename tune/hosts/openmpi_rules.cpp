@@ -20,11 +20,11 @@ constexpr std::array kOpenmpiCollectives = {
 
 /// Its number in coll_base_functions.h.
 int identity(Collective collective) {
-  static const std::map<Collective, int> kNumbers = {
+  static const std::map<Collective, int> numbers = {
       {Collective::allgather, 0}, {Collective::allreduce, 2},       {Collective::alltoall, 3},
       {Collective::barrier, 6},   {Collective::broadcast, 7},       {Collective::exscan, 8},
       {Collective::reduce, 11},   {Collective::reduce_scatter, 13}, {Collective::scan, 14}};
-  return kNumbers.at(collective);
+  return numbers.at(collective);
 }
 
 /// Rules of these go by the bytes of all blocks together.
@@ -53,13 +53,13 @@ std::span<const Collective> collectives() {
 }
 
 bool is_segmented(Collective collective, std::string_view algorithm) {
-  static const std::map<Collective, std::vector<std::string_view>> kSegmented = {
+  static const std::map<Collective, std::vector<std::string_view>> segmented = {
       {Collective::broadcast,
        {"chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial"}},
       {Collective::reduce, {"chain", "pipeline", "binary", "binomial", "in-order_binary"}},
       {Collective::allreduce, {"segmented_ring"}}};
-  const auto found = kSegmented.find(collective);
-  return found != kSegmented.end() &&
+  const auto found = segmented.find(collective);
+  return found != segmented.end() &&
          std::ranges::find(found->second, algorithm) != found->second.end();
 }
 
