@@ -71,16 +71,16 @@ Status Channel::progress_recv() noexcept {
 }
 
 void Channel::abort(const char* text) noexcept {
-  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, abort_text);
-  constexpr std::size_t bytes = sizeof(Mailbox::abort_text);
-  auto* out = reinterpret_cast<char*>(wire_.outbox() + offset);
-  const std::size_t length = std::min(std::strlen(text), bytes - 1);
-  std::memcpy(out, text, length);
-  std::memset(out + length, 0, bytes - length);
+  constexpr std::size_t kOffset = kMailboxOffset + offsetof(Mailbox, abort_text);
+  constexpr std::size_t kBytes = sizeof(Mailbox::abort_text);
+  auto* out = reinterpret_cast<char*>(wire_.outbox() + kOffset);
+  const std::size_t length = std::min(std::strlen(text), kBytes - 1);
+  std::copy_n(text, length, out);
+  std::memset(out + length, 0, kBytes - length);
   aborted_ = true;
   // If the connection does not accept it, the peer finds the connection broken anyway.
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    if (wire_.commit(offset, bytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
+    if (wire_.commit(kOffset, kBytes + 8, 1) != Status::again || wire_.poll() == Status::failed)
       return;
   }
 }

@@ -89,16 +89,16 @@ Status Channel::replay_slots() noexcept {
 }
 
 Status Channel::replay_word(std::size_t word) noexcept {
-  constexpr std::size_t clear = kMailboxOffset + offsetof(Mailbox, clear_to_send);
-  constexpr std::size_t text = kMailboxOffset + offsetof(Mailbox, abort_text);
+  constexpr std::size_t kClear = kMailboxOffset + offsetof(Mailbox, clear_to_send);
+  constexpr std::size_t kText = kMailboxOffset + offsetof(Mailbox, abort_text);
   switch (word) {
     case 0:
       return tell_credit();
     case 1:
       if (windows_finished(wire_.mailbox()) >= windows_opened_) return Status::ok;
-      return wire_.commit(clear, sizeof(ClearToSend), windows_opened_);
+      return wire_.commit(kClear, sizeof(ClearToSend), windows_opened_);
     case 2:
-      return aborted_ ? wire_.commit(text, sizeof(Mailbox::abort_text) + 8, 1) : Status::ok;
+      return aborted_ ? wire_.commit(kText, sizeof(Mailbox::abort_text) + 8, 1) : Status::ok;
     case 3:
       return wire_.commit(kMailboxOffset + offsetof(Mailbox, call), 8, told_call_);
     default:

@@ -136,9 +136,9 @@ Status Channel::open_window(Transfer& transfer) noexcept {
     clear.count = 1;
     clear.keys = wire_.remote_keys(bounce->key);
   }
-  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, clear_to_send);
-  std::memcpy(wire_.outbox() + offset, &clear, sizeof clear - 8);
-  const Status status = wire_.commit(offset, sizeof clear, clear.window);
+  constexpr std::size_t kOffset = kMailboxOffset + offsetof(Mailbox, clear_to_send);
+  std::memcpy(wire_.outbox() + kOffset, &clear, sizeof clear - 8);
+  const Status status = wire_.commit(kOffset, sizeof clear, clear.window);
   if (status != Status::ok) return status;
   ++windows_opened_;
   transfer.announced = true;

@@ -29,8 +29,8 @@ Placement known_placement(const Library& library, const ibv_device_attr& device)
 
 }  // namespace
 
-Rail::Rail(OpenPort port, const PortSettings& settings)
-    : port_(std::move(port)), settings_(settings) {
+Rail::Rail(OpenPort port, PortSettings settings)
+    : port_(std::move(port)), settings_(std::move(settings)) {
   const Library& lib = library();
   const std::string& device = port_.device;
   handles_.library = &lib;
@@ -111,7 +111,7 @@ std::string Rail::describe() const {
                                          : "InfiniBand");
 }
 
-ibv_mr* Rail::register_memory(void* address, std::size_t bytes) noexcept {
+ibv_mr* Rail::register_memory(void* address, std::size_t bytes) const noexcept {
   return library().reg_mr(
       handles_.domain, address, bytes,
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);

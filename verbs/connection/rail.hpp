@@ -22,7 +22,7 @@ class RcLane;
 class Rail {
  public:
   /// UsageError names the setting that the port cannot follow.
-  Rail(OpenPort port, const PortSettings& settings);
+  Rail(OpenPort port, PortSettings settings);
   Rail(const Rail&) = delete;
   Rail& operator=(const Rail&) = delete;
 
@@ -47,7 +47,7 @@ class Rail {
   Placement placement() const { return placement_; }
 
   /// Registers for local use and for peers' reads and writes. Null when refused; errno says why.
-  ibv_mr* register_memory(void* address, std::size_t bytes) noexcept;
+  ibv_mr* register_memory(void* address, std::size_t bytes) const noexcept;
 
   /// Passes completions to their connections. Returns their number.
   int poll() noexcept;

@@ -11,7 +11,7 @@
 
 namespace weft::verbs {
 
-class Connection;
+class Connection;  // NOLINT(*-virtual-class-destructor): it is final
 
 /// Address of a lane, which the other end needs to connect. Sent as bytes: both ends run the same
 /// build.

@@ -98,11 +98,11 @@ Received RcWire::received() const noexcept {
 Status RcWire::tell() noexcept {
   const std::uint32_t epoch = connection_.epoch();
   if (!is_connected_ || told_ == epoch) return Status::ok;
-  constexpr std::size_t offset = kMailboxOffset + offsetof(Mailbox, resumption);
+  constexpr std::size_t kOffset = kMailboxOffset + offsetof(Mailbox, resumption);
   const Received had = received();
   const Resumption resumption{had.windows, had.slots, epoch};
-  std::memcpy(outbox_ + offset, &resumption, sizeof resumption);
-  const Status status = write(connection_.commit_lane(), offset, sizeof resumption, false);
+  std::memcpy(outbox_ + kOffset, &resumption, sizeof resumption);
+  const Status status = write(connection_.commit_lane(), kOffset, sizeof resumption, false);
   if (status == Status::ok) told_ = epoch;
   return status;
 }

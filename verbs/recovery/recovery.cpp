@@ -32,7 +32,12 @@ std::int64_t now_ns() noexcept {
 template <std::size_t kRoom, class... Values>
 void print(std::array<char, kRoom>& to, fmt::format_string<Values...> form,
            Values&&... values) noexcept {
-  *fmt::format_to_n(to.data(), kRoom - 1, form, std::forward<Values>(values)...).out = '\0';
+  char* end = to.data();
+  try {
+    end = fmt::format_to_n(end, kRoom - 1, form, std::forward<Values>(values)...).out;
+  } catch (...) {  // fmt throws for a wrong form alone, and the compiler has checked it
+  }
+  *end = '\0';
 }
 
 }  // namespace
@@ -154,14 +159,15 @@ bool Recovery::has_timed_out(std::int64_t now) noexcept {
   deadline_ns_ += away_ns;
   broken_since_ns_ += away_ns;
   const std::int64_t absence_ns = group_.absence_ns_;
+  std::array<char, kMostFailure> text;
   if (now >= deadline_ns_) {
-    fail(fmt::format("not connected again within {} s (WEFT_RECOVERY) by {}", group_.recovery_s_,
-                     connection_.describe())
-             .c_str());
+    print(text, "not connected again within {} s (WEFT_RECOVERY) by {}", group_.recovery_s_,
+          connection_.describe());
+    fail(text.data());
   } else if (absence_ns != 0 && now - broken_since_ns_ >= absence_ns) {
-    fail(fmt::format("the peer's process lives, but has not come within {} s (WEFT_TIMEOUT)",
-                     absence_ns / 1'000'000'000)
-             .c_str());
+    print(text, "the peer's process lives, but has not come within {} s (WEFT_TIMEOUT)",
+          absence_ns / 1'000'000'000);
+    fail(text.data());
   }
   return has_failed();
 }
