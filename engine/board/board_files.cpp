@@ -88,10 +88,9 @@ bool is_number_of(std::int32_t number, pid_t process) {
   return false;
 }
 
-Ages::Ages(const Header& header) {
+Ages::Ages(const Header& header) : now_(ticks()) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  now_ = ticks();
   const std::int64_t passed_ns =
       std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec - header.monotonic_ns;
   if (now_ > header.ticks) {

@@ -49,7 +49,7 @@ class Ages {
   }
 
  private:
-  std::uint64_t now_ = 0;
+  std::uint64_t now_;
   double seconds_ = 0;  // of a tick
 };
 

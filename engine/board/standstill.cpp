@@ -91,7 +91,7 @@ class Difference {
 /// Who waits for whom.
 class Waits {
  public:
-  Waits(const SeenCommunicator& seen, const Standstill& found) : seen_(seen), found_(found) {
+  Waits(const SeenCommunicator& seen, const Standstill& found) : seen_(seen) {
     for (const SeenRank& rank : seen.ranks) {
       if (rank.process.is_dead()) continue;
       for (const SeenWait& wait : rank.waits) add(rank.rank, wait.peer);
@@ -198,7 +198,6 @@ class Waits {
   }
 
   const SeenCommunicator& seen_;
-  const Standstill& found_;
   std::map<int, std::set<int>> out_, in_;
   mutable std::map<int, std::set<int>> waiters_;  // those that were asked for
 };

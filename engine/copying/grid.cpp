@@ -124,7 +124,7 @@ void copy(std::byte* to, const std::byte* from, const Grid& grid, bool past_cach
   std::array<Axis, Grid::kMostAxes> rest;
   std::size_t others = 0;
   for (std::size_t i = 0; i < grid.axes; ++i) {
-    if (i != along_to && !(crosses && i == along_from)) rest[others++] = grid.axis[i];
+    if (i != along_to && (!crosses || i != along_from)) rest[others++] = grid.axis[i];
   }
   std::sort(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(others),
             [](const Axis& a, const Axis& b) { return std::abs(a.to) < std::abs(b.to); });

@@ -129,7 +129,7 @@ void transpose_lines(std::byte* to, const std::byte* from, const Axis& writes,
 
 // GCC takes the results that these begin with for unset.
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // NOLINT(clang-diagnostic-*): GCC's
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
 /// Four 16-byte columns of four vectors, each to one of these.

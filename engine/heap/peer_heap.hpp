@@ -17,10 +17,10 @@ class PeerHeap {
   /// Describes this process's heap, or says that there is none. Of fixed size.
   static std::string handle();
   static std::size_t handle_bytes();
-  /// From another process's handle(). Empty when that process has no heap, or is this one.
-  /// SystemError when the system does not let this process open it, and Error when the file is not
-  /// what the handle says, another user's, or one that could be made shorter.
-  static PeerHeap attach(std::string_view handle);
+  /// From the bytes of another process's handle(). Empty when that process has no heap, or is this
+  /// one. SystemError when the system does not let this process open it, and Error when the file is
+  /// not what the handle says, another user's, or one that could be made shorter.
+  static PeerHeap attach(std::string_view bytes);
 
   explicit operator bool() const noexcept { return local_ != 0; }
   /// Where this process finds `bytes` that lie at `address` of the other; null when they do not lie

@@ -97,7 +97,7 @@ void Slab::commit(std::uint64_t first_page, std::uint64_t pages) {
   }
 }
 
-bool Slab::give_back(std::uint64_t first_page, std::uint64_t pages) noexcept {
+bool Slab::give_back(std::uint64_t first_page, std::uint64_t pages) const noexcept {
   // By address: the descriptor may be the program's by now.
   int status = -1;
   do {

@@ -81,7 +81,7 @@ class Slab {
  private:
   static constexpr std::uint64_t kKept = std::uint64_t{1} << 31;
 
-  bool give_back(std::uint64_t first_page, std::uint64_t pages) noexcept;
+  bool give_back(std::uint64_t first_page, std::uint64_t pages) const noexcept;
   std::atomic<std::uint64_t>& word(std::uint64_t page) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(mapping_.data())[page];
   }

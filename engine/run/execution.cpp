@@ -187,8 +187,8 @@ void Execution::start(std::uint32_t id) noexcept {
       break;
   }
   if (step.next != kNone) release(step.next);
-  for (std::size_t i = 0; i < crossings_.size(); ++i) {
-    if (crossings_[i].last == id) crossings_[i].later->release(crossings_[i].first);
+  for (const Crossing& crossing : crossings_) {
+    if (crossing.last == id) crossing.later->release(crossing.first);
   }
 }
 

@@ -192,7 +192,7 @@ class Executor {
 
   /// Makes this executor fail for good, and tells the peers the reason, so that they fail too. Only
   /// the first reason counts.
-  void poison(std::string why) noexcept;
+  void poison(std::string text) noexcept;
   const std::string& failure() const { return failure_; }
 
  private:

@@ -81,7 +81,7 @@ bool Links::close() noexcept {
 
 /// True when an end has done all that it can. A connection that is being mended has its own
 /// timeout, and fails where mending it is no use: the peer, too, must learn that this end has gone.
-bool Links::close(End& end) noexcept {
+bool Links::close(End& end) const noexcept {
   verbs::RcWire& wire = end.flow->wire;
   verbs::Channel& channel = end.flow->channel;
   // After a failure the transfers are gone: channels only deliver what they have already sent.

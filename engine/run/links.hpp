@@ -120,7 +120,7 @@ class Links final : private CaredFor {
     std::array<std::uint64_t, verbs::kMaxRails> sent_before{};
   };
   void take_care() noexcept override;
-  bool close(End& end) noexcept;
+  bool close(End& end) const noexcept;
   bool some_channel_is_troubled() const noexcept;
 
   Turn* turn_ = nullptr;  // null: the caller alone uses these links

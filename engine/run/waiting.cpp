@@ -69,7 +69,7 @@ bool Executor::idle() noexcept {
     // A wait this long is no longer about latency, and others may want the core.
     if (!is_long) return wait_.turns % kTurnsPerLook != 0 || do_timed_work();
     if (wait_.turns % kTurnsPerYield == 0) ::sched_yield();
-    return wait_.turns % (kTurnsPerYield * kYieldsPerLook) != 0 || do_timed_work();
+    return wait_.turns % (std::uint64_t{kTurnsPerYield} * kYieldsPerLook) != 0 || do_timed_work();
   }
   // The core goes to the neighbours first: what this rank waits for is what they are about to do,
   // and a turn of all of them is over sooner than a sleep.
@@ -263,7 +263,7 @@ bool Executor::check_call_of(int rank, CallTag call) noexcept {
 
 /// What a rank of this node has made as the call of this number, as far as its posting shows that.
 std::string Executor::call_seen_on(int rank, CallTag own) const {
-  const std::string unknown = "another call";
+  std::string unknown = "another call";
   if (!links_.is_local(rank)) return unknown;
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
     if (node_->rank_at(place) != rank) continue;

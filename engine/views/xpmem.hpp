@@ -72,7 +72,7 @@ struct Calls {
 };
 /// For tests: replaces the system calls, in a process that has not opened the device yet. Returns
 /// the previous ones.
-Calls set_calls(const Calls& calls) noexcept;
+Calls set_calls(const Calls& other) noexcept;
 
 /// The segment by which other processes of this user map all memory of this one; made at the first
 /// call in a process. 0 with `why` in one line when there is no such device, or it refuses.
