@@ -33,7 +33,7 @@ namespace {
 
 /// `has_sizes`: of its sizes and places, too.
 std::uint64_t hash_of(const plan::Problem& problem, bool has_sizes) noexcept {
-  std::uint64_t hash = static_cast<std::uint64_t>(problem.collective);
+  auto hash = static_cast<std::uint64_t>(problem.collective);
   const auto mix = [&hash](std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
@@ -42,7 +42,8 @@ std::uint64_t hash_of(const plan::Problem& problem, bool has_sizes) noexcept {
   mix(has_sizes ? problem.stride : 0);
   mix(static_cast<std::uint64_t>(problem.root));
   mix(problem.element_bytes * 32 + static_cast<std::uint64_t>(problem.leaving) * 8 +
-      problem.commutative * 4 + problem.associative * 2 + problem.in_place);
+      std::uint64_t{problem.commutative} * 4 + std::uint64_t{problem.associative} * 2 +
+      problem.in_place);
   if (!has_sizes) return hash;
   for (const plan::Block& block : problem.layout) {
     mix(block.offset);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "base/env.hpp"
@@ -28,11 +29,9 @@ std::size_t distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-}  // namespace
-
-std::vector<Setting> settings() {
-  const Settings defaults;
-  std::vector<Setting> list = {
+/// What says where ranks are, and what algorithms are chosen by.
+std::vector<Setting> choice_settings() {
+  return {
       {"WEFT_NODES", "the real nodes", "virtual nodes: a number, or a machine such as 1+3+4", {}},
       {"WEFT_SOCKETS", "the real sockets", "virtual sockets of a node: 2, 2:cyclic or 0,0,1,1", {}},
       {"WEFT_DETERMINISTIC", "0", "1: reductions give the same on every placement", {}},
@@ -42,6 +41,12 @@ std::vector<Setting> settings() {
        {}},
       {"WEFT_PROFILES", "in ~/.cache", "folder of the profiles that weft probe keeps", {}},
       {"WEFT_TABLE", "none", "file of a decision table, as weft explain --table writes it", {}},
+  };
+}
+
+/// Of devices and the connections over them.
+std::vector<Setting> device_settings(const verbs::PortSettings& defaults) {
+  return {
       {"WEFT_DEVICE",
        "the active ports",
        "RDMA devices or ports, as mlx5_0 or mlx5_0:1,mlx5_1:1; or soft",
@@ -56,25 +61,31 @@ std::vector<Setting> settings() {
        "peers' writes: auto (as adapters promise), polled or immediate",
        {}},
       {"WEFT_SERVICE_LEVEL",
-       fmt::format("{}", defaults.port.service_level),
+       fmt::format("{}", defaults.service_level),
        "of packets in the fabric, 0 to 15",
        {}},
       {"WEFT_TRAFFIC_CLASS",
-       fmt::format("{}", defaults.port.traffic_class),
+       fmt::format("{}", defaults.traffic_class),
        "of packets that have a global header, 0 to 255",
        {}},
       {"WEFT_RC_TIMEOUT",
-       fmt::format("{}", defaults.port.timeout),
+       fmt::format("{}", defaults.timeout),
        "until a packet is repeated: 4.096 us times 2 to this, 1 to 31",
        {}},
       {"WEFT_RC_RETRY",
-       fmt::format("{}", defaults.port.retries),
+       fmt::format("{}", defaults.retries),
        "times that a packet is repeated, 0 to 7",
        {}},
       {"WEFT_RECOVERY",
-       fmt::format("{}", defaults.port.recovery_s),
+       fmt::format("{}", defaults.recovery_s),
        "seconds in which a broken connection must come back; 0: not tried",
        {}},
+  };
+}
+
+/// Of memory and waiting, and of what is told and served.
+std::vector<Setting> call_settings(const Settings& defaults) {
+  return {
       {"WEFT_VIEW",
        "auto",
        "peers' buffers on a node: auto, shared-heap, xpmem, cma or staged",
@@ -115,6 +126,12 @@ std::vector<Setting> settings() {
        "buffers in memory of CUDA or ROCm are looked for: auto (where there is a device), 1 or 0",
        {}},
       {"WEFT_LOG", "off", "diagnostics: error, warn, info or debug", {}},
+  };
+}
+
+/// Of ranks that TCP joins, and of the software device.
+std::vector<Setting> tcp_and_soft_settings() {
+  return {
       {"WEFT_RANK", "none", "rank, where TCP joins the ranks", {}},
       {"WEFT_SIZE", "none", "number of ranks, where TCP joins them", {}},
       {"WEFT_ROOT", "none", "HOST:PORT of rank 0, where TCP joins the ranks", {}},
@@ -131,6 +148,16 @@ std::vector<Setting> settings() {
       {"WEFT_SOFT_MAX_REGISTERED", "none", "bytes that a process may have registered with it", {}},
       {"WEFT_SOFT_FAULTS", "none", "faults that it makes on request, such as error:at=100", {}},
   };
+}
+
+}  // namespace
+
+std::vector<Setting> settings() {
+  const Settings defaults;
+  std::vector<Setting> list = choice_settings();
+  std::ranges::move(device_settings(defaults.port), std::back_inserter(list));
+  std::ranges::move(call_settings(defaults), std::back_inserter(list));
+  std::ranges::move(tcp_and_soft_settings(), std::back_inserter(list));
   for (const plan::Collective collective : plan::all_collectives()) {
     list.push_back({algorithm_variable(collective),
                     "chosen by size",
