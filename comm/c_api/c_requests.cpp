@@ -20,6 +20,7 @@ int use(std::string_view name, weft_request* request, Use use) noexcept {
   });
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): what it points to is returned to be written
 int& checked_flag(std::string_view name, int* is_here) {
   if (is_here == nullptr) weft::throw_usage("{}: a null pointer for the answer", name);
   return *is_here;

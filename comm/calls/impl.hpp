@@ -129,7 +129,7 @@ class Communicator::Impl {
     if (std::exchange(puts_off_next_, false)) put_off_if_new(task);
   }
   void put_off_if_new(const comm::Task& task);
-  void run_now(const comm::Task& task);
+  void run_now(const comm::Task& asked);
   comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
   void check(const comm::Task& task);
@@ -138,7 +138,7 @@ class Communicator::Impl {
   /// The same of calls of which ranks share nothing but the collective.
   void begin_kind(plan::Collective collective);
   void run_plain(const Call& call, comm::Counts& counts, const engine::Buffers& buffers);
-  void carry_out(const comm::Task& task, const Call& call, comm::Counts& counts);
+  void carry_out(const comm::Task& asked, const Call& call, comm::Counts& counts);
   /// `is_each_timed`: not only one in so many of such calls.
   void end_counted(comm::Counts& counts, bool is_each_timed = true);
   /// The same, not inlined.

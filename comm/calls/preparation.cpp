@@ -271,7 +271,7 @@ void Preparation::meet(const Problem& problem) {
 SharedClass Preparation::class_for(const Asked& asked) {
   const Problem& problem = asked.problem;
   const auto bucket = buckets_.find(bucket_of(problem));
-  const SharedClass known = bucket == buckets_.end() ? nullptr : bucket->second[part_of(problem)];
+  SharedClass known = bucket == buckets_.end() ? nullptr : bucket->second[part_of(problem)];
   if (known != nullptr && known->takes(problem)) return known;
   auto algorithm = choice_.choose_alone(problem);
   if (algorithm) {

@@ -55,7 +55,7 @@ class Usage {
     return now;
   }
   /// The same of a part of a call that is started and ends later.
-  void end_part(Counts& counts) noexcept { counts.ticks += Stopwatch::ticks() - began_; }
+  void end_part(Counts& counts) const noexcept { counts.ticks += Stopwatch::ticks() - began_; }
 
   std::vector<Statistics::Entry> entries() const;
   /// What this rank had for each of so many ranks, in collectives where that is the same for all.

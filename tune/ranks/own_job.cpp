@@ -1,5 +1,6 @@
 #include "tune/ranks/own_job.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
@@ -93,10 +94,10 @@ bool OwnJob::prepare(const MeasuredCall& call) {
                    bootstrap_->rank());
   buffers_->call(*comm_);
   // Whether it was that algorithm.
-  for (const Statistics::Entry& entry : comm_->statistics().entries) {
-    if (!call.algorithm.empty() && entry.algorithm != call.algorithm) return false;
-  }
-  return true;
+  return call.algorithm.empty() ||
+         std::ranges::all_of(comm_->statistics().entries, [&](const Statistics::Entry& entry) {
+           return entry.algorithm == call.algorithm;
+         });
 }
 
 std::vector<double> OwnJob::run(int calls) {
