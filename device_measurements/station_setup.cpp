@@ -38,7 +38,7 @@ std::uint64_t available_bytes() {
 std::string joined(std::span<const std::string> texts) {
   std::string all;
   for (const std::string& text : texts) {
-    const std::uint32_t length = static_cast<std::uint32_t>(text.size());
+    const auto length = static_cast<std::uint32_t>(text.size());
     all.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
   }
   return all;
