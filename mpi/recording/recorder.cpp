@@ -15,7 +15,13 @@ namespace weft::mpi {
 
 namespace {
 
+constexpr std::size_t kMostBuffered = 4096;
 constexpr std::size_t kBytesOfCall = 8;  // about
+
+/// How many calls are kept before a block is made of them, where a rank may have so many bytes.
+std::size_t most_buffered(std::size_t most_bytes) noexcept {
+  return std::min(kMostBuffered, most_bytes / kBytesOfCall);
+}
 
 /// The closest of a few: between the two clocks the process may lose its core.
 ClockReading read_clock() noexcept {
@@ -43,11 +49,10 @@ Recorder::Recorder(std::string path, int rank, int ranks, bool several_threads)
       several_threads_(several_threads),
       most_bytes_(std::clamp<std::size_t>(kMostJobBytes / static_cast<std::size_t>(ranks), 1024,
                                           kMostRankBytes)),
+      buffer_(std::make_unique<Buffered[]>(most_buffered(most_bytes_))),
+      next_(buffer_.get()),
+      end_(next_ + most_buffered(most_bytes_)),
       sums_(std::make_unique<RecordedSum[]>(kMostKinds + 1)) {
-  const std::size_t buffered = std::min(kMostBuffered, most_bytes_ / kBytesOfCall);
-  buffer_ = std::make_unique<Buffered[]>(buffered);
-  next_ = buffer_.get();
-  end_ = next_ + buffered;
   blocks_ = to_bytes(RecordingBlock{.rank = static_cast<std::uint32_t>(rank_),
                                     .ranks = static_cast<std::uint32_t>(ranks_),
                                     .clock = read_clock()});

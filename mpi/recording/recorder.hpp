@@ -68,7 +68,6 @@ class Recorder {
   static std::string part_path(const std::string& path, int rank);
 
  private:
-  static constexpr std::size_t kMostBuffered = 4096;
   static constexpr unsigned kTickBits = 48;
 
   struct Buffered {
@@ -102,8 +101,8 @@ class Recorder {
   const std::size_t most_bytes_;
   std::mutex mutex_;
   std::unique_ptr<Buffered[]> buffer_;
-  Buffered* next_ = nullptr;
-  Buffered* end_ = nullptr;              // next_: nothing more is written down
+  Buffered* next_;
+  Buffered* end_;                        // next_: nothing more is written down
   std::unique_ptr<RecordedSum[]> sums_;  // by kind
   // What is not in a block yet begins at these.
   std::vector<RecordedCommunicator> communicators_;

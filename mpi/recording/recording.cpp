@@ -54,9 +54,9 @@ bool Recording::is_complete() const {
 }
 
 const std::string& Recording::fact(const std::string& name) const {
-  static const std::string kNone;
+  static const std::string none;
   const auto found = facts.find(name);
-  return found == facts.end() ? kNone : found->second;
+  return found == facts.end() ? none : found->second;
 }
 
 std::string recording_head() {

@@ -79,7 +79,7 @@ std::string ratio_text(double before, double after) {
 }
 
 std::string ways_text(const ComparedCalls& calls) {
-  const auto before = fmt::format("{}", fmt::join(calls.before.ways, ", "));
+  auto before = fmt::format("{}", fmt::join(calls.before.ways, ", "));
   const auto after = fmt::format("{}", fmt::join(calls.after.ways, ", "));
   if (before == after) return before;
   return fmt::format("{} -> {}", before.empty() ? "none" : before, after.empty() ? "none" : after);
