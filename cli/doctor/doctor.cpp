@@ -57,7 +57,7 @@ bool is_coloured() {
 }
 
 std::string word(Verdict verdict, bool coloured) {
-  const std::string text = fmt::format("{:<8}", to_string(verdict));
+  std::string text = fmt::format("{:<8}", to_string(verdict));
   if (!coloured) return text;
   constexpr std::string_view kColours[] = {"\033[32m", "\033[33m", "\033[1;31m"};
   return fmt::format("{}{}\033[0m", kColours[static_cast<std::size_t>(verdict)], text);

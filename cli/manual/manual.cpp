@@ -155,7 +155,7 @@ std::string manual_page(const ToolText& tool, std::span<const comm::Setting> set
   page += options(tool.options);
   page += ".SH COMMANDS\n";
   for (const CommandText& command : tool.commands) {
-    page += tagged(fmt::format("\\fB{}\\-{}\\fR(1)", escaped(tool.name), escaped(command.name)),
+    page += tagged(fmt::format(R"(\fB{}\-{}\fR(1))", escaped(tool.name), escaped(command.name)),
                    command.summary);
   }
   page += footer.exit_status + ".SH ENVIRONMENT\n";

@@ -50,7 +50,7 @@ hierarchy::Machine MachineOptions::read(int most_ranks) const {
   }
   const bool cyclic =
       placement && parse_choice("--placement", *placement, {"block", "cyclic"}) == 1;
-  const auto nodes_alone =
+  auto nodes_alone =
       cyclic ? hierarchy::Machine::cyclic(count, width) : hierarchy::Machine::uniform(count, width);
   if (!sockets) return nodes_alone;
   return hierarchy::in_blocks(

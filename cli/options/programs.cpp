@@ -1,6 +1,7 @@
 #include "cli/options/programs.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -103,7 +104,7 @@ std::string look_up_program(const std::string& name) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string folder = begin == end ? "." : path.substr(begin, end - begin);
-    const std::string file = folder + "/" + name;
+    std::string file = fmt::format("{}/{}", folder, name);
     if (is_program(file)) return file;
     begin = end + 1;
   }

@@ -49,7 +49,7 @@ std::vector<std::string> expand(const std::string& path) {
 }  // namespace
 
 std::vector<plan::Plan> parse_plans(std::string_view source, std::string_view text) {
-  constexpr std::string_view first_word = "weft-plan";
+  constexpr std::string_view kFirstWord = "weft-plan";
   std::vector<plan::Plan> plans;
   const auto parse = [&](std::string_view part, std::size_t first_line) {
     try {
@@ -63,7 +63,7 @@ std::vector<plan::Plan> parse_plans(std::string_view source, std::string_view te
   std::size_t line = 1;
   bool any = false;
   for (std::size_t at = 0; at < text.size(); ++line) {
-    if (text.substr(at).starts_with(first_word)) {
+    if (text.substr(at).starts_with(kFirstWord)) {
       if (any) {
         parse(text.substr(begin, at - begin), begin_line);
         begin = at;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -187,10 +188,10 @@ struct Tables {
 /// addresses.
 bool is_systems(const link_map& object) {
   const std::string_view name = object.l_name;
-  for (const std::string_view one : {"linux-vdso", "/ld-linux", "/ld-2", "/libc.so"}) {
-    if (name.find(one) != name.npos) return true;
-  }
-  return false;
+  constexpr auto kNames =
+      std::to_array<std::string_view>({"linux-vdso", "/ld-linux", "/ld-2", "/libc.so"});
+  return std::ranges::any_of(kNames,
+                             [&](std::string_view one) { return name.find(one) != name.npos; });
 }
 
 const link_map& map_of(void* handle) {

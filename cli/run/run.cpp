@@ -1,4 +1,5 @@
 // weft run: starts the ranks of a program that is written to weft's own API.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,7 +55,7 @@ std::vector<std::string> environment_of(const Launch& launch, int rank) {
         ours, [&](const auto& one) { return text.starts_with(one.first + "="); });
     if (!replaced) all.emplace_back(text);
   }
-  for (const auto& [name, value] : ours) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : ours) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 

@@ -43,9 +43,9 @@ std::string today() {
 }
 
 std::string shell_word(std::string_view argument) {
-  constexpr std::string_view plain =
+  constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!argument.empty() && argument.find_first_not_of(plain) == argument.npos) {
+  if (!argument.empty() && argument.find_first_not_of(kPlain) == argument.npos) {
     return std::string(argument);
   }
   std::string word = "'";

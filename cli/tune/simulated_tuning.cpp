@@ -231,8 +231,8 @@ std::string SimulatedTuning::algorithm(std::size_t i) const {
 }
 
 std::uint64_t SimulatedTuning::experiments() const {
-  return static_cast<std::uint64_t>(laboratory_->experiments() - border_experiments_ +
-                                    pipelines_.experiments());
+  return static_cast<std::uint64_t>(laboratory_->experiments() - border_experiments_) +
+         static_cast<std::uint64_t>(pipelines_.experiments());
 }
 
 std::size_t SimulatedTuning::all_experiments() const {

@@ -24,7 +24,8 @@ constexpr std::string_view kOnColour = R"(text-anchor="middle" style="fill:#000"
 
 class WinnerMap {
  public:
-  WinnerMap(std::string_view title, std::span<const MapRow> rows) : title_(title), rows_(rows) {
+  WinnerMap(std::string_view title, std::span<const MapRow> rows)
+      : title_(title), rows_(rows), base_(kTop + kRow * static_cast<double>(rows.size())) {
     std::size_t longest = 1;
     for (const MapRow& row : rows) {
       longest = std::max(longest, row.machine.size());
@@ -35,7 +36,6 @@ class WinnerMap {
     }
     left_ = kLetter * static_cast<double>(longest) + 12;
     each_ = (kWidth - left_) / static_cast<double>(std::max<std::size_t>(sizes_.size(), 1));
-    base_ = kTop + kRow * static_cast<double>(rows.size());
   }
 
   std::string draw() const {
@@ -96,7 +96,7 @@ class WinnerMap {
   std::span<const MapRow> rows_;
   std::set<std::uint64_t> sizes_;
   std::vector<std::string> names_;  // in the order of the legend
-  double left_ = 0, each_ = 1, base_ = 0;
+  double left_ = 0, each_ = 1, base_;
 };
 
 }  // namespace
