@@ -100,10 +100,22 @@ class MpiBootstrap final : public Bootstrap {
     std::uint64_t rest = 0;  // bytes of the message in pieces that follow
   };
 
+  // Bytes that MPI may read to the end. Communicators of several threads may fail at once.
+  struct Kept {
+    std::mutex mutex;
+    std::list<std::vector<char>> bytes;
+
+    static Kept& of_process() {
+      static auto& one = *new Kept;
+      return one;
+    }
+  };
+
   // A message on its way. What MPI has not taken when it is left is kept for good.
   class Sending {
    public:
-    Sending(std::vector<char> bytes, std::size_t pieces) : bytes_(std::move(bytes)) {
+    Sending(std::vector<char> bytes, std::size_t pieces) : kept_(Kept::of_process()) {
+      bytes_.push_back(std::move(bytes));
       requests_.reserve(pieces);
     }
     Sending(const Sending&) = delete;
@@ -113,11 +125,8 @@ class MpiBootstrap final : public Bootstrap {
       for (MPI_Request& request : requests_) {
         if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
       }
-      // Communicators of several threads may fail at once.
-      static auto& mutex = *new std::mutex;
-      static auto& kept = *new std::list<std::vector<char>>;
-      const std::lock_guard lock(mutex);
-      kept.push_back(std::move(bytes_));
+      const std::lock_guard lock(kept_.mutex);
+      kept_.bytes.splice(kept_.bytes.end(), bytes_);
     }
     bool is_over() {
       int all = 0;
@@ -126,10 +135,11 @@ class MpiBootstrap final : public Bootstrap {
              all != 0;
     }
     MPI_Request& add() { return requests_.emplace_back(MPI_REQUEST_NULL); }
-    char* bytes() { return bytes_.data(); }
+    char* bytes() { return bytes_.front().data(); }
 
    private:
-    std::vector<char> bytes_;  // of all pieces
+    Kept& kept_;
+    std::list<std::vector<char>> bytes_;  // of all pieces: one
     std::vector<MPI_Request> requests_;
   };
 
