@@ -64,7 +64,7 @@ class Transform {
   Transform& operator=(const Transform&) = delete;
   ~Transform() {
     for (const auto& plans : {plane_, column_}) {
-      for (const fftw_plan plan : plans) fftw_destroy_plan(plan);
+      for (fftw_plan plan : plans) fftw_destroy_plan(plan);
     }
   }
 
@@ -115,7 +115,9 @@ class Transform {
   Number* row_of(std::size_t first, std::size_t second) {
     return planes_.get() + (first * n_ + second) * n_;
   }
-  void copy_row(Number* to, const Number* from) { std::memcpy(to, from, n_ * sizeof(Number)); }
+  void copy_row(Number* to, const Number* from) const {
+    std::memcpy(to, from, n_ * sizeof(Number));
+  }
   void execute(fftw_plan plan, std::size_t plane) {
     auto* at = reinterpret_cast<fftw_complex*>(row_of(plane, 0));
     fftw_execute_dft(plan, at, at);
