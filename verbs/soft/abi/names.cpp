@@ -35,70 +35,70 @@ constexpr std::array kRates = {
 }  // namespace
 
 const char* name_of(ibv_wc_status status) noexcept {
-  static constexpr std::array<const char*, 24> names = {"success",
-                                                        "local length error",
-                                                        "local QP operation error",
-                                                        "local EE context operation error",
-                                                        "local protection error",
-                                                        "Work Request Flushed Error",
-                                                        "memory management operation error",
-                                                        "bad response error",
-                                                        "local access error",
-                                                        "remote invalid request error",
-                                                        "remote access error",
-                                                        "remote operation error",
-                                                        "transport retry counter exceeded",
-                                                        "RNR retry counter exceeded",
-                                                        "local RDD violation error",
-                                                        "remote invalid RD request",
-                                                        "aborted error",
-                                                        "invalid EE context number",
-                                                        "invalid EE context state",
-                                                        "fatal error",
-                                                        "response timeout error",
-                                                        "general error",
-                                                        "TM error",
-                                                        "TM software rendezvous"};
-  return look_up(names, status);
+  static constexpr std::array<const char*, 24> kNames = {"success",
+                                                         "local length error",
+                                                         "local QP operation error",
+                                                         "local EE context operation error",
+                                                         "local protection error",
+                                                         "Work Request Flushed Error",
+                                                         "memory management operation error",
+                                                         "bad response error",
+                                                         "local access error",
+                                                         "remote invalid request error",
+                                                         "remote access error",
+                                                         "remote operation error",
+                                                         "transport retry counter exceeded",
+                                                         "RNR retry counter exceeded",
+                                                         "local RDD violation error",
+                                                         "remote invalid RD request",
+                                                         "aborted error",
+                                                         "invalid EE context number",
+                                                         "invalid EE context state",
+                                                         "fatal error",
+                                                         "response timeout error",
+                                                         "general error",
+                                                         "TM error",
+                                                         "TM software rendezvous"};
+  return look_up(kNames, status);
 }
 
 const char* name_of(ibv_event_type type) noexcept {
-  static constexpr std::array<const char*, 20> names = {"CQ error",
-                                                        "local work queue catastrophic error",
-                                                        "invalid request local work queue error",
-                                                        "local access violation work queue error",
-                                                        "communication established",
-                                                        "send queue drained",
-                                                        "path migrated",
-                                                        "path migration request error",
-                                                        "local catastrophic error",
-                                                        "port active",
-                                                        "port error",
-                                                        "LID change",
-                                                        "P_Key change",
-                                                        "SM change",
-                                                        "SRQ catastrophic error",
-                                                        "SRQ limit reached",
-                                                        "last WQE reached",
-                                                        "client reregistration",
-                                                        "GID table change",
-                                                        "WQ fatal"};
-  return look_up(names, type);
+  static constexpr std::array<const char*, 20> kNames = {"CQ error",
+                                                         "local work queue catastrophic error",
+                                                         "invalid request local work queue error",
+                                                         "local access violation work queue error",
+                                                         "communication established",
+                                                         "send queue drained",
+                                                         "path migrated",
+                                                         "path migration request error",
+                                                         "local catastrophic error",
+                                                         "port active",
+                                                         "port error",
+                                                         "LID change",
+                                                         "P_Key change",
+                                                         "SM change",
+                                                         "SRQ catastrophic error",
+                                                         "SRQ limit reached",
+                                                         "last WQE reached",
+                                                         "client reregistration",
+                                                         "GID table change",
+                                                         "WQ fatal"};
+  return look_up(kNames, type);
 }
 
 const char* name_of(ibv_node_type type) noexcept {
-  static constexpr std::array<const char*, 8> names = {
+  static constexpr std::array<const char*, 8> kNames = {
       "unknown",           "InfiniBand channel adapter",
       "InfiniBand switch", "InfiniBand router",
       "iWARP NIC",         "usNIC",
       "usNIC UDP",         "unspecified"};
-  return look_up(names, static_cast<std::size_t>(type));
+  return look_up(kNames, static_cast<std::size_t>(type));
 }
 
 const char* name_of(ibv_port_state state) noexcept {
-  static constexpr std::array<const char*, 6> names = {
+  static constexpr std::array<const char*, 6> kNames = {
       "no state change (NOP)", "down", "init", "armed", "active", "active defer"};
-  return look_up(names, state);
+  return look_up(kNames, state);
 }
 
 int multiple_of_rate(ibv_rate rate) noexcept {

@@ -47,7 +47,7 @@ int destroy_srq(ibv_srq* srq) noexcept;
 ibv_qp* create_qp(ibv_pd* pd, const ibv_qp_init_attr& attributes, bool extended);
 int destroy_qp(ibv_qp* qp) noexcept;
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, ibv_qp_init_attr* initial) noexcept;
-int modify_qp(ibv_qp* qp, const ibv_qp_attr& attributes, int mask) noexcept;
+int modify_qp(ibv_qp* public_qp, const ibv_qp_attr& wanted, int mask) noexcept;
 
 // Address handles.
 

@@ -58,11 +58,11 @@ constexpr std::array kTransitions = {
 
 bool values_allowed(const ibv_qp_attr& wanted, int mask) noexcept {
   const auto has = [mask](int flag) { return (mask & flag) != 0; };
-  constexpr unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                              IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  constexpr unsigned kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                               IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   if (has(IBV_QP_PORT) && wanted.port_num != 1) return false;
   if (has(IBV_QP_PKEY_INDEX) && wanted.pkey_index != 0) return false;
-  if (has(IBV_QP_ACCESS_FLAGS) && (wanted.qp_access_flags & ~access) != 0) return false;
+  if (has(IBV_QP_ACCESS_FLAGS) && (wanted.qp_access_flags & ~kAccess) != 0) return false;
   if (has(IBV_QP_AV) && !valid_address(wanted.ah_attr)) return false;
   if (has(IBV_QP_PATH_MTU) && (wanted.path_mtu < IBV_MTU_256 || wanted.path_mtu > IBV_MTU_4096)) {
     return false;

@@ -34,7 +34,7 @@ std::optional<Request> decode_request(std::span<const std::byte> bytes) noexcept
   return request;
 }
 
-SlotAddress::SlotAddress(std::uint32_t slot) noexcept : storage{}, length(0) {
+SlotAddress::SlotAddress(std::uint32_t slot) noexcept {
   static_assert(sizeof(storage) >= sizeof(sockaddr_un));
   sockaddr_un name{};
   name.sun_family = AF_UNIX;

@@ -50,8 +50,8 @@ constexpr std::size_t kPacketBytes = std::size_t{64} * 1024;
 /// The address of a slot's agent: an abstract name, which the kernel frees when its holder dies.
 struct SlotAddress {
   explicit SlotAddress(std::uint32_t slot) noexcept;
-  alignas(8) std::byte storage[112];
-  std::uint32_t length;
+  alignas(8) std::byte storage[112] = {};
+  std::uint32_t length = 0;
 };
 
 /// One packet out, with a descriptor when `passed` >= 0. Returns 0 or errno.
