@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -60,12 +61,10 @@ inline void describe(plan::Collective collective, Arguments& arguments, BufferPa
 /// Whether calls of the function MPI_Name may be repeats.
 template <Text name>
 constexpr bool may_repeat() {
-  for (const std::string_view one :
-       {"Alltoall", "Allgather", "Bcast", "Allreduce", "Reduce", "Gather", "Scatter",
-        "Reduce_scatter_block", "Scan", "Exscan", "Barrier"}) {
-    if (name.is(one)) return true;
-  }
-  return false;
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"Alltoall", "Allgather", "Bcast", "Allreduce", "Reduce", "Gather", "Scatter",
+       "Reduce_scatter_block", "Scan", "Exscan", "Barrier"});
+  return std::ranges::any_of(kNames, [](std::string_view one) { return name.is(one); });
 }
 
 /// The arguments of the function MPI_Name, where its calls may be repeats; false: they may not.

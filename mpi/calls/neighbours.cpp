@@ -54,15 +54,15 @@ std::optional<Passed> Neighbours::judge(const Context& context) {
 
 /// By what is sent and received: one block, a row, blocks anywhere, blocks of types of their own.
 const char* Neighbours::name_of_function() const {
-  constexpr auto row = 1, irregular = 2, typed = 3;
+  constexpr int kRow = 1, kIrregular = 2, kTyped = 3;
   switch (function()) {
-    case row:
+    case kRow:
       return "MPI_Neighbor_allgather";
-    case irregular:
+    case kIrregular:
       return "MPI_Neighbor_allgatherv";
-    case row* EdgeBlocks::kForms + row:
+    case kRow* EdgeBlocks::kForms + kRow:
       return "MPI_Neighbor_alltoall";
-    case typed* EdgeBlocks::kForms + typed:
+    case kTyped* EdgeBlocks::kForms + kTyped:
       return "MPI_Neighbor_alltoallw";
     default:
       return "MPI_Neighbor_alltoallv";

@@ -19,11 +19,11 @@ struct KnownKind {
   bool is_served = false;
 };
 constexpr int kBits = 6;
-constinit std::array<KnownKind, std::size_t{1} << kBits> known_kinds = {};
+std::array<KnownKind, std::size_t{1} << kBits> known_kinds = {};
 
 KnownKind& place_of(const Arguments& arguments) noexcept {
   std::uint64_t number = 0;
-  std::memcpy(&number, &arguments.comm, sizeof arguments.comm);
+  std::memcpy(&number, &arguments.comm, sizeof(MPI_Comm));
   number += static_cast<std::uint64_t>(arguments.count) * 64 + arguments.what.word;
   return known_kinds[(number * 0x9e3779b97f4a7c15u) >> (64 - kBits)];
 }

@@ -161,8 +161,8 @@ class Repeats {
   static std::size_t set_of(const Arguments& arguments) noexcept {
     // A handle is an address in Open MPI, a number in MPICH.
     std::uint64_t number = 0;
-    static_assert(sizeof arguments.comm <= sizeof number);
-    std::memcpy(&number, &arguments.comm, sizeof arguments.comm);
+    static_assert(sizeof(MPI_Comm) <= sizeof number);
+    std::memcpy(&number, &arguments.comm, sizeof(MPI_Comm));
     number += static_cast<std::uint64_t>(arguments.count) * 64 + arguments.what.word;
     return static_cast<std::size_t>((number * 0x9e3779b97f4a7c15u) >> (64 - kBits));
   }

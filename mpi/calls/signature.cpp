@@ -64,7 +64,7 @@ void describe_for_check(const Call& call, const Context& context) {
   if (bytes && !handles.contains(MPI_PACKED)) {
     // The last first: of a send in place the datatype means nothing.
     for (const MPI_Datatype* at = handles.types.end(); at != handles.types.begin();) {
-      const MPI_Datatype type = *--at;
+      MPI_Datatype type = *--at;
       const auto signature = signature_of(type, *bytes, context.layouts());
       if (!signature) continue;
       key = fmt::format("{:x}", signature->digest);

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "mpi/calls/described.hpp"
@@ -89,11 +91,9 @@ struct ReduceScatterArguments {
 /// Whether calls of the function MPI_Name may be vector repeats.
 template <Text name>
 constexpr bool may_repeat_vector() {
-  for (const std::string_view one :
-       {"Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv", "Reduce_scatter"}) {
-    if (name.is(one)) return true;
-  }
-  return false;
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv", "Reduce_scatter"});
+  return std::ranges::any_of(kNames, [](std::string_view one) { return name.is(one); });
 }
 
 /// The arguments of the function MPI_Name.

@@ -164,7 +164,7 @@ Made subarray(const Contents& contents) {
 }
 
 Made derived(const Contents& contents) {
-  const MPI_Datatype inner = contents.type();
+  MPI_Datatype inner = contents.type();
   const auto extent = [&] { return range_of(inner).extent; };
   const std::uint64_t count = contents.count(0);
   switch (contents.combiner()) {

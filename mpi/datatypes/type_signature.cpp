@@ -28,11 +28,10 @@ class Constructor {
       : combiner_(made.combiner),
         integers_(static_cast<std::size_t>(made.integers)),
         addresses_(static_cast<std::size_t>(made.addresses)),
-        types_(static_cast<std::size_t>(made.types), MPI_DATATYPE_NULL) {
-    is_known_ =
-        PMPI_Type_get_contents(type, made.integers, made.addresses, made.types, integers_.data(),
-                               addresses_.data(), types_.data()) == MPI_SUCCESS;
-  }
+        types_(static_cast<std::size_t>(made.types), MPI_DATATYPE_NULL),
+        is_known_(PMPI_Type_get_contents(type, made.integers, made.addresses, made.types,
+                                         integers_.data(), addresses_.data(),
+                                         types_.data()) == MPI_SUCCESS) {}
   Constructor(const Constructor&) = delete;
   Constructor& operator=(const Constructor&) = delete;
   ~Constructor() {
@@ -100,7 +99,7 @@ class Constructor {
   std::vector<int> integers_;
   std::vector<MPI_Aint> addresses_;
   std::vector<MPI_Datatype> types_;
-  bool is_known_ = false;
+  bool is_known_;
 };
 
 }  // namespace

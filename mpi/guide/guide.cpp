@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr const char* kPreload = "LD_PRELOAD";
 // Holds a path, or a setting of LD_PRELOAD that names several.
-using Text = std::array<char, 4 * PATH_MAX>;
+using Text = std::array<char, std::size_t{4} * PATH_MAX>;
 
 const char* file_name(const char* path) {
   const char* slash = std::strrchr(path, '/');
@@ -50,10 +51,9 @@ bool find_self(Text& text) {
 
 /// Whether a launcher has started this process, or one that has started it.
 bool is_in_a_job() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  return false;
+  constexpr const char* kNames[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                    "SLURM_PROCID"};
+  return std::ranges::any_of(kNames, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 /// Sets `text` to "LD_PRELOAD=.." with `addon` in the place of the guide. False where the guide is

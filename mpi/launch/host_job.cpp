@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -29,7 +30,10 @@ class ThisJob final : public tune::HostJob {
   ThisJob(const ThisJob&) = delete;
   ThisJob& operator=(const ThisJob&) = delete;
   ~ThisJob() override {
-    free_comm();
+    try {
+      free_comm();
+    } catch (const std::exception&) {  // what is set goes with the process
+    }
     PMPI_Comm_free(&barrier_);
   }
 

@@ -112,7 +112,7 @@ static bool has_envelope(MPI_Datatype type) {
   return type->args != NULL || ompi_datatype_is_predefined(type);
 }
 
-static const struct weft_host_facts facts = {
+static const struct weft_host_facts kFacts = {
     .number_of = number_of,
     .has_envelope = has_envelope,
     .call_in_waits = weft_call_in_waits,
@@ -123,9 +123,10 @@ static const struct weft_host_facts facts = {
     .hold_op = weft_hold_op,
 };
 
+// NOLINTNEXTLINE(readability-non-const-parameter): its type is the hook's
 static void init_bottom(int argc, char** argv, int requested, int* provided) {
   (void)argc, (void)argv, (void)requested, (void)provided;
-  weft_core_start(opal_pmix_collect_all_data, &facts);
+  weft_core_start(opal_pmix_collect_all_data, &kFacts);
 }
 
 static ompi_hook_base_component_t hook = {

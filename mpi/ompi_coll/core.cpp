@@ -95,6 +95,8 @@ struct OfHost {
     return function(arguments..., module);
   }
 };
+template <class Function>
+OfHost(Function*, void*) -> OfHost<Function>;
 
 /// Open MPI agrees on the number of a new communicator by nonblocking collectives over its parent:
 /// by allreduces, of an inter-communicator by reductions to one rank and broadcasts. It begins them

@@ -22,9 +22,9 @@ struct NamedType {
 };
 
 // The kind of each type; its size differs between hosts and is asked of the host.
-const auto& named_types() {
+const auto& named_types() {  // NOLINT(readability-function-size): a table
   using enum Kind;
-  static const std::array kTypes = {
+  static const std::array types = {
       NamedType{MPI_DOUBLE, floating},
       NamedType{MPI_INT, signed_integer},
       NamedType{MPI_FLOAT, floating},
@@ -82,7 +82,7 @@ const auto& named_types() {
       NamedType{MPI_2REAL, pair, Type::float32_float32},
       NamedType{MPI_2DOUBLE_PRECISION, pair, Type::float64_float64},
   };
-  return kTypes;
+  return types;
 }
 
 const NamedType* find(MPI_Datatype type) {
@@ -126,7 +126,7 @@ std::optional<Type> complex_of(MPI_Count bytes) {
 
 std::optional<Operator> operator_of(MPI_Op op) {
   using enum Operator;
-  static const std::array kOperators = {
+  static const std::array operators = {
       NamedOperator{MPI_SUM, sum},
       NamedOperator{MPI_MAX, maximum},
       NamedOperator{MPI_MIN, minimum},
@@ -140,8 +140,8 @@ std::optional<Operator> operator_of(MPI_Op op) {
       NamedOperator{MPI_MINLOC, minimum_with_place},
       NamedOperator{MPI_MAXLOC, maximum_with_place},
   };
-  const auto found = std::ranges::find(kOperators, op, &NamedOperator::op);
-  return found == kOperators.end() ? std::nullopt : std::optional(found->meaning);
+  const auto found = std::ranges::find(operators, op, &NamedOperator::op);
+  return found == operators.end() ? std::nullopt : std::optional(found->meaning);
 }
 
 bool is_for_reductions(MPI_Datatype type) {

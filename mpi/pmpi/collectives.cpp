@@ -87,7 +87,7 @@ using weft::plan::Collective;
         }                                                                                      \
         if (const auto* known = Repeats::leave(described, buffers)) {                          \
           const weft::mpi::InHost timed(known->is_timed ? known->left : nullptr);              \
-          return host_of_##name.load(std::memory_order_relaxed) arguments;                     \
+          return host_of_##name.load(std::memory_order_relaxed)(WEFT_UNWRAP arguments);        \
         }                                                                                      \
       } else if (const auto done = weft::mpi::repeat_vector<#name>(WEFT_UNWRAP arguments)) {   \
         return *done;                                                                          \

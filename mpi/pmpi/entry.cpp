@@ -14,6 +14,7 @@
 #include "mpi/world/world.hpp"
 
 /// weft::mpi::kPreloadedMark.
+// NOLINTNEXTLINE(readability-identifier-naming): what the library exports
 WEFT_ENTRY const char weft_preloaded[] = WEFT_VERSION;
 
 using weft::mpi::host_function;

@@ -45,7 +45,7 @@ CollectiveSet wanted_at_once(const comm::Settings& settings) {
 /// The file of the job's recording, as rank 0 knows it: empty, with a line, where it could not be
 /// written at the end. Leaves an empty file.
 std::string writable_recording() {
-  const std::string file = env::text("WEFT_TRACE").value_or("");
+  std::string file = env::text("WEFT_TRACE").value_or("");
   if (file.empty()) return file;
   const File opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (opened) return file;

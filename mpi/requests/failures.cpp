@@ -40,7 +40,7 @@ std::vector<Failure> Failures::take() {
 int Failures::tell(std::shared_ptr<const PendingCall> call) {
   auto& told = told_by_this_thread();
   const std::size_t before = told.size();
-  const MPI_Comm comm = call->comm();
+  MPI_Comm comm = call->comm();
   const int code = call->code();
   told.push_back(std::move(call));
   has_told = true;

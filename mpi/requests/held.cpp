@@ -13,7 +13,7 @@ namespace {
 
 /// Where datatypes, operations and communicators are of one C type, `kind` tells them apart.
 struct Waiting {
-  enum Kind { type, op, comm } kind;
+  enum class Kind : std::uint8_t { type, op, comm } kind;
   MPI_Datatype type_handle = MPI_DATATYPE_NULL;
   MPI_Op op_handle = MPI_OP_NULL;
   MPI_Comm comm_handle = MPI_COMM_NULL;
@@ -22,13 +22,13 @@ struct Waiting {
   int (*free_comm)(MPI_Comm*) = nullptr;
 
   bool is_in(const Handles& handles) const {
-    if (kind == type) return handles.contains(type_handle);
-    return kind == op ? handles.op == op_handle : handles.comm == comm_handle;
+    if (kind == Kind::type) return handles.contains(type_handle);
+    return kind == Kind::op ? handles.op == op_handle : handles.comm == comm_handle;
   }
   void free() {
-    if (kind == type) {
+    if (kind == Kind::type) {
       free_type(&type_handle);
-    } else if (kind == op) {
+    } else if (kind == Kind::op) {
       free_op(&op_handle);
     } else {
       const Freeing freeing(&comm_handle);
@@ -115,15 +115,15 @@ Held::~Held() {
 }
 
 bool free_type_later(MPI_Datatype type, int (*host)(MPI_Datatype*)) {
-  return held_table().wait({.kind = Waiting::type, .type_handle = type, .free_type = host});
+  return held_table().wait({.kind = Waiting::Kind::type, .type_handle = type, .free_type = host});
 }
 
 bool free_op_later(MPI_Op op, int (*host)(MPI_Op*)) {
-  return held_table().wait({.kind = Waiting::op, .op_handle = op, .free_op = host});
+  return held_table().wait({.kind = Waiting::Kind::op, .op_handle = op, .free_op = host});
 }
 
 bool free_comm_later(MPI_Comm comm, int (*host)(MPI_Comm*)) {
-  return held_table().wait({.kind = Waiting::comm, .comm_handle = comm, .free_comm = host});
+  return held_table().wait({.kind = Waiting::Kind::comm, .comm_handle = comm, .free_comm = host});
 }
 
 }  // namespace weft::mpi

@@ -56,7 +56,7 @@ class PendingCall {
   void end();
   void record() noexcept;
 
-  const MPI_Comm comm_;
+  MPI_Comm comm_;
   std::shared_ptr<Work> work_;
   const bool hands_back_;
   std::optional<Fiber> fiber_;

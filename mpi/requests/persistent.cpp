@@ -56,7 +56,7 @@ void drop_kept(void* kept) {
 }
 
 int make_in_host(const HostFacts& facts, std::shared_ptr<Work> work, MPI_Request* request) {
-  const MPI_Comm comm = work->comm();
+  MPI_Comm comm = work->comm();
   auto* const kept = new std::shared_ptr<Work>(std::move(work));
   *request = facts.new_persistent_request(comm, {kept, &start_kept, &drop_kept});
   if (*request != MPI_REQUEST_NULL) return MPI_SUCCESS;

@@ -15,7 +15,7 @@ namespace weft::mpi {
 template <class Object>
 class Recycled {
  public:
-  using value_type = Object;
+  using value_type = Object;  // NOLINT(readability-identifier-naming): as allocators have it
 
   Recycled() = default;
   template <class Other>
@@ -52,7 +52,8 @@ class Recycled {
   struct Link {
     Link* next;
   };
-  static_assert(sizeof(Object) >= sizeof(Link) && alignof(Object) >= alignof(Link));
+  static_assert(sizeof(Object) >= sizeof(Link));
+  static_assert(alignof(Object) >= alignof(Link));
   struct Spare {
     CallMutex mutex;
     Link* first = nullptr;

@@ -172,7 +172,7 @@ class Communicators {
   Attached* add(MPI_Comm comm);
   /// `at_once`: not in the middle of a call, on another communicator, from which the host's
   /// progress has come here: then the end of weft's part is left for later.
-  void remove(Attached* attached, bool at_once = true);
+  void remove(Attached* removed, bool at_once = true);
   /// What belongs to a persistent collective of a communicator, whose starts come in another order
   /// than those of others on each rank: all that a communicator has, but for the host's. Ranks make
   /// them in one order.

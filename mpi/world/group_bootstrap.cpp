@@ -23,7 +23,7 @@ struct GroupBootstrap::Messages {
   explicit Messages(GroupBootstrap& group)
       : calls{
             .send =
-                [this, &group](int to, std::string text) {
+                [this, &group](int to, const std::string& text) {
                   sendings.push_back(group.post_.send(group.world_rank(to), group.context_, text));
                 },
             .receive =
