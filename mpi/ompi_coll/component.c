@@ -18,8 +18,8 @@
 #include "mpi/ompi_coll/module.h"
 #include "mpi/ompi_coll/request.h"
 
-// opal/mca/pmix/pmix.h, which needs headers that are not installed.
-extern bool opal_pmix_collect_all_data;
+// opal/mca/pmix/pmix.h, which needs headers that are not installed; some versions include it.
+extern bool opal_pmix_collect_all_data;  // NOLINT(readability-redundant-declaration)
 
 static int weft_register(void);
 static int weft_open(void);
@@ -42,7 +42,7 @@ __attribute__((visibility("default"))) mca_coll_base_component_t mca_coll_weft_c
             .mca_close_component = weft_close,
             .mca_register_component_params = weft_register,
         },
-    .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+    .collm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .collm_init_query = weft_init_query,
     .collm_comm_query = weft_comm_query,
 };
