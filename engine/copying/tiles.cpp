@@ -129,7 +129,9 @@ void transpose_lines(std::byte* to, const std::byte* from, const Axis& writes,
 
 // GCC takes the results that these begin with for unset.
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // NOLINT(clang-diagnostic-*): GCC's
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #pragma GCC diagnostic ignored "-Wuninitialized"
 
 /// Four 16-byte columns of four vectors, each to one of these.
