@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-from rigging import parts, wire
+from rigging import guests, parts, wire
 from rigging.failure import Failure, Missing
 from rigging.job import Job, run
 
@@ -329,6 +329,24 @@ class Itself(OnRig):
         open(os.path.join(late, "guest2.log"), "w", encoding="utf-8").close()
         self.rig("--timeout", "0.01", "--", "true")
         self.assertEqual(os.listdir(os.path.join(WORK, "jobs")), [])
+
+    def test_a_process_that_begins_as_the_rig_ends(self):
+        ours, theirs = os.pipe()
+        rig = os.fork()
+        if rig == 0:
+            rig = os.getpid()
+            try:
+                if os.fork() == 0:
+                    while os.getppid() == rig:
+                        time.sleep(0.001)
+                    guests.die_with(rig)
+                    os.write(theirs, b"goes on")
+            finally:
+                os._exit(0)
+        os.waitpid(rig, 0)
+        os.close(theirs)
+        with open(ours, "rb") as end:
+            self.assertEqual(end.read(), b"")
 
     def until(self, ask):
         deadline = time.monotonic() + 60

@@ -14,15 +14,18 @@ PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
 
-def die_with_parent():
-    """In a new process: it ends when the rig does, however that happens."""
+def die_with(rig):
+    """In a new process of the rig, whose number that is: ends when the rig does, however."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != rig:  # it has ended already
+        os._exit(1)
 
 
 def spawn(words, **options):
+    rig = os.getpid()
     # A session of its own: Ctrl-C is for the rig, which ends its processes itself.
     return subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True,
-                            preexec_fn=die_with_parent, **options)
+                            preexec_fn=lambda: die_with(rig), **options)
 
 
 class Guests:
