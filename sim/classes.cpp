@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,6 +37,43 @@ constexpr std::size_t kMostMembers = 1 << 14;
 constexpr std::size_t kLongPlan = 1 << 12;
 constexpr int kMostDepthOfLong = 12;
 
+/// Of the members of a node the one whose place is nearest to that of a rank; the earlier one of
+/// two.
+class NearestMember {
+ public:
+  NearestMember(std::span<const Member> members, const hierarchy::Machine& machine)
+      : machine_(&machine) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const auto node = static_cast<std::size_t>(members[i].node);
+      if (by_node_.size() <= node) by_node_.resize(node + 1);
+      by_node_[node].push_back({machine.place_of(members[i].rank), static_cast<int>(i)});
+      node_of_.push_back(node);
+    }
+    for (auto& places : by_node_) std::ranges::sort(places, {}, &Place::place);
+  }
+
+  int operator()(int member, int rank) const {
+    const std::vector<Place>& places = by_node_[node_of_[static_cast<std::size_t>(member)]];
+    const int place = machine_->place_of(rank);
+    const auto behind = std::ranges::lower_bound(places, place, {}, &Place::place);
+    if (behind == places.begin()) return behind->member;
+    const Place& before = *(behind - 1);
+    if (behind == places.end()) return before.member;
+    const int nearer = (place - before.place) - (behind->place - place);
+    if (nearer == 0) return std::min(before.member, behind->member);
+    return nearer < 0 ? before.member : behind->member;
+  }
+
+ private:
+  struct Place {
+    int place;
+    int member;
+  };
+  const hierarchy::Machine* machine_;
+  std::vector<std::vector<Place>> by_node_;
+  std::vector<std::size_t> node_of_;  // by member
+};
+
 /// Finds members node by node, and their sources until nobody is missing.
 class Finder : public RankLookup {
  public:
@@ -56,9 +93,7 @@ class Finder : public RankLookup {
     classes.alike = node_numbers_.size() == 1;
     for (auto& plan : plans_) classes.plans.plans.push_back(*plan);
     classes.plans.sources = std::move(sources);
-    classes.plans.neighbour = [list = list_, machine = &machine_](int member, int rank) {
-      return nearest(list, *machine, member, rank);
-    };
+    classes.plans.neighbour = NearestMember(list_, machine_);
     return classes;
   }
 
@@ -290,23 +325,6 @@ class Finder : public RankLookup {
     }
     add_runs(ranks, first, middle, runs);
     add_runs(ranks, middle + 1, last, runs);
-  }
-
-  /// The member of the same node whose place is nearest to that of `rank`.
-  static int nearest(const std::vector<Member>& list, const hierarchy::Machine& machine, int member,
-                     int rank) {
-    int best = member;
-    int least = machine.ranks();
-    for (int i = 0; i < static_cast<int>(list.size()); ++i) {
-      const Member& one = list[static_cast<std::size_t>(i)];
-      if (one.node != list[static_cast<std::size_t>(member)].node) continue;
-      const int distance = std::abs(machine.place_of(one.rank) - machine.place_of(rank));
-      if (distance < least) {
-        least = distance;
-        best = i;
-      }
-    }
-    return best;
   }
 
   const PlanSource& plan_of_rank_;
