@@ -19,9 +19,10 @@ namespace weft::mpi {
 
 namespace {
 
-// Of a root that waits for others in a meeting: about what a set-up takes. Where ranks share a core
-// one turn of each.
-constexpr std::int64_t kPatienceInMeetings_ns = 500'000;
+// Of a root that waits for others in a meeting, about what a set-up takes: for the ranks of a core,
+// which take turns, and for each message.
+constexpr std::int64_t kPatienceOfCoreRank_ns = 500'000;
+constexpr std::int64_t kPatienceOfRank_ns = 5'000;
 
 /// The ranks of a group that share this process's node.
 std::vector<int> neighbours_in(std::span<const int> members, World& world) {
@@ -119,7 +120,8 @@ bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
 }
 
 bool Communicators::hold_meeting(Attached& attached, std::span<const int> members, int sender) {
-  const std::int64_t patience_ns = kPatienceInMeetings_ns * world_.most_ranks_on_a_core();
+  const std::int64_t patience_ns =
+      kPatienceOfCoreRank_ns * world_.most_ranks_on_a_core() + kPatienceOfRank_ns * attached.size;
   return attached.meetings.hold(world_.post(), members, members[static_cast<std::size_t>(sender)],
                                 attached.lineage.context, patience_ns);
 }

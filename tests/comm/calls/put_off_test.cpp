@@ -21,14 +21,14 @@ using test::on;
 using test::run_ranks;
 
 enum Kind : unsigned {
-  broadcast,
-  scatter,
-  gather,
-  reduce,
-  scan,
-  exscan,
-  scatterv,
-  gatherv,
+  kBroadcast,
+  kScatter,
+  kGather,
+  kReduce,
+  kScan,
+  kExscan,
+  kScatterv,
+  kGatherv,
   kKinds
 };
 
@@ -50,31 +50,31 @@ void make(Communicator& comm, unsigned kind, std::size_t words, int root) {
   if (rank != root) parts.clear();
   const Operation sum = operation(Operator::sum, Type::uint64);
   switch (kind) {
-    case broadcast:
+    case kBroadcast:
       comm.broadcast(in.data(), bytes, root);
       for (std::size_t i = 0; i < words; ++i) EXPECT_EQ(in[i], word(root, 0, i));
       return;
-    case scatter:
-    case scatterv:
-      if (kind == scatter) comm.scatter(in.data(), out.data(), bytes, root);
-      if (kind == scatterv) comm.scatter(in.data(), parts, out.data(), bytes, root);
+    case kScatter:
+    case kScatterv:
+      if (kind == kScatter) comm.scatter(in.data(), out.data(), bytes, root);
+      if (kind == kScatterv) comm.scatter(in.data(), parts, out.data(), bytes, root);
       for (std::size_t i = 0; i < words; ++i) EXPECT_EQ(out[i], word(root, rank, i));
       return;
-    case gather:
-    case gatherv:
-      if (kind == gather) comm.gather(in.data(), out.data(), bytes, root);
-      if (kind == gatherv) comm.gather(in.data(), bytes, out.data(), parts, root);
+    case kGather:
+    case kGatherv:
+      if (kind == kGather) comm.gather(in.data(), out.data(), bytes, root);
+      if (kind == kGatherv) comm.gather(in.data(), bytes, out.data(), parts, root);
       for (std::size_t i = 0; rank == root && i < out.size(); ++i)
         EXPECT_EQ(out[i], word(static_cast<int>(i / words), 0, i % words));
       return;
     default:
       break;
   }
-  if (kind == reduce) comm.reduce(in.data(), out.data(), words, sum, root);
-  if (kind == scan) comm.scan(in.data(), out.data(), words, sum);
-  if (kind == exscan) comm.exscan(in.data(), out.data(), words, sum);
-  const int terms = kind == reduce ? size : rank + (kind == scan ? 1 : 0);
-  const bool has_result = kind == reduce ? rank == root : terms != 0;
+  if (kind == kReduce) comm.reduce(in.data(), out.data(), words, sum, root);
+  if (kind == kScan) comm.scan(in.data(), out.data(), words, sum);
+  if (kind == kExscan) comm.exscan(in.data(), out.data(), words, sum);
+  const int terms = kind == kReduce ? size : rank + (kind == kScan ? 1 : 0);
+  const bool has_result = kind == kReduce ? rank == root : terms != 0;
   for (std::size_t i = 0; has_result && i < words; ++i) {
     std::uint64_t right = 0;
     for (int from = 0; from < terms; ++from) right += word(from, 0, i);
@@ -126,17 +126,17 @@ TEST_P(PutOff, IsAskedForOneCall) {
   constexpr int kRanks = 3;
   const auto body = [](int, std::unique_ptr<Bootstrap> bootstrap) {
     Communicator comm(std::move(bootstrap), placed(kRanks));
-    make(comm, broadcast, 5, 0);
-    EXPECT_FALSE(is_put_off(comm, broadcast, 5, 0));
-    make(comm, broadcast, 5000, 0);  // new
+    make(comm, kBroadcast, 5, 0);
+    EXPECT_FALSE(is_put_off(comm, kBroadcast, 5, 0));
+    make(comm, kBroadcast, 5000, 0);  // new
     comm.put_off_preparation();
     std::uint64_t mine = 1, all = 0;
     comm.allreduce(&mine, &all, 1, operation(Operator::sum, Type::uint64));  // all ranks wait here
     EXPECT_EQ(all, static_cast<std::uint64_t>(comm.size()));
-    make(comm, gather, 5, 0);
+    make(comm, kGather, 5, 0);
     comm.put_off_preparation();
     comm.put_off_preparation(false);
-    make(comm, scatter, 5, 0);
+    make(comm, kScatter, 5, 0);
   };
   EXPECT_EQ(run_ranks(kRanks, body), none(kRanks));
 }

@@ -8,7 +8,7 @@
 #include "tests/mpi/program/check.h"
 
 enum { kMostRanks = 16, kMostInts = 300 };
-enum Kind { bcast, scatter, scatterv, gather, gatherv, reduce, scan, exscan, kinds };
+enum Kind { kBcast, kScatter, kScatterv, kGather, kGatherv, kReduce, kScan, kExscan, kKinds };
 
 struct Round {
   int number;
@@ -39,35 +39,35 @@ static void call(const struct Round* round, MPI_Comm comm) {
   const int own = counts[rank];
   int wrong = 0;
   switch (round->kind) {
-    case bcast:
+    case kBcast:
       MPI_Bcast(mine, ints, MPI_INT, root, comm);
       for (int i = 0; i < ints; ++i) wrong += mine[i] != value(round, root, 0, i);
       break;
-    case scatter:
+    case kScatter:
       MPI_Scatter(mine, ints, MPI_INT, theirs, ints, MPI_INT, root, comm);
       for (int i = 0; i < ints; ++i) wrong += theirs[i] != value(round, root, rank, i);
       break;
-    case scatterv:
+    case kScatterv:
       MPI_Scatterv(mine, counts, places, MPI_INT, theirs, own, MPI_INT, root, comm);
       for (int i = 0; i < own; ++i) wrong += theirs[i] != value(round, root, rank, i);
       break;
-    case gather:
+    case kGather:
       MPI_Gather(mine, ints, MPI_INT, theirs, ints, MPI_INT, root, comm);
       for (int i = 0; rank == root && i < size * ints; ++i)
         wrong += theirs[i] != value(round, i / ints, 0, i % ints);
       break;
-    case gatherv:
+    case kGatherv:
       MPI_Gatherv(mine, own, MPI_INT, theirs, counts, places, MPI_INT, root, comm);
       for (int from = 0; rank == root && from < size; ++from)
         for (int i = 0; i < counts[from]; ++i)
           wrong += theirs[places[from] + i] != value(round, from, 0, i);
       break;
     default: {
-      if (round->kind == reduce) MPI_Reduce(mine, theirs, ints, MPI_INT, MPI_SUM, root, comm);
-      if (round->kind == scan) MPI_Scan(mine, theirs, ints, MPI_INT, MPI_SUM, comm);
-      if (round->kind == exscan) MPI_Exscan(mine, theirs, ints, MPI_INT, MPI_SUM, comm);
-      const int terms = round->kind == reduce ? size : rank + (round->kind == scan);
-      const int has_result = round->kind == reduce ? rank == root : terms != 0;
+      if (round->kind == kReduce) MPI_Reduce(mine, theirs, ints, MPI_INT, MPI_SUM, root, comm);
+      if (round->kind == kScan) MPI_Scan(mine, theirs, ints, MPI_INT, MPI_SUM, comm);
+      if (round->kind == kExscan) MPI_Exscan(mine, theirs, ints, MPI_INT, MPI_SUM, comm);
+      const int terms = round->kind == kReduce ? size : rank + (round->kind == kScan);
+      const int has_result = round->kind == kReduce ? rank == root : terms != 0;
       for (int i = 0; has_result && i < ints; ++i) {
         int right = 0;
         for (int from = 0; from < terms; ++from) right += value(round, from, 0, i);
@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int rounds = argc > 1 ? atoi(argv[1]) : 1;
   const int every = argc > 2 ? atoi(argv[2]) : 0;
-  const int most = argc > 3 ? atoi(argv[3]) : kinds;
+  const int most = argc > 3 ? atoi(argv[3]) : kKinds;
   const int sizes[] = {1, 200, 7, 60, 2, 30};
   int rank, size;
   MPI_Comm second;
@@ -105,11 +105,11 @@ int main(int argc, char** argv) {
   for (int i = 0; i < rounds; ++i) {
     struct Round round = {.number = i, .kind = i % most, .root = i / 5 % size};
     round.ints = sizes[i / 40 % (int)(sizeof sizes / sizeof *sizes)];
-    if (round.kind == scan || round.kind == exscan) round.root = 0;
+    if (round.kind == kScan || round.kind == kExscan) round.root = 0;
     /* Who goes on. */
     const int crosses = every >= 0;
     const int sends =
-        crosses && (rank == round.root) != (round.kind >= gather && round.kind <= reduce);
+        crosses && (rank == round.root) != (round.kind >= kGather && round.kind <= kReduce);
     if (sends) call(&round, second);
     call(&round, MPI_COMM_WORLD);
     if (!sends) call(&round, second);
