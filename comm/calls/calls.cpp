@@ -89,7 +89,8 @@ void Calls::put_off_if_new(const Task& task) {
   if (put_off_.size() < kMostPutOff) {
     put_off_.push_back({problem, preparation_.by_kernel(task), task.irregular});
   }
-  throw NotPrepared(fmt::format("{}: not prepared yet", describe_irregular(problem)));
+  throw NotPrepared(fmt::format("{}: not prepared yet",
+                                task.irregular ? describe_irregular(problem) : describe(problem)));
 }
 
 void Calls::prepare_put_off() {

@@ -24,14 +24,10 @@ std::string name_of_race(const Call& call, const Context& context) {
 }
 
 SharedArguments shared_of(const Call& call, const Context& context, bool is_blocking) {
-  using enum plan::Collective;
   const plan::Collective collective = call.collective();
-  SharedArguments shared{collective, call.block_bytes(context), call.sent_bytes()};
-  shared.may_agree =
+  const bool may_agree =
       !is_blocking || !may_be_left_early(collective) || context.world.is_wanted_at_once(collective);
-  const bool has_sender = collective == broadcast || collective == scatter;
-  if (has_sender) shared.sender = call.root();
-  return shared;
+  return {collective, call.block_bytes(context), call.sent_bytes(), may_agree, call.sender()};
 }
 
 /// Of a call that may be part of a race; `trial` begins where it is a trial.

@@ -64,8 +64,8 @@ class Call {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Count count = 0;
   };
-  /// After judge(), of a broadcast, scatter or gather.
-  virtual int root() const { return 0; }
+  /// After judge(): the rank that all others wait for; nothing where there is none.
+  virtual std::optional<int> sender() const { return std::nullopt; }
   /// After judge(), of calls in which ranks know their own blocks only: what this rank sends to a
   /// rank, and receives from it.
   struct Traffic {

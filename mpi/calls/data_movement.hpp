@@ -53,7 +53,7 @@ class Broadcast final : public Call {
   std::optional<Passed> judge(const Context& context) override;
   void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
-  int root() const override { return root_; }
+  std::optional<int> sender() const override { return root_; }
   std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
@@ -71,7 +71,6 @@ class Rooted : public Call {
   std::optional<Passed> judge(const Context& context) override;
   void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
-  int root() const override { return root_; }
   std::optional<Traffic> traffic_with(int rank, const Context& context) const override;
   std::optional<Plain> plain(const Context& context) const override;
   void keep(Arrays& arrays, const Attached& attached) override;
@@ -113,6 +112,7 @@ class Scatter final : public Rooted {
  public:
   Scatter(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
       : Rooted(plan::Collective::scatter, send, receive, root, comm) {}
+  std::optional<int> sender() const override { return root_; }
   void run(const Context& context) override;
 
  private:

@@ -147,10 +147,10 @@ struct SharedArguments {
   std::optional<std::uint64_t> sent_bytes;
   /// Whether ranks may wait for one another in it, to agree on something; see
   /// Communicators::may_agree().
-  bool may_agree = true;
+  bool may_agree;
   /// Where they may not: the rank that all others wait for, as long as the call may become a
   /// meeting.
-  std::optional<int> sender = {};
+  std::optional<int> sender;
 };
 
 /// What belongs to communicators: an attribute on each, so that it is freed with it; or, in a
@@ -221,7 +221,7 @@ class Communicators {
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
   std::unique_ptr<Attached> attach(MPI_Comm comm);
   bool number(Attached& attached, std::span<const int> members);
-  bool hold_meeting(Attached& attached, std::span<const int> members, int sender);
+  std::optional<std::vector<int>> members_that_meet(Attached& attached);
   bool is_due(Attached& attached, const SharedArguments& call);
   void agree_on_bytes(Attached& attached);
   void set_up(Attached& attached, const std::vector<int>& members);

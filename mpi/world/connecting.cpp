@@ -70,6 +70,19 @@ std::string larger_each(std::string_view left, std::string_view right) {
   return to_text(largest);
 }
 
+/// What `body` returns, in which the ranks of a communicator agree by messages of the host.
+template <class Body>
+auto by_messages(Attached& attached, Body body) {
+  try {
+    return body();
+  } catch (const PeerError& error) {
+    attached.broken = error.what();
+    throw;
+  } catch (const std::exception& error) {
+    end_job(error.what());  // the host's messages fail
+  }
+}
+
 }  // namespace
 
 std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments& call) {
@@ -103,27 +116,16 @@ bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
   if (call.may_agree || !call.sender) return call.may_agree;
   const int sender = *std::exchange(call.sender, std::nullopt);
   if (!attached.meetings.is_due()) return false;
-  const std::vector<int> members =
-      attached.members.empty() ? world_.members_of(attached.comm) : attached.members;
+  const auto members = members_that_meet(attached);
   // Where these do not find one another there is nothing to agree on.
-  if (std::ranges::find(members, MPI_UNDEFINED) != members.end() || !number(attached, members)) {
-    return call.may_agree = true;
-  }
-  try {
-    return call.may_agree = hold_meeting(attached, members, sender);
-  } catch (const PeerError& error) {
-    attached.broken = error.what();
-    throw;
-  } catch (const std::exception& error) {
-    end_job(error.what());  // the host's messages fail
-  }
-}
-
-bool Communicators::hold_meeting(Attached& attached, std::span<const int> members, int sender) {
+  if (!members) return call.may_agree = true;
+  const int root = (*members)[static_cast<std::size_t>(sender)];
   const std::int64_t patience_ns =
       kPatienceOfCoreRank_ns * world_.most_ranks_on_a_core() + kPatienceOfRank_ns * attached.size;
-  return attached.meetings.hold(world_.post(), members, members[static_cast<std::size_t>(sender)],
-                                attached.lineage.context, patience_ns);
+  return call.may_agree = by_messages(attached, [&] {
+           return attached.meetings.hold(world_.post(), *members, root, attached.lineage.context,
+                                         patience_ns);
+         });
 }
 
 void Communicators::agree_on_put_off(Attached& attached) {
@@ -149,24 +151,27 @@ bool Communicators::is_due(Attached& attached, const SharedArguments& call) {
 }
 
 void Communicators::agree_on_bytes(Attached& attached) {
-  const std::vector<int> members = world_.members_of(attached.comm);
-  if (std::ranges::find(members, MPI_UNDEFINED) != members.end() || !number(attached, members)) {
-    return;
-  }
-  try {
-    GroupBootstrap bootstrap(world_.post(), members, attached.lineage.context);
-    const std::string most =
-        bootstrap.combine(std::to_string(attached.take_over->sent_bytes()),
-                          [](std::string_view left, std::string_view right) {
-                            return std::string(number_of(left) < number_of(right) ? right : left);
-                          });
-    attached.take_over->learn(number_of(most));
-  } catch (const PeerError& error) {
-    attached.broken = error.what();
-    throw;
-  } catch (const std::exception& error) {
-    end_job(error.what());  // the host's messages fail
-  }
+  const auto members = members_that_meet(attached);
+  if (!members) return;
+  const std::string most = by_messages(attached, [&] {
+    GroupBootstrap bootstrap(world_.post(), *members, attached.lineage.context);
+    return bootstrap.combine(
+        std::to_string(attached.take_over->sent_bytes()),
+        [](std::string_view left, std::string_view right) {
+          return std::string(number_of(left) < number_of(right) ? right : left);
+        });
+  });
+  attached.take_over->learn(number_of(most));
+}
+
+/// The ranks of a communicator, as ranks of the world; nothing where they cannot send one another
+/// messages of weft's.
+std::optional<std::vector<int>> Communicators::members_that_meet(Attached& attached) {
+  std::vector<int> members =
+      attached.members.empty() ? world_.members_of(attached.comm) : attached.members;
+  const bool are_known = std::ranges::find(members, MPI_UNDEFINED) == members.end();
+  if (!are_known || !number(attached, members)) return std::nullopt;
+  return members;
 }
 
 void Communicators::decide(Attached& attached, Race& race, const std::string& what) {

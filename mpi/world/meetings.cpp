@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,7 @@ bool Meetings::hold(Post& post, std::span<const int> members, int root, std::uin
   context ^= kOfMeetings;
   const bool have_all_come =
       root == post.rank() ? await(post, members, context, patience_ns) : ask(post, root, context);
-  pause_ = have_all_come ? 0 : std::min(2 * pause_ + 1, kMostPause);
-  left_ = pause_;
+  have_all_come ? pause_.end() : pause_.grow();
   return have_all_come;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mpi/world/pause.hpp"
 #include "mpi/world/post.hpp"
 
 namespace weft::mpi {
@@ -17,11 +18,7 @@ class Meetings {
  public:
   /// Counts a call that could be one. After each meeting in a row that failed, twice as many calls
   /// as before are none, so that a root that never finds all ranks waits for them seldom.
-  bool is_due() noexcept {
-    if (left_ == 0) return true;
-    --left_;
-    return false;
-  }
+  bool is_due() noexcept { return pause_.is_over(); }
   /// Whether all ranks have come: the same answer on all of them. `members`: their ranks in the
   /// world; `root`: one of these. `patience_ns`: how long the root waits. PeerError where the root
   /// is lost, or another rank has given up.
@@ -33,10 +30,9 @@ class Meetings {
   bool await(Post& post, std::span<const int> members, std::uint64_t context,
              std::int64_t patience_ns) const;
 
-  static constexpr std::uint32_t kMostPause = 1 << 20;
+  static constexpr unsigned kMostPause = 1 << 20;
   std::uint64_t held_ = 0;
-  std::uint32_t pause_ = 0;
-  std::uint32_t left_ = 0;
+  Pause pause_{kMostPause};  // after meetings that failed
 };
 
 }  // namespace weft::mpi

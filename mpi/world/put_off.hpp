@@ -1,12 +1,12 @@
-// What is put off on a communicator: agreements of its ranks, until a call in which they may wait
-// for one another.
+// Agreements of a communicator's ranks that are put off until a call in which they may wait for one
+// another.
 //
-// MPI allows a broadcast to return at its root only when all ranks have come. But no host waits for
-// them where little is sent, and there are programs that rely on it: one rank makes two broadcasts
-// on two communicators in one order, the others in the other order. So in blocking calls that may
-// be left early (plan::may_be_left_early()) ranks agree on nothing: where they would have to, the
-// host serves the call. What they are to agree on is put off until a call in which all of them wait
-// anyway, or a broadcast or scatter to which all of them come soon (meetings.hpp).
+// MPI allows a broadcast to return at its root only when all ranks have come. But Open MPI does not
+// wait for them where little is sent, and there are programs that rely on it: one rank makes two
+// broadcasts on two communicators in one order, the others in the other order. So in blocking calls
+// that may be left early (plan::may_be_left_early()) ranks agree on nothing: where they would have
+// to, the host serves the call. What they are to agree on is put off until a call in which all of
+// them wait anyway, or a broadcast or scatter to which all of them come soon (meetings.hpp).
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,6 @@ class PutOff {
     Race* race;
     std::string what;  // names its calls
   };
-
-  bool is_any() const noexcept { return !sizes_.empty() || !decisions_.empty(); }
 
   /// Calls of about this size, which weft would have to prepare. `bytes`: of a block; nothing where
   /// ranks know their own only.

@@ -2,7 +2,7 @@
 // call.
 #pragma once
 
-#include <algorithm>
+#include "mpi/world/pause.hpp"
 
 namespace weft::mpi {
 
@@ -12,30 +12,24 @@ namespace weft::mpi {
 /// on all ranks.
 class SeldomAsked {
  public:
-  bool is_due() noexcept {
-    if (left_ == 0) return true;
-    --left_;
-    return false;
-  }
+  bool is_due() noexcept { return pause_.is_over(); }
   /// Counts a call in which it is not due; false: it is, and nothing was counted.
-  bool pass_if_not_due() noexcept { return left_ != 0 && !is_due(); }
+  bool pass_if_not_due() noexcept { return pause_.is_on() && !is_due(); }
   void answered(bool yes) noexcept {
     if (yes) {
-      pause_ = 0;
+      pause_.end();
       patience_ = kPatience;
     } else if (patience_ != 0) {
       --patience_;
     } else {
-      pause_ = std::min(2 * pause_ + 1, kMostPause);
+      pause_.grow();
     }
-    left_ = pause_;
   }
 
  private:
   static constexpr unsigned kMostPause = 127;
   static constexpr unsigned kPatience = 8;
-  unsigned pause_ = 0;
-  unsigned left_ = 0;
+  Pause pause_{kMostPause};
   unsigned patience_ = 0;  // how many times more a no is no reason to ask later
 };
 
