@@ -15,8 +15,9 @@ constexpr std::uint32_t kOutputBase = 1;
 }
 
 Layout Execution::layout(const Operand& operand, bool remote_key) const noexcept {
-  return {bases_[operand.base] + operand.offset, operand.block_bytes, operand.count, operand.stride,
-          remote_key ? rkeys_[operand.base] : lkeys_[operand.base]};
+  const Base& base = bases_[operand.base];
+  return {base.memory + operand.offset, operand.block_bytes, operand.count, operand.stride,
+          remote_key ? base.rkey : base.lkey};
 }
 
 bool Execution::is_peer_buffer(const Operand& operand) const noexcept {
@@ -34,7 +35,7 @@ int Execution::owner_of(const Operand& operand) const noexcept {
 void Execution::find_peer_buffer(const Operand& operand) noexcept {
   const int place = owner_of(operand);
   const bool input = operand.base < prepared_->program.output_base(0);
-  bases_[operand.base] =
+  bases_[operand.base].memory =
       reinterpret_cast<std::byte*>(input ? executor_.node_->input_of(place, number_)
                                          : executor_.node_->output_of(place, number_));
 }

@@ -23,14 +23,12 @@ void Capacity::grow_for(const Program& program) {
 
 void Execution::reserve(const Capacity& capacity, std::uint64_t version) {
   bases_.resize(capacity.bases);
-  lkeys_.resize(capacity.bases);
-  rkeys_.resize(capacity.bases);
   pending_.resize(capacity.steps);
-  ready_.resize(capacity.steps);
-  waiting_.resize(capacity.steps);
-  moving_.resize(capacity.transfers);
+  ready_.reserve(capacity.steps);
+  waiting_.reserve(capacity.steps);
+  moving_.reserve(capacity.transfers);
   transfers_.resize(capacity.transfers);
-  active_.resize(capacity.peers);
+  active_.reserve(capacity.peers);
   activity_.resize(capacity.peers);
   own_counts_.resize(capacity.places);
   fold_sources_.resize(capacity.fold_sources);
@@ -51,7 +49,8 @@ void Execution::assign(const Prepared& prepared, const Buffers& buffers, std::ui
   const auto places = static_cast<std::uint64_t>(program.places());
   past_caches_ = exceeds_caches(program.input_bytes() + program.output_bytes(), places);
   entered_ = false;
-  ready_begin_ = ready_end_ = waiting_count_ = moving_count_ = active_count_ = remote_active_ = 0;
+  for (IdList* list : {&ready_, &waiting_, &moving_, &active_}) list->clear();
+  started_ = remote_active_ = 0;
   left_ = static_cast<std::uint32_t>(program.steps().size());
   counts_ = counts.data();
   crossings_.clear();
@@ -72,17 +71,15 @@ void Execution::enter(std::size_t scratch_slot, std::byte* scratch,
   const Program& program = prepared_->program;
   scratch_slot_ = scratch_slot;
   entered_ = true;
-  bases_[0] = const_cast<std::byte*>(buffers_.input);  // plans never write inputs
-  bases_[1] = buffers_.output;
-  bases_[2] = scratch;
-  set_keys(2, scratch_key, scratch_key);
+  bases_[0].memory = const_cast<std::byte*>(buffers_.input);  // plans never write inputs
+  bases_[1].memory = buffers_.output;
+  bases_[2] = {scratch, scratch_key, scratch_key};
   for (const int place : program.stages()) {
-    const std::uint32_t base = program.stage_base(place);
-    bases_[base] = stages_->half(place, number_);
-    set_keys(base, stages_->key(place), stages_->key(place));
+    const std::uint32_t key = stages_->key(place);
+    bases_[program.stage_base(place)] = {stages_->half(place, number_), key, key};
   }
   for (const IncomingInline& message : program.incoming()) {
-    bases_[message.base] = executor_.node_->inline_bytes(
+    bases_[message.base].memory = executor_.node_->inline_bytes(
         message.place, counts_[message.place].inline_in + message.ordinal);
   }
 }
@@ -90,7 +87,7 @@ void Execution::enter(std::size_t scratch_slot, std::byte* scratch,
 void Execution::release_initial() noexcept {
   for (const std::uint32_t id : prepared_->program.initial()) {
     // A step that waits for an earlier execution is made ready by that one.
-    if (pending_[id] == 0) ready_[ready_end_++] = id;
+    if (pending_[id] == 0) ready_.add(id);
   }
 }
 
@@ -135,7 +132,7 @@ void Execution::resume_at(std::uint32_t first) noexcept {
     if (step.next != kNone) --pending_[step.next];
   }
   for (std::uint32_t id = first; id < left_; ++id) {
-    if (pending_[id] == 0) ready_[ready_end_++] = id;
+    if (pending_[id] == 0) ready_.add(id);
   }
   left_ -= first;
 }
@@ -147,7 +144,7 @@ void Execution::let_follow(std::uint32_t last, Execution& later, std::uint32_t f
 }
 
 void Execution::release(std::uint32_t id) noexcept {
-  if (--pending_[id] == 0 && entered_) ready_[ready_end_++] = id;
+  if (--pending_[id] == 0 && entered_) ready_.add(id);
 }
 
 void Execution::finish(std::uint32_t id) noexcept {
@@ -157,7 +154,7 @@ void Execution::finish(std::uint32_t id) noexcept {
 }
 
 void Execution::advance() noexcept {
-  while (ready_begin_ != ready_end_) start(ready_[ready_begin_++]);
+  while (started_ != ready_.size()) start(ready_[started_++]);
 }
 
 void Execution::start(std::uint32_t id) noexcept {
@@ -178,7 +175,7 @@ void Execution::start(std::uint32_t id) noexcept {
       if (has_come(step)) {
         finish(id);
       } else {
-        waiting_[waiting_count_++] = id;
+        waiting_.add(id);
       }
       break;
     case OpKind::send:
@@ -198,7 +195,7 @@ void Execution::signal(const Step& step) noexcept {
     const Operand& src = step.src;
     executor_.node_->send_inline(
         place, counts_[step.peer].inline_out + step.ordinal, tag_.digest,
-        {bases_[src.base] + src.offset, src.block_bytes, src.count, src.stride, 0});
+        {bases_[src.base].memory + src.offset, src.block_bytes, src.count, src.stride, 0});
   } else {
     executor_.node_->signal(place, number_, tag_.digest);
   }
@@ -228,14 +225,14 @@ bool Execution::is_of_this_call(std::uint32_t digest, const Step& step) noexcept
 
 void Execution::find_mismatch() noexcept {
   const auto& steps = prepared_->program.steps();
-  for (std::size_t i = 0; i < waiting_count_; ++i) {
-    const Step& step = steps[waiting_[i]];
+  for (const std::uint32_t id : waiting_) {
+    const Step& step = steps[id];
     const auto place = static_cast<int>(step.peer);
     if (executor_.node_->completed_by(place) < number_ || has_come(step)) continue;
     return executor_.disagree_with(executor_.node_->rank_at(place));
   }
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    if (is_past(active_[i])) return executor_.disagree_with(prepared_->ranks[active_[i]]);
+  for (const std::uint32_t peer : active_) {
+    if (is_past(peer)) return executor_.disagree_with(prepared_->ranks[peer]);
   }
 }
 
@@ -248,8 +245,8 @@ bool Execution::is_past(std::uint32_t peer) noexcept {
   if (!is_ahead || channel.progress() == verbs::Status::failed) return false;
   if (channel.is_replaying()) return false;
   const auto& steps = prepared_->program.steps();
-  for (std::size_t i = 0; i < moving_count_; ++i) {
-    const Step& step = steps[moving_[i]];
+  for (const std::uint32_t id : moving_) {
+    const Step& step = steps[id];
     const verbs::Transfer& transfer = transfers_[step.ordinal];
     if (step.peer != peer || transfer.done) continue;
     // The end of what this rank has sent may not be known here yet.
@@ -260,19 +257,19 @@ bool Execution::is_past(std::uint32_t peer) noexcept {
 
 bool Execution::progress() noexcept {
   const bool waits = progress_waits();
-  return (moving_count_ != 0 && progress_channels()) || waits;
+  return (!moving_.empty() && progress_channels()) || waits;
 }
 
 bool Execution::progress_waits() noexcept {
   const auto& steps = prepared_->program.steps();
   bool moved = false;
-  for (std::size_t i = 0; i < waiting_count_;) {
+  for (std::size_t i = 0; i < waiting_.size();) {
     const std::uint32_t id = waiting_[i];
     if (!has_come(steps[id])) {
       ++i;
       continue;
     }
-    waiting_[i] = waiting_[--waiting_count_];
+    waiting_.remove_at(i);
     finish(id);
     moved = true;
   }
@@ -280,7 +277,7 @@ bool Execution::progress_waits() noexcept {
 }
 
 int Execution::awaited_place() const noexcept {
-  if (moving_count_ != 0 || waiting_count_ == 0) return -1;
+  if (!moving_.empty() || waiting_.empty()) return -1;
   return static_cast<int>(prepared_->program.steps()[waiting_[0]].peer);
 }
 
@@ -298,22 +295,21 @@ board::Link link_of(const verbs::Channel& channel) noexcept {
 void Execution::post_waits(board::Poster& poster) const noexcept {
   const auto& steps = prepared_->program.steps();
   // The messages first: a signal mostly comes from a rank that waits for one itself.
-  for (std::size_t i = 0; i < moving_count_; ++i) {
-    const Step& step = steps[moving_[i]];
+  for (const std::uint32_t id : moving_) {
+    const Step& step = steps[id];
     const bool sends = step.kind == OpKind::send;
     const Operand& ours = sends ? step.src : step.dst;
     const verbs::Channel& channel = *prepared_->channels[step.peer];
     const bool is_local = executor_.links_.is_local(prepared_->ranks[step.peer]);
     poster.add_wait(
         sends ? board::WaitKind::send : board::WaitKind::recv,
-        (is_local ? 0 : board::kOverDevice) | (channel.is_replaying() ? board::kBroken : 0),
-        moving_[i], prepared_->ranks[step.peer], ours.bytes(), transfers_[step.ordinal].moved,
+        (is_local ? 0 : board::kOverDevice) | (channel.is_replaying() ? board::kBroken : 0), id,
+        prepared_->ranks[step.peer], ours.bytes(), transfers_[step.ordinal].moved,
         link_of(channel));
   }
-  for (std::size_t i = 0; i < waiting_count_; ++i) {
-    const Step& step = steps[waiting_[i]];
-    poster.add_wait(board::WaitKind::signal, 0, waiting_[i],
-                    executor_.node_->rank_at(static_cast<int>(step.peer)), 0, 0);
+  for (const std::uint32_t id : waiting_) {
+    poster.add_wait(board::WaitKind::signal, 0, id,
+                    executor_.node_->rank_at(static_cast<int>(steps[id].peer)), 0, 0);
   }
 }
 
@@ -321,11 +317,11 @@ std::string Execution::describe_waits() const {
   std::string text;
   const auto& steps = prepared_->program.steps();
   constexpr std::size_t kShown = 4;
-  for (std::size_t i = 0; i < std::min(waiting_count_, kShown); ++i) {
+  for (std::size_t i = 0; i < std::min(waiting_.size(), kShown); ++i) {
     text += fmt::format(", op {} waits for rank {}", waiting_[i],
                         executor_.node_->rank_at(static_cast<int>(steps[waiting_[i]].peer)));
   }
-  for (std::size_t i = 0; i < std::min(moving_count_, kShown); ++i) {
+  for (std::size_t i = 0; i < std::min(moving_.size(), kShown); ++i) {
     const Step& step = steps[moving_[i]];
     text += fmt::format(", op {} {} rank {}", moving_[i],
                         step.kind == OpKind::send ? "sends to" : "receives from",

@@ -11,6 +11,7 @@
 #include "engine/node/node_control.hpp"
 #include "engine/node/stages.hpp"
 #include "engine/program/program.hpp"
+#include "engine/run/id_list.hpp"
 #include "kernels/operation.hpp"
 #include "verbs/channel/channel.hpp"
 
@@ -92,7 +93,7 @@ class Execution {
   /// Step `first` of a later execution, assigned and not entered, does not start before step `last`
   /// of this one has.
   void let_follow(std::uint32_t last, Execution& later, std::uint32_t first);
-  /// Begins, once may_enter() allows it.
+  /// Begins, once EntryRule allows it.
   void enter(std::size_t scratch_slot, std::byte* scratch, std::uint32_t scratch_key) noexcept;
   /// Makes steps that wait for nothing ready: once it has queued and entered.
   void release_initial() noexcept;
@@ -116,11 +117,11 @@ class Execution {
   const Prepared& prepared() const noexcept { return *prepared_; }
   const Buffers& buffers() const noexcept { return buffers_; }
   void set_keys(std::uint32_t base, std::uint32_t lkey, std::uint32_t rkey) noexcept {
-    lkeys_[base] = lkey;
-    rkeys_[base] = rkey;
+    bases_[base].lkey = lkey;
+    bases_[base].rkey = rkey;
   }
 
-  /// Number of transfers under way with ranks of other nodes.
+  /// Number of ranks of other nodes with which transfers are under way.
   std::size_t remote_active() const noexcept { return remote_active_; }
   /// The place of a rank whose signal this execution waits for; -1 when it waits for messages too.
   int awaited_place() const noexcept;
@@ -135,6 +136,12 @@ class Execution {
   std::string describe_waits() const;
 
  private:
+  /// Memory that operands lie in, with the keys for messages from and to it.
+  struct Base {
+    std::byte* memory = nullptr;
+    std::uint32_t lkey = 0;
+    std::uint32_t rkey = 0;
+  };
   struct Crossing {
     std::uint32_t last;
     Execution* later;
@@ -160,8 +167,8 @@ class Execution {
   // copy_steps.cpp
   bool copy(const Step& step) noexcept {
     if (!step.small) return copy_any(step);
-    std::byte* to = bases_[step.dst.base] + step.dst.offset;
-    const std::byte* from = bases_[step.src.base] + step.src.offset;
+    std::byte* to = bases_[step.dst.base].memory + step.dst.offset;
+    const std::byte* from = bases_[step.src.base].memory + step.src.offset;
     const std::uint64_t bytes = step.src.block_bytes;
     if (bytes == 8) {
       std::memcpy(to, from, 8);
@@ -199,28 +206,24 @@ class Execution {
   bool past_caches_ = false;  // the buffers of the node's ranks do not fit into the caches
   bool entered_ = false;
 
-  std::vector<std::byte*> bases_;
-  std::vector<std::uint32_t> lkeys_;
-  std::vector<std::uint32_t> rkeys_;
+  std::vector<Base> bases_;
+  // Steps.
   std::vector<std::uint32_t> pending_;  // by step: how many it waits for; kNone once started
-  std::vector<std::uint32_t> ready_;    // every step enters once
-  std::vector<std::uint32_t> waiting_;  // waits whose signal has not come
-  std::vector<std::uint32_t> moving_;   // sends and recvs under way
+  IdList ready_;                        // in this order; every step enters once
+  std::size_t started_ = 0;             // of those
+  IdList waiting_;                      // waits whose signal has not come
+  IdList moving_;                       // sends and recvs under way
+  std::uint32_t left_ = 0;              // that are not done
   std::vector<verbs::Transfer> transfers_;
-  std::vector<std::uint32_t> active_;    // peers with transfers under way
+  // Peers.
+  IdList active_;                        // those with transfers under way
   std::vector<std::uint32_t> activity_;  // by peer: how many
+  std::size_t remote_active_ = 0;        // with ranks of other nodes
   const Counts* counts_ = nullptr;       // by place: of earlier executions
   std::vector<Counts> own_counts_;       // once it has queued
   std::vector<Crossing> crossings_;
   std::vector<const std::byte*> fold_sources_;
   Pieces pieces_;
-  std::size_t ready_begin_ = 0;
-  std::size_t ready_end_ = 0;
-  std::size_t waiting_count_ = 0;
-  std::size_t moving_count_ = 0;
-  std::size_t active_count_ = 0;
-  std::size_t remote_active_ = 0;
-  std::uint32_t left_ = 0;
 };
 
 }  // namespace weft::engine

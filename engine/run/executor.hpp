@@ -1,45 +1,5 @@
 // Executor: runs programs, each one rank's part of a collective, over shared memory and channels.
-//
-// Executions are numbered from 1 in the order of the calls, which is the same on all ranks. Several
-// may be under way on a rank, and the ranks of a node are not at the same one. An execution
-// *enters* when it begins to touch what the node shares; `Executor::may_enter()` says when it may.
-// A rank has *completed* number k when k and all before it are done there; it writes this down,
-// release, where its neighbours read it, acquire (NodeControl::complete(),
-// NodeControl::completed_by()).
-//
-// Memory that executions use in turns:
-// - The stages of each rank, and the words that say where its callers' buffers lie, have two
-//   halves. Execution n uses half n mod 2 of all of them, after execution n - 2.
-// - Bytes that ride on signals lie in a ring at the receiver. It holds what a rank may send in
-//   `NodeControl::ahead()` executions, so those of n overwrite at most those of n - ahead(), which
-//   is 2 or more.
-// - Scratch memory is the rank's own: two slots, for the two executions that may have entered.
-// - Signals and the counts of completed executions only grow: nothing of them is used twice.
-//
-// Execution n may enter on a rank when
-// 1. all before it have entered there, and those up to n - 2 are done there; and
-// 2. if it touches stages or neighbours' buffers: every rank of the node has completed n - 2.
-//    If it only signals: every rank of the node has completed n - ahead(). Else nothing more.
-//
-// Why nothing is overwritten that is still in use: a rank touches memory for execution k only
-// between entering k and being done with it. By 1, what n - 2 and earlier executions did with the
-// rank's own scratch is over. By 2, every reader and writer of the half or the place in the ring
-// that n is about to use is done with it, and reading the count makes that visible.
-//
-// Rule 2 without reading counts (`entered_`): n may also enter where
-// a. n - 1 is done here, and its program waited for something from every neighbour: a signal or a
-//    message that the neighbour sends in its own n - 1; and
-// b. n - 2 was run and not started. That is the same on all ranks.
-// By a, each neighbour had entered n - 1 when it sent, so by rule 1 it was done with all up to
-// n - 3. By b, its call of n - 2 had returned before it made the call of n - 1, so it was done with
-// n - 2, too: it had completed n - 2. What was heard was written with release after that, and read
-// with acquire here. A started execution tells nothing of the kind: its call returns at once, and
-// n - 1 may enter, and send, while it goes on.
-//
-// Why no rank waits for ever to enter: let n be the first execution that some rank has not
-// completed. All before it are completed everywhere, so both rules let n enter on every rank, and
-// its plans end once all ranks run them (plan/verify/deadlock.cpp). By induction every execution
-// that all ranks call is completed.
+// Several may be under way; entry_rule.hpp says when each may begin.
 #pragma once
 
 #include <array>
@@ -54,7 +14,8 @@
 #include "engine/node/stages.hpp"
 #include "engine/program/program.hpp"
 #include "engine/program/sequence.hpp"
-#include "engine/run/execution.hpp"
+#include "engine/run/entry_rule.hpp"
+#include "engine/run/executions.hpp"
 #include "engine/run/links.hpp"
 #include "engine/run/scratch.hpp"
 
@@ -166,7 +127,7 @@ class Executor {
   /// Runs another part of the last run's collective, of which ranks may have different numbers: two
   /// ranks run as many with messages for one another. Of a program of messages and copies alone.
   bool run_part(const Prepared& prepared, const Buffers& buffers) noexcept {
-    --started_;  // it has the number of the last run, as other ranks may have no such part
+    entry_.repeat_last();  // as other ranks may have no such part
     return run(prepared, buffers);
   }
   /// Whether the last run has waited longer than others take in all.
@@ -184,11 +145,11 @@ class Executor {
   enum class Help { moved, nothing_moved, nothing_under_way };
   Help help(bool caller_waits) noexcept;
   /// True when the execution is done; its object must not be used any more then. Makes no progress.
-  bool take(Execution& execution) noexcept;
+  bool take(const Execution& execution) noexcept { return executions_.take(execution); }
   /// Waits until it is done, and takes it. False as run().
   bool wait(Execution& execution) noexcept;
   /// True when nothing is under way.
-  bool is_idle() const noexcept { return under_way_.empty(); }
+  bool is_idle() const noexcept { return executions_.under_way().empty(); }
 
   /// Makes this executor fail for good, and tells the peers the reason, so that they fail too. Only
   /// the first reason counts.
@@ -216,19 +177,16 @@ class Executor {
   void enqueue();
   /// The number of the first execution that is not done, where there is one.
   std::uint64_t oldest() const noexcept {
-    return under_way_.empty() ? started_ : under_way_.front()->number();
+    return is_idle() ? entry_.last() : executions_.under_way().front()->number();
   }
   void count(const Program& program) noexcept;
   void order_behind_earlier(Execution& later);
-  bool may_enter(const Execution& execution) noexcept;
-  bool has_room(bool is_shared, std::uint64_t number) noexcept;
   bool enter(Execution& execution) noexcept;
   bool is_left_to_caller(const Execution& execution) const noexcept;
   bool register_buffers(Execution& execution) noexcept;
   /// Keys for a message from or to a caller's buffer.
   verbs::RegistrationCache::Keys register_memory(const std::byte* memory,
                                                  std::uint64_t bytes) noexcept;
-  void retire_done() noexcept;
   void end_turn() noexcept;
 
   // short_runs.cpp
@@ -284,29 +242,17 @@ class Executor {
   std::int64_t timeout_ns_;
 
   Scratch scratch_;
-  Capacity capacity_;  // for every program that was prepared
-  std::uint64_t capacity_version_ = 0;
-  std::vector<std::unique_ptr<Execution>> spare_;
-  // In the order of their calls; without the one that runs through, which is the last of spare_.
-  std::vector<std::unique_ptr<Execution>> under_way_;
-  std::vector<std::unique_ptr<Execution>> done_;  // and not taken
-  std::uint64_t started_ = 0;
+  Executions executions_;
+  EntryRule entry_;
+  std::vector<Counts> counts_;  // by place: of the executions so far
   struct {
     CallTag tag;
     std::uint64_t arrived_ticks = 0;
     std::uint32_t arrived = 0;  // the same: a stamp
   } last_call_;
   board::Poster poster_;
-  bool has_waited_ = false;               // in the last run
-  std::vector<Counts> counts_;            // by place: of the executions so far
-  std::vector<std::uint64_t> completed_;  // by place: what others were known to have completed
-
+  bool has_waited_ = false;  // in the last run
   bool registered_ = false;  // buffers of what is under way
-  // Of executions that have entered, for rule 2.
-  struct {
-    std::array<bool, 2> was_run = {};  // and not started: the last one of even and of odd number
-    bool heard_all = false;            // the last one's program waits for every neighbour
-  } entered_;
   // The wait at hand.
   struct {
     std::uint64_t turns = 0;

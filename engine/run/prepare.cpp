@@ -47,7 +47,7 @@ bool Executor::lacks(const MemoryNeed& need) const noexcept {
 }
 
 void Executor::provide(const MemoryNeed& need) {
-  scratch_.provide(need.scratch_bytes, need.uses_scratch, !under_way_.empty());
+  scratch_.provide(need.scratch_bytes, need.uses_scratch, !is_idle());
   if (stages_ == nullptr) return;
   for (const int place : need.stages) stages_->register_with(*links_.slabs(), place);
 }
@@ -72,12 +72,7 @@ Prepared Executor::prepare(Program program) {
     }
   }
   renumbered(prepared);
-  const Capacity known = capacity_;
-  capacity_.grow_for(made);
-  if (capacity_ != known) {
-    ++capacity_version_;
-    for (const auto& execution : spare_) execution->reserve(capacity_, capacity_version_);
-  }
+  executions_.make_room_for(made);
   return prepared;
 }
 

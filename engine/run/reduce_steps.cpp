@@ -1,7 +1,6 @@
 // Steps of an execution that reduce, also from buffers of other ranks of this node.
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/error.hpp"
 #include "engine/copying/reduce.hpp"
@@ -74,7 +73,7 @@ bool Execution::fold(const Step& step) noexcept {
       return steps[member].kind == plan::OpKind::copy ? copy(steps[member]) : reduce(steps[member]);
     });
   }
-  std::byte* const to = bases_[step.dst.base] + step.dst.offset;
+  std::byte* const to = bases_[step.dst.base].memory + step.dst.offset;
   std::size_t count = 0;
   std::size_t fetched = 0;
   std::array<std::uint64_t, kViews> bytes = {};

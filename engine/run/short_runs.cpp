@@ -105,14 +105,11 @@ bool Executor::transfer_short(const Action& action, const ShortRun& run) const n
 /// in enter() and end_turn().
 bool Executor::run_short(const Prepared& prepared, const Buffers& buffers) noexcept {
   const Sequence& sequence = prepared.sequence;
-  const std::uint64_t number = ++started_;
+  const std::uint64_t number = entry_.next();
   has_waited_ = false;
-  const bool is_in_step =
-      entered_.heard_all && entered_.was_run[number & 1];  // has_room(), which knows more
-  if (!is_in_step && sequence.needs_room() && !has_room(sequence.uses_stage(), number)) [[unlikely]]
+  if (sequence.needs_room() && !entry_.has_room(number, sequence.uses_stage())) [[unlikely]]
     return go_on(prepared, buffers, kNone);
-  entered_.was_run[number & 1] = true;
-  entered_.heard_all = sequence.hears_all_places();
+  entry_.enter(number, true, sequence.hears_all_places());
   // Before anything is sent: who is signalled may read this rank's buffers, and looks at when this
   // rank has come.
   arrive(ticks());
@@ -157,7 +154,7 @@ bool Executor::go_on(const Prepared& prepared, const Buffers& buffers,
   has_waited_ = true;
   try {
     if (step == kNone) arrive(ticks());
-    Execution& execution = assign(prepared, buffers, true, started_);
+    Execution& execution = assign(prepared, buffers, true, entry_.last());
     if (step == kNone) {
       execution.queue();
     } else {

@@ -34,30 +34,29 @@ void Execution::transfer(const Step& step, std::uint32_t id) noexcept {
       return;
     }
   }
-  moving_[moving_count_++] = id;
+  moving_.add(id);
   if (activity_[step.peer]++ == 0) {
-    active_[active_count_++] = step.peer;
+    active_.add(step.peer);
     if (!executor_.links_.is_local(prepared_->ranks[step.peer])) ++remote_active_;
   }
 }
 
 bool Execution::progress_channels() noexcept {
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    verbs::Channel& channel = *prepared_->channels[active_[i]];
-    if (channel.progress() == Status::failed) {
-      fail(active_[i]);
+  for (const std::uint32_t peer : active_) {
+    if (prepared_->channels[peer]->progress() == Status::failed) {
+      fail(peer);
       return true;
     }
   }
   const auto& steps = prepared_->program.steps();
   bool moved = false;
-  for (std::size_t i = 0; i < moving_count_;) {
+  for (std::size_t i = 0; i < moving_.size();) {
     const std::uint32_t id = moving_[i];
     if (!transfers_[steps[id].ordinal].done) {
       ++i;
       continue;
     }
-    moving_[i] = moving_[--moving_count_];
+    moving_.remove_at(i);
     end_activity(steps[id].peer);
     finish(id);
     moved = true;
@@ -80,20 +79,16 @@ void Execution::fail(std::uint32_t peer) noexcept {
 
 void Execution::end_activity(std::uint32_t peer) noexcept {
   if (--activity_[peer] != 0) return;
-  const auto end = active_.begin() + static_cast<std::ptrdiff_t>(active_count_);
-  *std::find(active_.begin(), end, peer) = active_[active_count_ - 1];
-  --active_count_;
+  active_.remove_at(static_cast<std::size_t>(std::ranges::find(active_, peer) - active_.begin()));
   if (!executor_.links_.is_local(prepared_->ranks[peer])) --remote_active_;
 }
 
 void Execution::tell_call() noexcept {
-  for (std::size_t i = 0; i < active_count_; ++i) {
-    prepared_->channels[active_[i]]->tell_call(tag_.word());
-  }
+  for (const std::uint32_t peer : active_) prepared_->channels[peer]->tell_call(tag_.word());
 }
 
 void Execution::probe_peers() noexcept {
-  for (std::size_t i = 0; i < active_count_; ++i) prepared_->channels[active_[i]]->probe();
+  for (const std::uint32_t peer : active_) prepared_->channels[peer]->probe();
 }
 
 }  // namespace weft::engine

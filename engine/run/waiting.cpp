@@ -110,13 +110,14 @@ bool Executor::has_waited_long() noexcept {
 }
 
 void Executor::sleep() noexcept {
-  const bool all_entered = under_way_.back()->has_entered();
+  const auto& under_way = executions_.under_way();
+  const bool all_entered = under_way.back()->has_entered();
   if (remote_active() != 0 || node_ == nullptr || !all_entered) {
     ::sched_yield();
     return;
   }
   // Only neighbours can end this wait, and they ring the doorbell.
-  const int place = under_way_.size() == 1 ? under_way_.front()->awaited_place() : -1;
+  const int place = under_way.size() == 1 ? under_way.front()->awaited_place() : -1;
   const std::uint32_t ringer =
       place >= 0 ? static_cast<std::uint32_t>(place) + 1 : Doorbell::kAnyone;
   node_->doorbell(node_->place()).sleep(ringer, kSleepAtMost_ns, [this]() noexcept {
@@ -126,7 +127,7 @@ void Executor::sleep() noexcept {
 
 std::size_t Executor::remote_active() const noexcept {
   std::size_t active = 0;
-  for (const auto& execution : under_way_) active += execution->remote_active();
+  for (const auto& execution : executions_.under_way()) active += execution->remote_active();
   return active;
 }
 
@@ -170,8 +171,8 @@ bool Executor::time_out(std::int64_t now) noexcept {
 
 /// Writes down what this rank waits for, as others see it.
 void Executor::post_waits(std::int64_t now) noexcept {
-  if (under_way_.empty()) return;
-  const Execution& first = *under_way_.front();
+  if (is_idle()) return;
+  const Execution& first = *executions_.under_way().front();
   const Operation* operation = first.buffers().operation;
   const bool reduces = operation != nullptr && is_reduction(first.prepared().call.collective);
   poster_.begin_waits(first.tag().word(), reduces ? kernels::words_for(*operation) : std::string());
@@ -199,7 +200,7 @@ bool Executor::check_peers(std::int64_t now) noexcept {
         return false;
       }
     }
-    if (const int dead = node_->find_dead(started_); dead >= 0) {
+    if (const int dead = node_->find_dead(entry_.last()); dead >= 0) {
       poison(
           fmt::format("rank {} (process {} of this node) has ended in the middle of a collective",
                       node_->rank_at(dead), node_->process_of(dead).number));
@@ -218,7 +219,7 @@ bool Executor::check_peers(std::int64_t now) noexcept {
   const bool probes = now >= wait_.next_probe_ns;
   if (probes) {
     wait_.next_probe_ns = now + kProbeEvery_ns;
-    for (const auto& execution : under_way_) execution->probe_peers();
+    for (const auto& execution : executions_.under_way()) execution->probe_peers();
   }
   links_.poll_device();
   // Not more often, even when a connection is broken, perhaps because its peer is gone: to some
@@ -228,8 +229,8 @@ bool Executor::check_peers(std::int64_t now) noexcept {
 
 /// Looks for peers that have gone another way than this rank, which waits.
 bool Executor::check_calls() noexcept {
-  if (under_way_.empty()) return true;
-  Execution& oldest = *under_way_.front();
+  if (is_idle()) return true;
+  Execution& oldest = *executions_.under_way().front();
   for (int place = 0; node_ != nullptr && place < node_->places(); ++place) {
     if (place == node_->place()) continue;
     const bool is_there = node_->entered_by(place) >= oldest.number();
@@ -255,7 +256,7 @@ bool Executor::check_calls() noexcept {
 
 /// `call`: one that `rank` is or was in. Another digest of the same number is another call.
 bool Executor::check_call_of(int rank, CallTag call) noexcept {
-  const CallTag own = under_way_.front()->tag();
+  const CallTag own = executions_.under_way().front()->tag();
   if (call.number != own.number || call.digest == own.digest) return true;
   disagree_with(rank);
   return false;
@@ -281,7 +282,7 @@ std::string Executor::call_seen_on(int rank, CallTag own) const {
 
 /// What `rank` has sent, or not sent, is not of the call of this rank.
 void Executor::disagree_with(int rank) noexcept {
-  const Execution& here = under_way_.empty() ? *spare_.back() : *under_way_.front();
+  const Execution& here = is_idle() ? executions_.last_spare() : *executions_.under_way().front();
   poison(fmt::format("{}{} on rank {}, {} on rank {}", kDisagree, to_string(here.prepared().call),
                      rank_, call_seen_on(rank, here.tag()), rank));
 }
@@ -292,7 +293,7 @@ Executor::Help Executor::help(bool caller_waits) noexcept {
   is_helped_ = true;
   is_away_ = !caller_waits;
   bool moved = progress();
-  const bool waits = !under_way_.empty() && failure_.empty();
+  const bool waits = !is_idle() && failure_.empty();
   if (waits && !moved) {
     const std::int64_t now = now_ns();
     if (now >= wait_.next_look_ns) {
@@ -319,7 +320,7 @@ bool Executor::call_caller(const std::function<void()>& call) noexcept {
 
 std::string Executor::describe_waits() const {
   std::string text = fmt::format("rank {} in its execution {}", rank_, oldest());
-  for (const auto& execution : under_way_) text += execution->describe_waits();
+  for (const auto& execution : executions_.under_way()) text += execution->describe_waits();
   return text;
 }
 
