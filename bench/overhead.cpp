@@ -1,7 +1,6 @@
 // What a cached call costs beside the work itself.
 #include <benchmark/benchmark.h>
 
-#include <cstring>
 #include <vector>
 
 #include "engine/board/board.hpp"

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <string>
 
 #include "nic_profiles/profile.hpp"
 #include "registry/algorithm.hpp"

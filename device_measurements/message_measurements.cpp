@@ -1,6 +1,5 @@
 // Measurements between the nodes.
 #include <algorithm>
-#include <array>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"

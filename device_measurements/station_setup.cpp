@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <limits>
 
 #include "base/error.hpp"
 #include "comm/setup/settings.hpp"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
-#include <vector>
 
 #include "weft/weft.hpp"
 

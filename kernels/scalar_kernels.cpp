@@ -1,6 +1,5 @@
 #include "kernels/kernel.hpp"
 
-#include <cmath>
 #include <type_traits>
 
 #include "kernels/scalar_elements.hpp"

@@ -2,7 +2,6 @@
 #include "nic_profiles/profile.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "base/cast.hpp"
 #include "base/error.hpp"

@@ -1,7 +1,5 @@
 #include "sim/tree_walk.hpp"
 
-#include <algorithm>
-
 namespace weft::sim {
 
 namespace {

@@ -1,8 +1,6 @@
 #include "tune/bound.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <span>
 #include <vector>
 
 namespace weft::tune {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 
 #include "base/error.hpp"

@@ -1,7 +1,6 @@
 #include "cli/completion/completion.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <sstream>
-#include <string_view>
 #include <vector>
 
 #include "cli/exec/executable.hpp"

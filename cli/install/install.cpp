@@ -1,8 +1,5 @@
 // weft install: makes Open MPI find the component, by a link in the folder where it looks for those
 // of a user.
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 

@@ -1,7 +1,5 @@
 // weft stuck: says why the ranks of a running job do not go on.
-#include <csignal>
 #include <memory>
-#include <set>
 
 #include "base/error.hpp"
 #include "cli/commands.hpp"

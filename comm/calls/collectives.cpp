@@ -1,7 +1,5 @@
 // The collectives of a communicator: each says which task it is, and either runs it or keeps it.
 #include <algorithm>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"

@@ -1,7 +1,5 @@
 #include "comm/calls/heap_copies.hpp"
 
-#include <utility>
-
 #include "base/copy_bytes.hpp"
 #include "engine/heap/heap.hpp"
 

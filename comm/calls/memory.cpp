@@ -1,5 +1,4 @@
 // Memory of the shared heap, for callers.
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 

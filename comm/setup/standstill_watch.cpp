@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstring>
 #include <mutex>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/quiet_thread.hpp"

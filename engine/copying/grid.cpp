@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
-#include <utility>
 
 #include "engine/copying/copy.hpp"
 #include "engine/copying/tiles.hpp"

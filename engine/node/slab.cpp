@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
-#include <new>
 
 #include "base/error.hpp"
 #include "base/foreign_file.hpp"

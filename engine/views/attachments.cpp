@@ -6,7 +6,6 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
-#include <new>
 
 #include "base/cast.hpp"
 #include "engine/views/xpmem.hpp"

@@ -7,7 +7,6 @@
 
 #include <cstdarg>
 #include <cstddef>
-#include <cstdint>
 
 #include "engine/heap/heap.hpp"
 #include "mpi/allocator/heap_policy.hpp"

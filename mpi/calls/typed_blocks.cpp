@@ -1,7 +1,6 @@
 #include "mpi/calls/typed_blocks.hpp"
 
 #include <cstdint>
-#include <cstring>
 
 #include "mpi/host/host.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "mpi/calls/passed.hpp"
 #include "mpi/calls/recorded.hpp"

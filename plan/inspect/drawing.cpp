@@ -1,7 +1,6 @@
 #include "plan/inspect/drawing.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.hpp"
 #include "plan/verify/matched.hpp"

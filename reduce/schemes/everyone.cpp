@@ -13,7 +13,6 @@
 //
 // Source: the flat allreduce of shared memory; Thakur, Rabenseifner, Gropp, section 4, "recursive
 // doubling", with all partners at once.
-#include <array>
 #include <set>
 
 #include "reduce/flat/cut.hpp"

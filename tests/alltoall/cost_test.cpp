@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <bit>
-#include <cmath>
 
 #include "tests/alltoall/cost_support.hpp"
 

@@ -3,8 +3,6 @@
 // made up.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include "cli/doctor/checks.hpp"

@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <stdexcept>
 
 #include "base/error.hpp"
 #include "base/file.hpp"

@@ -6,11 +6,8 @@
 #include <rapidcheck/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
-#include <string>
 #include <vector>
 
 #include "engine/copying/copy.hpp"

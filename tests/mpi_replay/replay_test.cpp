@@ -6,7 +6,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "base/error.hpp"
 #include "made_recording.hpp"

@@ -1,7 +1,6 @@
 // Store of probed profiles: they are found by their device.
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include <gtest/gtest.h>
 

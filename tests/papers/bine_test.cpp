@@ -1,7 +1,5 @@
 // De Sensi et al., "Bine Trees: Enhancing Collective Operations by Optimizing Communication
 // Locality", SC 2025: bytes over the links between groups of nodes, counted in the plans.
-#include <array>
-#include <memory>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 // processes.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include <gtest/gtest.h>
 

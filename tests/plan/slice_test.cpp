@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <set>
-
 #include "base/error.hpp"
 #include "tests/plan/random_slices.hpp"
 

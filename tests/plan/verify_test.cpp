@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <random>
 
 #include "plan/builder.hpp"
 #include "tests/plan/cases.hpp"

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <random>
 #include <vector>
 

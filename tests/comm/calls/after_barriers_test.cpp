@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <random>
-#include <vector>
 
 #include "tests/comm/support/algorithms_that_ran.hpp"
 #include "tests/comm/support/placement.hpp"

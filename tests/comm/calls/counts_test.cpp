@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>

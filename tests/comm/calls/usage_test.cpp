@@ -7,7 +7,6 @@
 #include <bit>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <vector>
 

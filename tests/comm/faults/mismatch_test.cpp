@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 

@@ -7,12 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <future>
-#include <optional>
 #include <thread>
 
 #include "base/file.hpp"

@@ -6,10 +6,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "mpi/datatypes/type_map.hpp"

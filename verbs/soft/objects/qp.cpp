@@ -1,6 +1,5 @@
 #include "verbs/soft/objects/objects.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "verbs/soft/process/verb_error.hpp"

@@ -1,6 +1,5 @@
 #include "verbs/soft/queues/send.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
