@@ -103,6 +103,7 @@ class Post {
   bool take(const Key& key, std::string& text);
   bool take_arrived(const Key& key, std::string& text);
   bool receive_piece(const Key& key);
+  void drop_arrived() const noexcept;
   MPI_Request send_piece(int to, std::span<const char> piece, std::uint64_t context);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
