@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <vector>
@@ -47,6 +48,36 @@ bool raises_rights(const std::string& path) {
          ((file.st_mode & S_ISGID) != 0 && file.st_gid != ::getegid());
 }
 
+/// A library that an executable or a shared object needs.
+struct Needed {
+  std::string name;
+  std::string path;  // empty: not found
+};
+
+std::vector<Needed> needed_by(const std::string& linker, const std::string& path) {
+  // "libmpi.so.40 => /lib/libmpi.so.40 (0x00007f..)", or "=> not found".
+  std::istringstream lines(output_of({linker, "--list", path}));
+  std::vector<Needed> needed;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string arrow;
+    std::string file;
+    words >> name >> arrow >> file;
+    needed.push_back({name, file.starts_with('/') ? file : ""});
+  }
+  return needed;
+}
+
+MpiLibrary mpi_among(const std::vector<Needed>& needed) {
+  for (const Needed& one : needed) {
+    for (const auto& [library, mpi] : mpi::kLibraries) {
+      if (one.name == library) return {mpi, one.name, one.path};
+    }
+  }
+  return {};
+}
+
 MpiLibrary of_python(const std::string& python, const std::string& linker) {
   std::string module = output_of({python, "-c", kFindModule});
   while (module.ends_with('\n')) module.pop_back();
@@ -67,8 +98,15 @@ ProgramMpi of_elf(const std::string& path, const Executable& file) {
   } else if (raises_rights(path)) {
     found.why_not = "set-user-ID or set-group-ID";
   } else {
-    found.library =
-        is_python(path) ? of_python(path, file.linker) : mpi_linked_with(file.linker, path);
+    const std::vector<Needed> needed = needed_by(file.linker, path);
+    const bool is_sanitized = std::ranges::any_of(
+        needed, [](const Needed& one) { return one.name.starts_with("libasan.so"); });
+    if (is_sanitized) {
+      found.why_not = "linked with AddressSanitizer, which has to be loaded first";
+      found.keep_away = true;
+    } else {
+      found.library = is_python(path) ? of_python(path, file.linker) : mpi_among(needed);
+    }
   }
   return found;
 }
@@ -84,19 +122,7 @@ ProgramMpi of_file(const std::string& path, int depth) {
 }  // namespace
 
 MpiLibrary mpi_linked_with(const std::string& linker, const std::string& path) {
-  // "libmpi.so.40 => /lib/libmpi.so.40 (0x00007f..)", or "=> not found".
-  std::istringstream lines(output_of({linker, "--list", path}));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::string arrow;
-    std::string file;
-    words >> name >> arrow >> file;
-    for (const auto& [library, mpi] : mpi::kLibraries) {
-      if (name == library) return {mpi, name, file.starts_with('/') ? file : ""};
-    }
-  }
-  return {};
+  return mpi_among(needed_by(linker, path));
 }
 
 ProgramMpi mpi_of_program(const std::string& path) {

@@ -86,6 +86,15 @@ TEST(Exec, SaysOnceWhyAProgramRunsWithoutWeft) {
   EXPECT_EQ(exec({WEFT_TEST_STATIC}, {.environment = {{"OMPI_COMM_WORLD_RANK", "1"}}}).err, "");
 }
 
+/// It would end the program if anything else came first.
+TEST(Exec, RunsAProgramWithAddressSanitizerWithoutWeft) {
+  const Ended ended = exec({WEFT_TEST_SANITIZED});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "weft: exec " WEFT_TEST_SANITIZED
+                       ": linked with AddressSanitizer, which has to be loaded first: runs without "
+                       "weft\n");
+}
+
 /// A script that can be executed.
 std::string script(const TemporaryFolder& folder, const std::string& name,
                    const std::string& text) {
