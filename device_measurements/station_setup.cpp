@@ -120,7 +120,8 @@ void Station::open_device() {
   const auto neighbours = machine_.ranks_on(node_number_);
   const auto handles = comm::agree(bootstrap_, [&]() -> std::string {
     if (neighbours.size() == 1) return "";
-    node_ = std::make_unique<engine::NodeControl>(place_, neighbours, crowded(), crowded());
+    const engine::NodeControl::Options options{.crowded = crowded(), .any_crowded = crowded()};
+    node_ = std::make_unique<engine::NodeControl>(place_, neighbours, options);
     return node_->handle();
   });
   comm::agree(bootstrap_, [&]() -> std::string {

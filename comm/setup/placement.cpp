@@ -138,7 +138,11 @@ Facts Facts::of(const Settings& settings, Machine machine, const Hosts& hosts,
   const bool any_crowded =
       std::ranges::any_of(members, [&hosts](int member) { return hosts.is_crowded(member); });
   const sim::Host busiest = hosts.busiest(machine, members);
-  return {settings, std::move(machine), hosts.waiting_of(rank), any_crowded, busiest};
+  return {.settings = settings,
+          .machine = std::move(machine),
+          .waiting = hosts.waiting_of(rank),
+          .any_crowded = any_crowded,
+          .busiest_host = busiest};
 }
 
 Machine machine_of(const Options& options, const Settings& settings,

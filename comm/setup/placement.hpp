@@ -73,6 +73,9 @@ struct Facts {
   Waiting waiting;           // of this rank
   bool any_crowded = false;  // some rank's
   sim::Host busiest_host;
+  /// Of the one communicator that a job begins with, which may take more memory than others. Alike
+  /// on all ranks.
+  bool is_of_all_ranks = false;
 
   /// Of the ranks `members` of a larger set, of which this one is `rank` there; `machine` is the
   /// members'.

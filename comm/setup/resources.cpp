@@ -159,8 +159,10 @@ void Resources::make_node() {
   place_of_rank_ = places_on_node_of(machine(), rank());
   const auto neighbours = machine().ranks_on(machine().node_of(rank()));
   if (neighbours.size() > 1) {
-    node_ = std::make_unique<engine::NodeControl>(place(), neighbours, facts_->waiting.crowded,
-                                                  facts_->any_crowded);
+    const engine::NodeControl::Options options{.crowded = facts_->waiting.crowded,
+                                               .any_crowded = facts_->any_crowded,
+                                               .long_rings = facts_->is_of_all_ranks};
+    node_ = std::make_unique<engine::NodeControl>(place(), neighbours, options);
   }
   if (size() > 1) {
     stages_ = std::make_unique<engine::Stages>(place(), places(), kLeastHalf, memory_use());

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -12,12 +13,12 @@
 
 namespace weft::engine {
 
-NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded, bool any_crowded)
+NodeControl::NodeControl(int place, std::span<const int> ranks, Options options)
     : place_(place),
       places_(static_cast<int>(ranks.size())),
       ranks_(ranks.begin(), ranks.end()),
-      crowded_(crowded),
-      any_crowded_(any_crowded),
+      options_(options),
+      ahead_(ahead_of()),
       attached_(ranks.size()),
       bases_(ranks.size()),
       slot_bytes_(slot_bytes()),
@@ -37,6 +38,17 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, bool crowded, bo
   peers_.publish(page->views);
   for (int from = 0; from < places_; ++from) incoming_[from] = first_inline_slot(place_, from);
   outgoing_[place_] = incoming_[place_];
+}
+
+std::uint64_t NodeControl::ahead_of() const noexcept {
+  constexpr std::uint64_t kMost = 64;
+  constexpr std::uint64_t kLongRings = 256;  // executions, of all neighbours: 128 KiB
+  const auto places = static_cast<std::uint64_t>(places_);
+  if (has_long_rings() && places <= kLongRings / 4) {
+    return std::min(kMost, std::bit_floor(kLongRings / places));
+  }
+  if (places > 16) return 2;
+  return options_.any_crowded && places <= 4 ? 16 : 8;
 }
 
 void NodeControl::attach(std::span<const std::string> handles) {

@@ -31,10 +31,18 @@ namespace weft::engine {
 /// read by others, helper copies apart; counters only grow, so nothing is ever reset.
 class NodeControl {
  public:
-  /// `ranks[p]` is the rank at place p. `crowded`: the ranks of this host outnumber its cores, so
-  /// that waiting ranks must give their cores away. `any_crowded`: that is so for some rank; alike
-  /// on all.
-  NodeControl(int place, std::span<const int> ranks, bool crowded, bool any_crowded);
+  struct Options {
+    /// The ranks of this host outnumber its cores, so that waiting ranks must give their cores
+    /// away.
+    bool crowded = false;
+    /// That is so for some rank. Alike on all, as is the next.
+    bool any_crowded = false;
+    /// There are few communicators like this one, so it may have long rings where ranks share
+    /// cores.
+    bool long_rings = false;
+  };
+  /// `ranks[p]` is the rank at place p.
+  NodeControl(int place, std::span<const int> ranks, Options options);
 
   std::string handle() const { return PeerHeap::handle() + memory_.handle(); }
   /// `handles[p]` is the one of place p; its own is ignored.
@@ -43,8 +51,9 @@ class NodeControl {
   int place() const noexcept { return place_; }
   int places() const noexcept { return places_; }
   int rank_at(int place) const noexcept { return ranks_[place]; }
-  bool crowded() const noexcept { return crowded_; }
-  bool any_crowded() const noexcept { return any_crowded_; }
+  bool crowded() const noexcept { return options_.crowded; }
+  bool any_crowded() const noexcept { return options_.any_crowded; }
+  bool has_long_rings() const noexcept { return options_.any_crowded && options_.long_rings; }
   const ProcessId& process_of(int place) const noexcept { return page(place).views.process; }
   /// Whether the process of the rank at `place` has ended, as far as the system tells.
   bool has_ended(int place) noexcept;
@@ -78,7 +87,7 @@ class NodeControl {
     slot.digest(execution & digest_mask_).store(digest, std::memory_order_relaxed);
     std::atomic<std::uint64_t>& counter = slot.count;
     const std::uint64_t count = ++sent_[place];
-    if (!crowded_) {
+    if (!options_.crowded) {
       counter.store(count, std::memory_order_release);
       return;
     }
@@ -109,7 +118,7 @@ class NodeControl {
     return {slot.bytes.data() + kInlineBytes, slot.header};
   }
   void send(int place, const Outgoing& message, std::uint64_t header) noexcept {
-    if (!crowded_) {
+    if (!options_.crowded) {
       message.header.store(header, std::memory_order_release);
       return;
     }
@@ -133,11 +142,8 @@ class NodeControl {
   /// messages need it. A power of two; many where there are few ranks, as a rank that only sends
   /// learns only from time to time that there is room again. More where ranks share cores, as each
   /// time that there is no room costs turns of the cores, and are so few that the rings of a rank
-  /// are no larger than those of eight ranks.
-  std::uint64_t ahead() const noexcept {
-    if (places_ > 16) return 2;
-    return any_crowded_ && places_ <= 4 ? 16 : 8;
-  }
+  /// are no larger than those of eight ranks, or may be long.
+  std::uint64_t ahead() const noexcept { return ahead_; }
 
   Doorbell& doorbell(int place) noexcept { return page(place).doorbell; }
 
@@ -180,8 +186,8 @@ class NodeControl {
     return page(place).completed.load(std::memory_order_acquire);
   }
   void complete(std::uint64_t execution) noexcept {
-    page(place_).completed.store(execution,
-                                 crowded_ ? std::memory_order_seq_cst : std::memory_order_release);
+    page(place_).completed.store(
+        execution, options_.crowded ? std::memory_order_seq_cst : std::memory_order_release);
   }
 
   /// Tells the others that this rank has failed, with the reason; the first call counts.
@@ -205,6 +211,7 @@ class NodeControl {
       return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[number];
     }
   };
+  std::uint64_t ahead_of() const noexcept;
   /// Of a slot: whole cache lines.
   std::size_t slot_bytes() const noexcept {
     return round_up(sizeof(Slot) + ahead() * sizeof(std::atomic<std::uint32_t>), 64);
@@ -249,8 +256,8 @@ class NodeControl {
   int place_;
   int places_;
   std::vector<int> ranks_;  // by place
-  bool crowded_;
-  bool any_crowded_;
+  Options options_;
+  std::uint64_t ahead_;
   SharedMemory memory_;
   std::vector<SharedMemory> attached_;  // by place; empty for its own
   std::vector<std::byte*> bases_;       // by place

@@ -22,7 +22,7 @@ constexpr std::size_t kAlignment = 64;  // of an inbox
 std::uint32_t slots_of(const NodeControl& node) noexcept {
   constexpr std::uint32_t kUsual = verbs::kSlots;
   if (!node.any_crowded() || node.places() > 8) return kUsual;
-  return node.places() > 4 ? 2 * kUsual : 4 * kUsual;
+  return node.places() > 4 && !node.has_long_rings() ? 2 * kUsual : 4 * kUsual;
 }
 }  // namespace
 

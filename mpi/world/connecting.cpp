@@ -212,7 +212,7 @@ void Communicators::set_up(Attached& attached, const std::vector<int>& members) 
 
 void Communicators::open(Attached& attached, const std::vector<int>& members) {
   Options options;
-  options.facts = world_.facts_of(members);
+  options.facts = world_.facts_of(members, attached.comm == MPI_COMM_WORLD);
   options.network = std::make_shared<const engine::NetworkShare>(
       engine::NetworkShare{world_.networks().of(attached.lineage.context), members});
   attached.weft.emplace(

@@ -143,9 +143,12 @@ Shape World::shape_of(std::span<const int> members) const {
   return {ranks, static_cast<int>(nodes.size())};
 }
 
-std::shared_ptr<const comm::Facts> World::facts_of(std::span<const int> members) const {
-  return std::make_shared<const comm::Facts>(
-      comm::Facts::of(settings_, machine_->view(members), *hosts_, members, bootstrap_->rank()));
+std::shared_ptr<const comm::Facts> World::facts_of(std::span<const int> members,
+                                                   bool is_world) const {
+  auto facts =
+      comm::Facts::of(settings_, machine_->view(members), *hosts_, members, bootstrap_->rank());
+  facts.is_of_all_ranks = is_world;
+  return std::make_shared<const comm::Facts>(std::move(facts));
 }
 
 Summary World::summary() const {

@@ -68,8 +68,9 @@ class World {
   bool has_one_clock() const { return hosts_->is_one(); }
   /// Of the communicator of these world ranks.
   Shape shape_of(std::span<const int> members) const;
-  /// What is known of the ranks `members` when they set up a communicator.
-  std::shared_ptr<const comm::Facts> facts_of(std::span<const int> members) const;
+  /// What is known of the ranks `members` when they set up a communicator. `is_world`: the MPI's
+  /// communicator of all ranks.
+  std::shared_ptr<const comm::Facts> facts_of(std::span<const int> members, bool is_world) const;
   Post& post() { return *post_; }
   /// What the communicators of this rank share of the device; a process is its rank in this world.
   engine::Networks& networks() { return *networks_; }

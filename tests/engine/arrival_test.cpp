@@ -20,7 +20,7 @@ std::vector<std::unique_ptr<NodeControl>> make_node(int places) {
   std::vector<std::unique_ptr<NodeControl>> node;
   std::vector<std::string> handles;
   for (int place = 0; place < places; ++place) {
-    node.push_back(std::make_unique<NodeControl>(place, ranks, false, false));
+    node.push_back(std::make_unique<NodeControl>(place, ranks, NodeControl::Options{}));
     handles.push_back(node.back()->handle());
   }
   for (const auto& one : node) one->attach(handles);

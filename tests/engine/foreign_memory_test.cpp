@@ -17,8 +17,8 @@ namespace {
 const std::vector<int> kRanks = {0, 1};
 
 TEST(ForeignMemory, OfANodesControlHasRoomForAllItsRanks) {
-  NodeControl mine(0, kRanks, false, false);
-  NodeControl theirs(1, kRanks, false, false);
+  NodeControl mine(0, kRanks, {});
+  NodeControl theirs(1, kRanks, {});
   const std::string good = theirs.handle();
   const SharedMemory small = SharedMemory::create("weft-test", 4096);
   const std::string heap = good.substr(0, good.size() - SharedMemory::handle_bytes());
@@ -36,7 +36,7 @@ TEST(ForeignMemory, OfAStageHasBothHalves) {
 
 TEST(ForeignMemory, OfAWireHasAWholeInboxWhereItIsSaidToBe) {
   for (const bool any_crowded : {false, true}) {
-    NodeControl node(0, kRanks, any_crowded, any_crowded);
+    NodeControl node(0, kRanks, {.crowded = any_crowded, .any_crowded = any_crowded});
     const std::size_t bytes = ShmWire::inbox_bytes(node);
     EXPECT_EQ(bytes > verbs::kInboxBytes, any_crowded);  // has a long ring
     const SharedMemory mine = SharedMemory::create("weft-test", bytes);

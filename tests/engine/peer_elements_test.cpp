@@ -28,8 +28,8 @@ class Strangers {
   NodeControl& mine() { return mine_; }
 
  private:
-  NodeControl mine_{0, kRanks, false, false};
-  NodeControl theirs_{1, kRanks, false, false};
+  NodeControl mine_{0, kRanks, {}};
+  NodeControl theirs_{1, kRanks, {}};
 };
 
 /// 300 rows of 7 runs of 12 bytes, and as many bytes in a row.

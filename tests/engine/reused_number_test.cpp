@@ -22,7 +22,7 @@ std::string handle_of_rank_1(std::size_t bytes) {
   EXPECT_EQ(::pipe(ends), 0);
   const File reader(ends[0]), writer(ends[1]);
   begin_child([&] {
-    const NodeControl theirs(1, kRanks, false, false);
+    const NodeControl theirs(1, kRanks, {});
     EXPECT_TRUE(write_all(writer.get(), theirs.handle()));
     ::pause();
   });
@@ -32,7 +32,7 @@ std::string handle_of_rank_1(std::size_t bytes) {
 }
 
 void expect_that_it_ends(bool is_looked_at_before) {
-  NodeControl mine(0, kRanks, false, false);
+  NodeControl mine(0, kRanks, {});
   mine.attach(std::array{std::string(), handle_of_rank_1(mine.handle().size())});
   const ProcessId gone = mine.process_of(1);
   if (is_looked_at_before) {

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <random>
 #include <thread>
 
+#include "comm/setup/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 
 namespace weft::ahead_test {
@@ -123,29 +125,60 @@ TEST_P(AheadOf, CallsInAnyOrderKeepTheirBytesWhereRanksShareCores) {
   call_in_any_order(GetParam(), true);
 }
 
-/// Rank 0 sends by so many short broadcasts before rank 1 comes to the first of them. If it had to
-/// wait for rank 1, that one would come after a while, and find it missing.
-TEST(Ahead, RanksThatShareCoresMaySendFifteenCallsAhead) {
-  constexpr int kCalls = 15;
+/// As an add-on sets up the communicator of all ranks, which share cores.
+Options options_of_all(int ranks) {
+  comm::Facts facts{.settings = comm::Settings::from_environment(),
+                    .machine = hierarchy::Machine::uniform(1, ranks),
+                    .waiting = {true, "sleep"},
+                    .any_crowded = true,
+                    .busiest_host = {},
+                    .is_of_all_ranks = true};
+  Options options;
+  options.facts = std::make_shared<const comm::Facts>(std::move(facts));
+  return options;
+}
+
+TEST_P(AheadOf, CallsInAnyOrderKeepTheirBytesInTheCommunicatorOfAll) {
+  const int ranks = GetParam();
+  const auto errors = run_ranks(ranks, [ranks](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), options_of_all(ranks));
+    for (unsigned seed = 1; seed <= 4; ++seed) call_at_random(comm, seed);
+  });
+  EXPECT_EQ(errors, none(ranks));
+}
+
+/// Rank 0 sends by so many short broadcasts before the others come to the first of them. If it had
+/// to wait for them, they would come after a while, and find it missing.
+void send_ahead(int ranks, int calls, const Options& options) {
   std::promise<void> sent;
-  const auto errors = run_ranks(2, [&sent](int rank, std::unique_ptr<Bootstrap> bootstrap) {
-    Options options;
-    options.crowded = true;
+  const auto is_sent = sent.get_future().share();
+  const auto errors = run_ranks(ranks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
     Communicator comm(std::move(bootstrap), options);
     std::uint64_t value = 0;
     comm.broadcast(&value, sizeof value, 0);  // the first is prepared together
     comm.barrier();
-    if (rank == 1) {
-      EXPECT_EQ(sent.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    if (rank != 0) {
+      EXPECT_EQ(is_sent.wait_for(std::chrono::seconds(20)), std::future_status::ready);
     }
-    for (int call = 0; call < kCalls; ++call) {
+    for (int call = 0; call < calls; ++call) {
       std::uint64_t number = rank == 0 ? static_cast<std::uint64_t>(call) : 0;
       comm.broadcast(&number, sizeof number, 0);
       EXPECT_EQ(number, static_cast<std::uint64_t>(call));
     }
     if (rank == 0) sent.set_value();
   });
-  EXPECT_EQ(errors, none(2));
+  EXPECT_EQ(errors, none(ranks));
+}
+
+TEST(Ahead, RanksThatShareCoresMaySendFifteenCallsAhead) {
+  Options options;
+  options.crowded = true;
+  send_ahead(2, 15, options);
+}
+
+TEST(Ahead, RanksThatShareCoresMaySendFarAheadInTheCommunicatorOfAll) {
+  send_ahead(4, 63, options_of_all(4));
+  send_ahead(8, 31, options_of_all(8));
 }
 
 // 17: more ranks than have room for many inline messages.
