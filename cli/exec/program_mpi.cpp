@@ -69,6 +69,11 @@ std::vector<Needed> needed_by(const std::string& linker, const std::string& path
   return needed;
 }
 
+bool is_sanitized(const std::vector<Needed>& needed) {
+  return std::ranges::any_of(needed,
+                             [](const Needed& one) { return one.name.starts_with("libasan.so"); });
+}
+
 MpiLibrary mpi_among(const std::vector<Needed>& needed) {
   for (const Needed& one : needed) {
     for (const auto& [library, mpi] : mpi::kLibraries) {
@@ -97,16 +102,14 @@ ProgramMpi of_elf(const std::string& path, const Executable& file) {
     found.keep_away = true;
   } else if (raises_rights(path)) {
     found.why_not = "set-user-ID or set-group-ID";
+  }
+  if (!found.why_not.empty()) return found;
+  const std::vector<Needed> needed = needed_by(file.linker, path);
+  if (is_sanitized(needed)) {
+    found.why_not = "linked with AddressSanitizer, which has to be loaded first";
+    found.keep_away = true;
   } else {
-    const std::vector<Needed> needed = needed_by(file.linker, path);
-    const bool is_sanitized = std::ranges::any_of(
-        needed, [](const Needed& one) { return one.name.starts_with("libasan.so"); });
-    if (is_sanitized) {
-      found.why_not = "linked with AddressSanitizer, which has to be loaded first";
-      found.keep_away = true;
-    } else {
-      found.library = is_python(path) ? of_python(path, file.linker) : mpi_among(needed);
-    }
+    found.library = is_python(path) ? of_python(path, file.linker) : mpi_among(needed);
   }
   return found;
 }

@@ -18,7 +18,7 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, Options options)
       places_(static_cast<int>(ranks.size())),
       ranks_(ranks.begin(), ranks.end()),
       options_(options),
-      ahead_(ahead_of()),
+      ahead_(find_ahead()),
       attached_(ranks.size()),
       bases_(ranks.size()),
       slot_bytes_(slot_bytes()),
@@ -40,11 +40,12 @@ NodeControl::NodeControl(int place, std::span<const int> ranks, Options options)
   outgoing_[place_] = incoming_[place_];
 }
 
-std::uint64_t NodeControl::ahead_of() const noexcept {
+std::uint64_t NodeControl::find_ahead() const noexcept {
   constexpr std::uint64_t kMost = 64;
   constexpr std::uint64_t kLongRings = 256;  // executions, of all neighbours: 128 KiB
+  constexpr std::uint64_t kMostPlaces = 64;  // beyond, a ring would be as short as others
   const auto places = static_cast<std::uint64_t>(places_);
-  if (has_long_rings() && places <= kLongRings / 4) {
+  if (has_long_rings() && places <= kMostPlaces) {
     return std::min(kMost, std::bit_floor(kLongRings / places));
   }
   if (places > 16) return 2;

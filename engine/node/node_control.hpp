@@ -203,7 +203,7 @@ class NodeControl {
 
  private:
   /// Signals from one rank: their number, and behind it the digests of the last ahead() executions
-  /// that sent some, as many as may lie here: see Executor::may_enter().
+  /// that sent some, as many as may lie here: see EntryRule::may_enter().
   struct Slot {
     std::atomic<std::uint64_t> count{0};
 
@@ -211,7 +211,7 @@ class NodeControl {
       return reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1)[number];
     }
   };
-  std::uint64_t ahead_of() const noexcept;
+  std::uint64_t find_ahead() const noexcept;
   /// Of a slot: whole cache lines.
   std::size_t slot_bytes() const noexcept {
     return round_up(sizeof(Slot) + ahead() * sizeof(std::atomic<std::uint32_t>), 64);

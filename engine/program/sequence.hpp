@@ -63,7 +63,7 @@ class Sequence {
 
   bool empty() const noexcept { return actions_.empty(); }
   std::span<const Action> actions() const noexcept { return actions_; }
-  /// Whether it writes what a neighbour may still read: then rule 2 holds (run/executor.hpp).
+  /// Whether it writes what a neighbour may still read: then rule 2 holds (run/entry_rule.hpp).
   bool needs_room() const noexcept { return needs_room_; }
   bool uses_stage() const noexcept { return uses_stage_; }
   bool hears_all_places() const noexcept { return hears_all_; }

@@ -10,7 +10,6 @@ bool EntryRule::may_enter(std::uint64_t number, std::uint64_t oldest,
   return oldest == last_ ? has_room(number, is_shared) : is_completed(number, is_shared);
 }
 
-/// Rule 2 by what the others have written down.
 bool EntryRule::is_completed(std::uint64_t number, bool is_shared) noexcept {
   const std::uint64_t ahead = is_shared ? 2 : node_->ahead();
   if (number <= ahead) return true;

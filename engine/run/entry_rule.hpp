@@ -72,8 +72,6 @@ class EntryRule {
   bool has_room(std::uint64_t number, bool is_shared) noexcept {
     return is_heard(number) || is_completed(number, is_shared);
   }
-  /// Conditions a and b, where all before it are done here. Rule 2 may hold without them.
-  bool is_heard(std::uint64_t number) const noexcept { return heard_all_ && was_run_[number & 1]; }
   /// It enters. `is_run`: and was not started. `hears_all`: its program waits for every neighbour.
   void enter(std::uint64_t number, bool is_run, bool hears_all) noexcept {
     was_run_[number & 1] = is_run;
@@ -81,6 +79,9 @@ class EntryRule {
   }
 
  private:
+  /// Conditions a and b, where all before it are done here.
+  bool is_heard(std::uint64_t number) const noexcept { return heard_all_ && was_run_[number & 1]; }
+  /// Rule 2 by what the others have written down.
   bool is_completed(std::uint64_t number, bool is_shared) noexcept;
 
   NodeControl* node_;

@@ -212,7 +212,9 @@ void Communicators::set_up(Attached& attached, const std::vector<int>& members) 
 
 void Communicators::open(Attached& attached, const std::vector<int>& members) {
   Options options;
-  options.facts = world_.facts_of(members, attached.comm == MPI_COMM_WORLD);
+  // A persistent collective has a communicator of its own, and there may be hundreds of them.
+  const bool is_world = attached.comm == MPI_COMM_WORLD && attached.lineage.persistent == 0;
+  options.facts = world_.facts_of(members, is_world);
   options.network = std::make_shared<const engine::NetworkShare>(
       engine::NetworkShare{world_.networks().of(attached.lineage.context), members});
   attached.weft.emplace(
