@@ -25,9 +25,13 @@ std::string name_of_race(const Call& call, const Context& context) {
 
 SharedArguments shared_of(const Call& call, const Context& context, bool is_blocking) {
   const plan::Collective collective = call.collective();
-  const bool may_agree =
-      !is_blocking || !may_be_left_early(collective) || context.world.is_wanted_at_once(collective);
-  return {collective, call.block_bytes(context), call.sent_bytes(), may_agree, call.sender()};
+  // A persistent collective has no other calls to agree in.
+  const bool may_agree = !may_be_left_early(collective) ||
+                         context.attached.lineage.persistent != 0 ||
+                         context.world.is_wanted_at_once(collective);
+  // A nonblocking call is no meeting: the rank that others wait for there may come back to it late.
+  return {collective, call.block_bytes(context), call.sent_bytes(), may_agree,
+          is_blocking ? call.sender() : std::nullopt};
 }
 
 /// Of a call that may be part of a race; `trial` begins where it is a trial.
@@ -117,8 +121,7 @@ std::optional<Passed> run(Call& call, const Context& context, SharedArguments& s
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
     const Attached& attached = context.attached;
-    if (attached.state == Attached::State::putting_off && is_blocking &&
-        !catch_up(context, shared) &&
+    if (attached.state == Attached::State::putting_off && !catch_up(context, shared) &&
         attached.put_off.contains(call.collective(), shared.block_bytes)) {
       passed = Passed::new_size;
       return;

@@ -3,10 +3,10 @@
 //
 // MPI allows a broadcast to return at its root only when all ranks have come. But Open MPI does not
 // wait for them where little is sent, and there are programs that rely on it: one rank makes two
-// broadcasts on two communicators in one order, the others in the other order. So in blocking calls
-// that may be left early (plan::may_be_left_early()) ranks agree on nothing: where they would have
-// to, the host serves the call. What they are to agree on is put off until a call in which all of
-// them wait anyway, or a broadcast or scatter to which all of them come soon (meetings.hpp).
+// broadcasts on two communicators in one order, the others in the other order. So in calls that may
+// be left early (plan::may_be_left_early()) ranks agree on nothing: where they would have to, the
+// host serves the call. What they are to agree on is put off until a call in which all of them wait
+// anyway, or a blocking broadcast or scatter to which all of them come soon (meetings.hpp).
 #pragma once
 
 #include <algorithm>
