@@ -18,7 +18,8 @@
    with --static=send or --static=receive only those. With --fresh each rank writes what it sends
    anew before each call, as programs do: else it stays in the caches of those who have read it.
    Then there is a barrier between all calls, and neither is timed. With --nonblocking each call is
-   the nonblocking function and MPI_Wait. */
+   the nonblocking function and MPI_Wait. With --rotate the root of each call is the next rank, as
+   in the loops of IMB-MPI1; before answers are checked it is rank 0 once more. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ static enum { kUntimed, kTimed, kNoBarriers, kAlways } barriers; /* kAlways: als
 static int bytes;                                                /* of a block or vector */
 static int words;                                                /* of a vector that is reduced */
 static size_t in_bytes;
-static int is_fresh, is_nonblocking;
+static int is_fresh, is_nonblocking, rotates;
+static int root;
 
 #define CALL(name, lower, ...)               \
   do {                                       \
@@ -87,10 +89,10 @@ static void do_allgatherv(void) {
        MPI_COMM_WORLD);
 }
 static void do_gather(void) {
-  CALL(Gather, gather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Gather, gather, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 static void do_gatherv(void) {
-  CALL(Gatherv, gatherv, in, bytes, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE, 0,
+  CALL(Gatherv, gatherv, in, bytes, MPI_BYTE, out, receives.bytes, receives.at, MPI_BYTE, root,
        MPI_COMM_WORLD);
 }
 static uint64_t right_allgather(int block, size_t at) {
@@ -98,10 +100,10 @@ static uint64_t right_allgather(int block, size_t at) {
 }
 
 static void do_scatter(void) {
-  CALL(Scatter, scatter, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Scatter, scatter, in, bytes, MPI_BYTE, out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 static void do_scatterv(void) {
-  CALL(Scatterv, scatterv, in, sends.bytes, sends.at, MPI_BYTE, out, bytes, MPI_BYTE, 0,
+  CALL(Scatterv, scatterv, in, sends.bytes, sends.at, MPI_BYTE, out, bytes, MPI_BYTE, root,
        MPI_COMM_WORLD);
 }
 static uint64_t right_scatter(int block, size_t at) {
@@ -110,7 +112,7 @@ static uint64_t right_scatter(int block, size_t at) {
 }
 
 static void do_bcast(void) {
-  CALL(Bcast, bcast, rank == 0 ? in : out, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CALL(Bcast, bcast, rank == root ? in : out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 static uint64_t right_bcast(int block, size_t at) {
   (void)block;
@@ -121,7 +123,7 @@ static void do_allreduce(void) {
   CALL(Allreduce, allreduce, in, out, words, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 }
 static void do_reduce(void) {
-  CALL(Reduce, reduce, in, out, words, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  CALL(Reduce, reduce, in, out, words, MPI_UINT64_T, MPI_SUM, root, MPI_COMM_WORLD);
 }
 static uint64_t right_allreduce(int block, size_t at) {
   (void)block;
@@ -297,6 +299,11 @@ static void write_anew(void) {
   for (size_t at = 0; at < in_bytes; at += 32) bytes_sent[at] = bytes_sent[at];
 }
 
+static void run_next(const struct Collective* collective) {
+  collective->run();
+  if (rotates) root = (root + 1) % ranks;
+}
+
 static double seconds_of(const struct Collective* collective, int calls) {
   double seconds = 0;
   MPI_Barrier(MPI_COMM_WORLD);
@@ -306,7 +313,7 @@ static double seconds_of(const struct Collective* collective, int calls) {
     const int has_barriers = !collective->waits_for_all && barriers == kTimed;
     const double begin = MPI_Wtime();
     for (int i = 0; i < calls; ++i) {
-      collective->run();
+      run_next(collective);
       if (has_barriers) MPI_Barrier(MPI_COMM_WORLD);
     }
     return MPI_Wtime() - begin;
@@ -317,7 +324,7 @@ static double seconds_of(const struct Collective* collective, int calls) {
       MPI_Barrier(MPI_COMM_WORLD);
     }
     const double begin = MPI_Wtime();
-    collective->run();
+    run_next(collective);
     seconds += MPI_Wtime() - begin;
     if (!is_fresh) MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -352,6 +359,10 @@ static void measure(const struct Collective* collective, const char* size, int r
     printf("\n");
     fflush(stdout);
   }
+  if (rotates) {
+    root = 0;
+    collective->run();
+  }
   check(collective);
   give_back_buffers();
 }
@@ -366,6 +377,7 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "--static=receive") == 0) receives_static = 1;
     if (strcmp(argv[1], "--fresh") == 0) is_fresh = 1;
     if (strcmp(argv[1], "--nonblocking") == 0) is_nonblocking = 1;
+    if (strcmp(argv[1], "--rotate") == 0) rotates = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
     if (strcmp(argv[1], "--barriers=all") == 0) barriers = kAlways;
@@ -375,7 +387,7 @@ int main(int argc, char** argv) {
     if (rank == 0) {
       fprintf(stderr,
               "usage: mpi_collective [--static=both|send|receive] [--fresh] [--nonblocking] "
-              "[--barriers=untimed|timed|none|all] NAME REPEATS MILLISECONDS BYTES...\n");
+              "[--rotate] [--barriers=untimed|timed|none|all] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();
     return 2;

@@ -79,14 +79,18 @@ const SharedCall& Calls::prepare(const Problem& problem, unsigned by_kernel) {
   return *last_;
 }
 
-void Calls::put_off_if_new(const Task& task) {
+bool Calls::is_known(const Task& task) {
   const Problem& problem = task.problem;
-  if (!may_be_left_early(problem.collective)) return;
-  const bool is_known = task.irregular ? find_rooted(problem) != rooted_.end()
-                                       : (last_ != nullptr && (*last_)->problem == problem) ||
-                                             find_block_call(problem) != nullptr;
-  if (is_known) return;
-  if (put_off_.size() < kMostPutOff) {
+  if (task.irregular) return find_rooted(problem) != rooted_.end();
+  if (problem.collective == Collective::alltoallv) return vector_ != nullptr;
+  return (last_ != nullptr && (*last_)->problem == problem) || find_block_call(problem) != nullptr;
+}
+
+void Calls::refuse_if_new(const Task& task, Communicator::IfNew what) {
+  const Problem& problem = task.problem;
+  const bool puts_off = what == Communicator::IfNew::put_off;
+  if ((puts_off && !may_be_left_early(problem.collective)) || is_known(task)) return;
+  if (puts_off && put_off_.size() < kMostPutOff) {
     put_off_.push_back({problem, preparation_.by_kernel(task), task.irregular});
   }
   throw NotPrepared(fmt::format("{}: not prepared yet",

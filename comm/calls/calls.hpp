@@ -31,9 +31,9 @@ class Calls {
 
   /// Valid until the next call of this. All ranks ask for the same, in the same order.
   const SharedCall& call_for(const Task& task);
-  /// Throws NotPrepared, on all ranks alike, where call_for() would have them wait for one another
-  /// though the call may be left early.
-  void put_off_if_new(const Task& task);
+  /// Throws NotPrepared, on all ranks alike, where call_for() would have them wait for one another:
+  /// see Communicator::IfNew, of which this is not `prepare`.
+  void refuse_if_new(const Task& task, Communicator::IfNew what);
   /// Prepares what was put off. Collective.
   void prepare_put_off();
   /// The same of a neighbourhood exchange, of which each rank gives its own edges.
@@ -68,6 +68,7 @@ class Calls {
     bool irregular;      // see Task
   };
   using Rooted = std::map<std::pair<plan::Collective, int>, RootedExchange>;  // by root
+  bool is_known(const Task& task);
   const SharedCall& block_call_for(const Task& task);
   const SharedCall* find_block_call(const plan::Problem& problem);
   const SharedCall& prepare(const plan::Problem& problem, unsigned by_kernel);

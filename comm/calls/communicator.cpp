@@ -48,8 +48,8 @@ void Communicator::fail(std::string_view why) {
   impl_->fail(why);
 }
 
-void Communicator::put_off_preparation(bool put_off) noexcept {
-  impl_->put_off_preparation(put_off);
+void Communicator::if_next_is_new(IfNew what) noexcept {
+  impl_->if_next_is_new(what);
 }
 void Communicator::prepare_put_off() {
   impl_->prepare_put_off();

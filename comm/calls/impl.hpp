@@ -94,7 +94,7 @@ class Communicator::Impl {
   void set_by_stages(bool by_stages) noexcept { is_by_stages_ = by_stages; }
   std::uint64_t bytes_outside_heap() const noexcept;
 
-  void put_off_preparation(bool put_off) noexcept { puts_off_next_ = put_off; }
+  void if_next_is_new(IfNew what) noexcept { if_next_is_new_ = what; }
   void prepare_put_off();
 
   // requests.cpp
@@ -125,10 +125,11 @@ class Communicator::Impl {
     return size() > 2 && machine().nodes() == 1 && resources_.is_any_crowded();
   }
   /// NotPrepared where the call is new, if that was asked for of this call.
-  void put_off_if_asked(const comm::Task& task) {
-    if (std::exchange(puts_off_next_, false)) put_off_if_new(task);
+  void refuse_if_asked(const comm::Task& task) {
+    const IfNew what = std::exchange(if_next_is_new_, IfNew::prepare);
+    if (what != IfNew::prepare) refuse_if_new(task, what);
   }
-  void put_off_if_new(const comm::Task& task);
+  void refuse_if_new(const comm::Task& task, IfNew what);
   void run_now(const comm::Task& asked);
   comm::Calls& calls_of(const comm::Task& task);
   /// Where WEFT_CHECK asks for it: CallError on all ranks where some make other calls.
@@ -172,7 +173,7 @@ class Communicator::Impl {
   };
   std::unique_ptr<ByStages> by_stages_;  // null: no call has gone so
   bool is_by_stages_ = false;
-  bool puts_off_next_ = false;  // call, where it is new
+  IfNew if_next_is_new_ = IfNew::prepare;
   std::vector<std::byte> aside_;
   comm::HeapCopies copies_;
   std::unique_ptr<comm::PackedExchange> packed_;  // null: no alltoallw has come

@@ -163,7 +163,7 @@ class Communicator::Impl::PackedPieces {
 };
 
 void Communicator::Impl::run_rooted_packed(const comm::Task& task, const Packer& packer) {
-  put_off_if_asked(task);
+  refuse_if_asked(task);
   begin(task);
   run_exclusively([&] {
     PackedPieces pieces(*this, task, packer);

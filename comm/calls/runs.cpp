@@ -48,10 +48,10 @@ void Communicator::Impl::begin_kind(plan::Collective collective) {
   check(task);
 }
 
-void Communicator::Impl::put_off_if_new(const comm::Task& task) {
+void Communicator::Impl::refuse_if_new(const comm::Task& task, IfNew what) {
   if (comm::moves_nothing(task) || resources_.members().is_poisoned()) return;
   const auto exclusive = resources_.requests().exclusive();
-  calls_of(task).put_off_if_new(task);
+  calls_of(task).refuse_if_new(task, what);
 }
 
 void Communicator::Impl::prepare_put_off() {
@@ -65,7 +65,7 @@ void Communicator::Impl::prepare_put_off() {
 }
 
 void Communicator::Impl::run(const comm::Task& task) {
-  put_off_if_asked(task);
+  refuse_if_asked(task);
   begin(task);
   if (comm::moves_nothing(task)) return;
   if (resources_.members().is_poisoned() || needs_turn()) {

@@ -25,13 +25,16 @@ std::string name_of_race(const Call& call, const Context& context) {
 
 SharedArguments shared_of(const Call& call, const Context& context, bool is_blocking) {
   const plan::Collective collective = call.collective();
-  // A persistent collective has no other calls to agree in.
-  const bool may_agree = !may_be_left_early(collective) ||
-                         context.attached.lineage.persistent != 0 ||
-                         context.world.is_wanted_at_once(collective);
+  // A persistent collective has one size, and no other calls to agree in.
+  const bool at_once = context.attached.lineage.persistent != 0 ||
+                       context.world.is_wanted_at_once(collective);
   // A nonblocking call is no meeting: the rank that others wait for there may come back to it late.
-  return {collective, call.block_bytes(context), call.sent_bytes(), may_agree,
-          is_blocking ? call.sender() : std::nullopt};
+  return {.collective = collective,
+          .block_bytes = call.block_bytes(context),
+          .sent_bytes = call.sent_bytes(),
+          .at_once = at_once,
+          .may_agree = at_once || !may_be_left_early(collective),
+          .sender = is_blocking ? call.sender() : std::nullopt};
 }
 
 /// Of a call that may be part of a race; `trial` begins where it is a trial.
@@ -42,6 +45,7 @@ Race::Server server_of(const Call& call, const Context& context, SharedArguments
   if (race->count()) {
     if (!context.world.communicators().may_agree(context.attached, shared)) {
       context.attached.put_off.add(*race, name_of_race(call, context));
+      if (!call.sender()) race->put_off();
       context.attached.state = Attached::State::putting_off;
       return race->winner();
     }
@@ -69,20 +73,22 @@ class ByStages {
 };
 
 /// Scope of a call that does nothing where it would have to be prepared.
-class PuttingOff {
+class IfPrepared {
  public:
-  explicit PuttingOff(Communicator& weft) : weft_(weft) { weft_.put_off_preparation(true); }
-  PuttingOff(const PuttingOff&) = delete;
-  PuttingOff& operator=(const PuttingOff&) = delete;
-  ~PuttingOff() { weft_.put_off_preparation(false); }
+  IfPrepared(Communicator& weft, Communicator::IfNew what) : weft_(weft) {
+    weft_.if_next_is_new(what);
+  }
+  IfPrepared(const IfPrepared&) = delete;
+  IfPrepared& operator=(const IfPrepared&) = delete;
+  ~IfPrepared() { weft_.if_next_is_new(Communicator::IfNew::prepare); }
 
  private:
   Communicator& weft_;
 };
 
 /// False: nothing was done, as it has to be prepared.
-bool run_if_prepared(Call& call, const Context& context) {
-  const PuttingOff scope(context.weft());
+bool run_if_prepared(Call& call, const Context& context, Communicator::IfNew what) {
+  const IfPrepared scope(context.weft(), what);
   try {
     call.run(context);
     return true;
@@ -99,14 +105,19 @@ bool catch_up(const Context& context, SharedArguments& shared) {
   return true;
 }
 
-/// False: nothing was done, as the call is new and that is put off.
+/// False: nothing was done, as the size is new and comes the first time, or is put off.
 bool run_in_weft(Call& call, const Context& context, SharedArguments& shared, bool by_stages) {
   const ByStages way(context.weft(), by_stages);
-  if (!shared.may_agree) {
-    if (run_if_prepared(call, context)) return true;
-    if (!catch_up(context, shared)) {
-      context.attached.put_off.add(call.collective(), shared.block_bytes);
-      context.attached.state = Attached::State::putting_off;
+  if (!shared.at_once) {
+    using enum Communicator::IfNew;
+    if (run_if_prepared(call, context, refuse)) return true;
+    Attached& attached = context.attached;
+    const CallSize size = size_of(call, context);
+    if (!attached.new_sizes.has_come(size)) return false;
+    if (!shared.may_agree && !catch_up(context, shared)) {
+      if (run_if_prepared(call, context, put_off)) return true;
+      attached.put_off.add(size);
+      attached.state = Attached::State::putting_off;
       return false;
     }
   }
@@ -122,7 +133,8 @@ std::optional<Passed> run(Call& call, const Context& context, SharedArguments& s
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
     const Attached& attached = context.attached;
     if (attached.state == Attached::State::putting_off && !catch_up(context, shared) &&
-        attached.put_off.contains(call.collective(), shared.block_bytes)) {
+        attached.put_off.contains(size_of(call, context))) {
+      call.leave_to_host(Call::Left::put_off);
       passed = Passed::new_size;
       return;
     }
@@ -167,6 +179,7 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
   if (attached.state == Attached::State::not_connected) {
     try {
       if (const auto why = world.communicators().connect(attached, shared)) return why;
+      shared.at_once = true;  // its size has come often enough
     } catch (const PeerError& error) {
       result.line = error.what();
       return std::nullopt;
@@ -200,6 +213,10 @@ Race* race_of(const Call& call, const Context& context) {
   if (const auto bytes = call.block_bytes(context)) return &races->of(call.collective(), *bytes);
   const auto function = call.raced_function(context);
   return function ? &races->of_function(call.collective(), *function) : nullptr;
+}
+
+CallSize size_of(const Call& call, const Context& context) {
+  return {call.collective(), call.root(), call.block_bytes(context)};
 }
 
 Outcome attempt(Call& call, World& world) {

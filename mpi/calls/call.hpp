@@ -38,6 +38,8 @@ class Call {
 
   plan::Collective collective() const { return collective_; }
   MPI_Comm comm() const { return comm_; }
+  /// 0 where there is none.
+  int root() const { return root_; }
 
   /// Looks at the arguments; nullopt: weft may serve the call. Whether it does follows from what
   /// all ranks share, or from invalid arguments, which the host refuses before it communicates.
@@ -65,7 +67,11 @@ class Call {
     MPI_Count count = 0;
   };
   /// After judge(): the rank that all others wait for; nothing where there is none.
-  virtual std::optional<int> sender() const { return std::nullopt; }
+  std::optional<int> sender() const {
+    const bool is_sent = collective_ == plan::Collective::broadcast ||  //
+                         collective_ == plan::Collective::scatter;
+    return is_sent ? std::optional(root_) : std::nullopt;
+  }
   /// After judge(), of calls in which ranks know their own blocks only: what this rank sends to a
   /// rank, and receives from it.
   struct Traffic {
@@ -115,19 +121,23 @@ class Call {
   /// Where the host's time in it is to be added once it is passed through; null: nowhere.
   PassedCount* passed_count() const { return passed_count_; }
   void time_in(PassedCount& count) { passed_count_ = &count; }
-  /// By a race the host is to serve the call, perhaps as a trial.
+  /// Why the host is to serve the call, and perhaps the next ones like it, without a look at them.
+  enum class Left : std::uint8_t { no, raced, put_off };
+  void leave_to_host(Left why) { left_ = why; }
+  /// By a race, perhaps as a trial.
   void leave_to_host(Trial trial) {
-    is_left_ = true;
+    left_ = Left::raced;
     trial_ = std::move(trial);
   }
-  bool is_left() const { return is_left_; }
+  Left left() const { return left_; }
   Trial take_trial() { return std::move(trial_); }
 
  protected:
   /// Calls of more bytes in all are not plain: ranks may agree on pieces for them.
   static constexpr std::size_t kMostPlain = 64 << 10;
 
-  Call(plan::Collective collective, MPI_Comm comm) : collective_(collective), comm_(comm) {}
+  Call(plan::Collective collective, MPI_Comm comm, int root = 0)
+      : collective_(collective), comm_(comm), root_(root) {}
   ~Call() = default;
 
   /// To be overridden where Passed::arguments may mean that the host is to serve the call.
@@ -151,8 +161,9 @@ class Call {
  private:
   plan::Collective collective_;
   MPI_Comm comm_;
+  int root_;
   PassedCount* passed_count_ = nullptr;
-  bool is_left_ = false;
+  Left left_ = Left::no;
   Trial trial_;
   std::optional<std::optional<Passed>> judgement_;
   const char* name_ = "";
@@ -176,6 +187,9 @@ int end_call(MPI_Comm comm, const Outcome& outcome);
 
 /// The race that a call is part of; null: weft serves it. After judge().
 Race* race_of(const Call& call, const Context& context);
+
+/// After judge().
+CallSize size_of(const Call& call, const Context& context);
 
 /// Judges the call, makes weft take over where that is due, and runs the call. Inside of weft.
 Outcome attempt(Call& call, World& world);

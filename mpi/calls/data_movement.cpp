@@ -8,8 +8,8 @@ namespace weft::mpi {
 
 namespace {
 
-bool is_rank(int root, const Context& context) {
-  return root >= 0 && root < context.size();
+bool is_rank(int is_root, const Context& context) {
+  return is_root >= 0 && is_root < context.size();
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ void Allgather::add_handles(Handles& handles, const Attached&) const {
 }
 
 std::optional<Passed> Broadcast::judge(const Context& context) {
-  if (!is_rank(root_, context) || data_.is_in_place() ||
+  if (!is_rank(root(), context) || data_.is_in_place() ||
       !data_.look_up(context.layouts(), 1, context.attached.lists.parts)) {
     return Passed::arguments;
   }
@@ -149,7 +149,7 @@ std::optional<std::uint64_t> Broadcast::block_bytes(const Context&) const {
 }
 
 void Broadcast::describe(RecordedKind& kind, const Context&) const {
-  kind.root = static_cast<std::uint32_t>(root_);
+  kind.root = static_cast<std::uint32_t>(root());
 }
 
 std::optional<Call::Plain> Broadcast::plain(const Context&) const {
@@ -159,14 +159,14 @@ std::optional<Call::Plain> Broadcast::plain(const Context&) const {
 
 void Broadcast::run_in_pieces(const Context& context, std::size_t piece) {
   const PieceCopies copies(context.layouts());
-  const bool root = context.rank() == root_;
+  const bool is_root = context.rank() == root();
   std::byte* packed = data_.is_packed() ? context.attached.packed_output.reserve(piece) : nullptr;
   for_each_piece(data_.total_bytes(), piece, [&](std::size_t from, std::size_t to) {
     std::byte* bytes =
         packed != nullptr ? packed : data_.output(context.attached.packed_output) + from;
-    if (root && packed != nullptr) copies.take(data_, 0, from, to, packed);
-    context.weft().broadcast(bytes, to - from, root_);
-    if (!root && packed != nullptr) copies.put(data_, 0, from, to, packed);
+    if (is_root && packed != nullptr) copies.take(data_, 0, from, to, packed);
+    context.weft().broadcast(bytes, to - from, root());
+    if (!is_root && packed != nullptr) copies.put(data_, 0, from, to, packed);
   });
 }
 
@@ -175,9 +175,9 @@ void Broadcast::run(const Context& context) {
   if (piece) return run_in_pieces(context, *piece);
   Buffer& packed = context.attached.packed_output;
   std::byte* bytes = data_.output(packed);
-  if (context.rank() == root_) data_.pack(context.layouts(), 0, bytes);
-  context.weft().broadcast(bytes, data_.total_bytes(), root_);
-  if (context.rank() != root_) data_.deliver(context.layouts(), bytes);
+  if (context.rank() == root()) data_.pack(context.layouts(), 0, bytes);
+  context.weft().broadcast(bytes, data_.total_bytes(), root());
+  if (context.rank() != root()) data_.deliver(context.layouts(), bytes);
 }
 
 void Broadcast::add_handles(Handles& handles, const Attached&) const {
@@ -185,27 +185,27 @@ void Broadcast::add_handles(Handles& handles, const Attached&) const {
 }
 
 void Rooted::keep(Arrays& arrays, const Attached& attached) {
-  if (attached.rank == root_) all_.keep(arrays, attached.size);
+  if (attached.rank == root()) all_.keep(arrays, attached.size);
 }
 
 void Rooted::add_handles(Handles& handles, const Attached& attached) const {
   handles.add(own_.type());
-  if (attached.rank == root_) handles.add(all_.type());
+  if (attached.rank == root()) handles.add(all_.type());
 }
 
 std::optional<Passed> Rooted::judge(const Context& context) {
   std::vector<Part>& parts = context.attached.lists.parts;
-  if (!is_rank(root_, context)) return Passed::arguments;
-  const bool root = at_root(context);
-  if (root && (all_.is_in_place() || !all_.look_up(context.layouts(), context.size(), parts)))
+  if (!is_rank(root(), context)) return Passed::arguments;
+  const bool is_root = at_root(context);
+  if (is_root && (all_.is_in_place() || !all_.look_up(context.layouts(), context.size(), parts)))
     return Passed::arguments;
   if (own_.is_in_place()) {
-    if (!root) return Passed::arguments;
+    if (!is_root) return Passed::arguments;
   } else if (!own_.look_up(context.layouts(), 1, parts)) {
     return Passed::arguments;
-  } else if (root && own_.total_bytes() != all_.bytes(root_)) {
+  } else if (is_root && own_.total_bytes() != all_.bytes(root())) {
     compare_sizes(collective() == plan::Collective::scatter ? "MPI_Scatter" : "MPI_Gather",
-                  own_.total_bytes(), all_.bytes(root_));
+                  own_.total_bytes(), all_.bytes(root()));
   }
   // A rank knows only its own irregular block: other blocks may have bytes where this one is empty.
   if (!all_.is_irregular() && own_bytes(context) == 0) return Passed::no_bytes;
@@ -219,16 +219,16 @@ std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
 
 std::optional<Call::Traffic> Rooted::traffic_with(int rank, const Context& context) const {
   if (!all_.is_irregular()) return std::nullopt;
-  // From the root to this rank in a scatter.
+  // From the is_root to this rank in a scatter.
   Elements at_all, at_own;
   if (at_root(context)) at_all = {all_.type(), all_.count(rank)};
-  if (rank == root_) at_own = in_place(context) ? at_all : Elements{own_.type(), own_.count(0)};
+  if (rank == root()) at_own = in_place(context) ? at_all : Elements{own_.type(), own_.count(0)};
   if (collective() == plan::Collective::scatter) return Traffic{at_all, at_own};
   return Traffic{at_own, at_all};
 }
 
 void Rooted::describe(RecordedKind& kind, const Context& context) const {
-  kind.root = static_cast<std::uint32_t>(root_);
+  kind.root = static_cast<std::uint32_t>(root());
   kind.irregular = all_.is_irregular();
   kind.bytes = own_bytes(context);
 }
@@ -241,7 +241,7 @@ std::optional<Call::Plain> Rooted::plain(const Context& context) const {
 }
 
 std::optional<Rooted::Straight> Rooted::straight(const Attached& attached) const {
-  const bool is_root = attached.rank == root_;
+  const bool is_root = attached.rank == root();
   const Blocks& longer = is_root ? all_ : own_;
   if (!all_.is_irregular() || own_.is_in_place() || own_.is_packed() || longer.is_packed() ||
       longer.total_bytes() > kMostPlain) {
@@ -250,20 +250,20 @@ std::optional<Rooted::Straight> Rooted::straight(const Attached& attached) const
   Straight result{.own = own_.direct_offset()};
   if (is_root) {
     result.all = all_.direct_offset();
-    result.own_place = result.all + static_cast<std::ptrdiff_t>(all_.offset(root_));
+    result.own_place = result.all + static_cast<std::ptrdiff_t>(all_.offset(root()));
   }
   return result;
 }
 
 std::size_t Rooted::own_bytes(const Context& context) const {
-  return at_root(context) ? all_.bytes(root_) : own_.total_bytes();
+  return at_root(context) ? all_.bytes(root()) : own_.total_bytes();
 }
 
 std::optional<std::size_t> Rooted::piece(const Context& context) const {
   if (all_.is_irregular()) return std::nullopt;
-  const bool root = at_root(context);
+  const bool is_root = at_root(context);
   const Blocks* own = in_place(context) ? &all_ : &own_;
-  return piece_of(context, own_bytes(context), context.size(), {own, root ? &all_ : own});
+  return piece_of(context, own_bytes(context), context.size(), {own, is_root ? &all_ : own});
 }
 
 bool Rooted::packs_in_pieces(const Context& context) const {
@@ -285,9 +285,9 @@ void Rooted::run_packed(const Context& context) {
   constexpr std::size_t kOwnPiece = 64 << 10;
   const PieceCopies copies(context.layouts());
   const bool gathers = collective() == plan::Collective::gather;
-  const bool root = at_root(context);
-  const Blocks& blocks = root ? all_ : own_;
-  const auto block_of = [&](int rank) { return root ? rank : 0; };
+  const bool is_root = at_root(context);
+  const Blocks& blocks = is_root ? all_ : own_;
+  const auto block_of = [&](int rank) { return is_root ? rank : 0; };
   const Packer packer{
       .pack = [&](int rank, std::size_t from, std::size_t to,
                   std::byte* packed) { copies.take(blocks, block_of(rank), from, to, packed); },
@@ -296,33 +296,33 @@ void Rooted::run_packed(const Context& context) {
             copies.put(blocks, block_of(rank), from, to, packed);
           }};
   std::vector<std::size_t> sizes;
-  if (root) sizes = all_.sizes();
-  if (root && !in_place(context)) {
+  if (is_root) sizes = all_.sizes();
+  if (is_root && !in_place(context)) {
     std::byte* const packed = context.attached.packed_input.reserve(kOwnPiece);
     for_each_piece(own_bytes(context), kOwnPiece, [&](std::size_t from, std::size_t to) {
-      copies.take(gathers ? own_ : all_, gathers ? 0 : root_, from, to, packed);
-      copies.put(gathers ? all_ : own_, gathers ? root_ : 0, from, to, packed);
+      copies.take(gathers ? own_ : all_, gathers ? 0 : root(), from, to, packed);
+      copies.put(gathers ? all_ : own_, gathers ? root() : 0, from, to, packed);
     });
   }
   if (gathers) {
-    context.weft().gatherw(own_bytes(context), sizes, packer, root_);
+    context.weft().gatherw(own_bytes(context), sizes, packer, root());
   } else {
-    context.weft().scatterw(sizes, own_bytes(context), packer, root_);
+    context.weft().scatterw(sizes, own_bytes(context), packer, root());
   }
 }
 
 void Scatter::run_in_pieces(const Context& context, std::size_t piece) {
   const PieceCopies copies(context.layouts());
-  const bool root = at_root(context);
+  const bool is_root = at_root(context);
   const auto size = static_cast<std::size_t>(context.size());
-  std::byte* all = root ? context.attached.packed_input.reserve(piece * size) : nullptr;
+  std::byte* all = is_root ? context.attached.packed_input.reserve(piece * size) : nullptr;
   std::byte* own = context.attached.packed_output.reserve(piece);
   for_each_piece(own_bytes(context), piece, [&](std::size_t from, std::size_t to) {
     const std::size_t bytes = to - from;
-    for (std::size_t block = 0; root && block < size; ++block) {
+    for (std::size_t block = 0; is_root && block < size; ++block) {
       copies.take(all_, static_cast<int>(block), from, to, all + bytes * block);
     }
-    context.weft().scatter(all, own, bytes, root_);
+    context.weft().scatter(all, own, bytes, root());
     if (!in_place(context)) copies.put(own_, 0, from, to, own);
   });
 }
@@ -336,31 +336,31 @@ void Scatter::run(const Context& context) {
   std::byte* output = nullptr;
   if (in_place(context)) {
     // Not written: input and output are the same block.
-    output = const_cast<std::byte*>(input + all_.offset(root_));
+    output = const_cast<std::byte*>(input + all_.offset(root()));
   } else {
     output = own_.output(attached.packed_output);
   }
   const std::size_t bytes = own_bytes(context);
   if (!all_.is_irregular()) {
-    context.weft().scatter(input, output, bytes, root_);
+    context.weft().scatter(input, output, bytes, root());
   } else {
     const auto parts = at_root(context) ? all_.parts() : std::span<const Part>();
-    context.weft().scatter(input, parts, output, bytes, root_);
+    context.weft().scatter(input, parts, output, bytes, root());
   }
   if (!in_place(context)) own_.deliver(context.layouts(), output);
 }
 
 void Gather::run_in_pieces(const Context& context, std::size_t piece) {
   const PieceCopies copies(context.layouts());
-  const bool root = at_root(context);
+  const bool is_root = at_root(context);
   const auto size = static_cast<std::size_t>(context.size());
   std::byte* own = context.attached.packed_input.reserve(piece);
-  std::byte* all = root ? context.attached.packed_output.reserve(piece * size) : nullptr;
+  std::byte* all = is_root ? context.attached.packed_output.reserve(piece * size) : nullptr;
   for_each_piece(own_bytes(context), piece, [&](std::size_t from, std::size_t to) {
     const std::size_t bytes = to - from;
-    copies.take(in_place(context) ? all_ : own_, in_place(context) ? root_ : 0, from, to, own);
-    context.weft().gather(own, all, bytes, root_);
-    for (std::size_t block = 0; root && block < size; ++block) {
+    copies.take(in_place(context) ? all_ : own_, in_place(context) ? root() : 0, from, to, own);
+    context.weft().gather(own, all, bytes, root());
+    for (std::size_t block = 0; is_root && block < size; ++block) {
       copies.put(all_, static_cast<int>(block), from, to, all + bytes * block);
     }
   });
@@ -373,17 +373,17 @@ void Gather::run(const Context& context) {
   std::byte* output = at_root(context) ? all_.output(attached.packed_output) : nullptr;
   const std::byte* input = nullptr;
   if (in_place(context)) {
-    all_.pack(context.layouts(), root_, output);
-    input = output + all_.offset(root_);
+    all_.pack(context.layouts(), root(), output);
+    input = output + all_.offset(root());
   } else {
     input = own_.input(context.layouts(), attached.packed_input);
   }
   const std::size_t bytes = own_bytes(context);
   if (!all_.is_irregular()) {
-    context.weft().gather(input, output, bytes, root_);
+    context.weft().gather(input, output, bytes, root());
   } else {
     const auto parts = at_root(context) ? all_.parts() : std::span<const Part>();
-    context.weft().gather(input, bytes, output, parts, root_);
+    context.weft().gather(input, bytes, output, parts, root());
   }
   if (at_root(context)) all_.deliver(context.layouts(), output);
 }

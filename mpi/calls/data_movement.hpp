@@ -49,11 +49,10 @@ class Allgather final : public Call {
 class Broadcast final : public Call {
  public:
   Broadcast(const Blocks& data, int root, MPI_Comm comm)
-      : Call(plan::Collective::broadcast, comm), data_(data), root_(root) {}
+      : Call(plan::Collective::broadcast, comm, root), data_(data) {}
   std::optional<Passed> judge(const Context& context) override;
   void describe(RecordedKind& kind, const Context& context) const override;
   std::optional<std::uint64_t> block_bytes(const Context& context) const override;
-  std::optional<int> sender() const override { return root_; }
   std::optional<Plain> plain(const Context& context) const override;
   void run(const Context& context) override;
   void add_handles(Handles& handles, const Attached& attached) const override;
@@ -62,7 +61,6 @@ class Broadcast final : public Call {
   void run_in_pieces(const Context& context, std::size_t piece);
 
   Blocks data_;
-  int root_;
 };
 
 /// Base of scatter and gather: the root's blocks of all ranks, and each rank's own block.
@@ -88,10 +86,10 @@ class Rooted : public Call {
 
  protected:
   Rooted(plan::Collective collective, const Blocks& all, const Blocks& own, int root, MPI_Comm comm)
-      : Call(collective, comm), all_(all), own_(own), root_(root) {}
+      : Call(collective, comm, root), all_(all), own_(own) {}
   ~Rooted() = default;
 
-  bool at_root(const Context& context) const { return context.rank() == root_; }
+  bool at_root(const Context& context) const { return context.rank() == root(); }
   /// The bytes of this rank's block.
   std::size_t own_bytes(const Context& context) const;
   /// See piece_of(); a collective, too.
@@ -104,7 +102,6 @@ class Rooted : public Call {
   bool in_place(const Context& context) const { return at_root(context) && own_.is_in_place(); }
 
   Blocks all_, own_;
-  int root_;
 };
 
 /// MPI_Scatter and MPI_Scatterv.
@@ -112,7 +109,6 @@ class Scatter final : public Rooted {
  public:
   Scatter(const Blocks& send, const Blocks& receive, int root, MPI_Comm comm)
       : Rooted(plan::Collective::scatter, send, receive, root, comm) {}
-  std::optional<int> sender() const override { return root_; }
   void run(const Context& context) override;
 
  private:

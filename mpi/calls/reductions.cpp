@@ -237,19 +237,19 @@ void Reduction::move_result(const Layouts& layouts, MPI_Count from, MPI_Count at
 
 void Reduce::describe(RecordedKind& kind, const Context& context) const {
   Reduction::describe(kind, context);
-  kind.root = static_cast<std::uint32_t>(root_);
+  kind.root = static_cast<std::uint32_t>(root());
 }
 
 bool Reduce::read_counts(const Context& context) {
   given_ = count_;
-  receives_ = context.rank() == root_;
+  receives_ = context.rank() == root();
   results_ = receives_ ? count_ : 0;
-  return count_ >= 0 && root_ >= 0 && root_ < context.size();
+  return count_ >= 0 && root() >= 0 && root() < context.size();
 }
 
 void Reduce::reduce(const Context& context, const std::byte* input, std::byte* output,
                     std::size_t elements, const Operation& operation) {
-  context.weft().reduce(input, output, elements, operation, root_);
+  context.weft().reduce(input, output, elements, operation, root());
 }
 
 bool ReduceForAll::read_counts(const Context& context) {

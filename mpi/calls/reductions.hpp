@@ -31,8 +31,8 @@ class Reduction : public Call {
   void add_handles(Handles& handles, const Attached& attached) const final;
 
  protected:
-  Reduction(plan::Collective collective, const Vectors& vectors, MPI_Comm comm)
-      : Call(collective, comm), vectors_(vectors) {}
+  Reduction(plan::Collective collective, const Vectors& vectors, MPI_Comm comm, int root = 0)
+      : Call(collective, comm, root), vectors_(vectors) {}
   ~Reduction() = default;
 
   bool is_surely_refused(const Context& context) final;
@@ -79,7 +79,7 @@ class Reduction : public Call {
 class Reduce final : public Reduction {
  public:
   Reduce(const Vectors& vectors, MPI_Count count, int root, MPI_Comm comm)
-      : Reduction(plan::Collective::reduce, vectors, comm), count_(count), root_(root) {}
+      : Reduction(plan::Collective::reduce, vectors, comm, root), count_(count) {}
   void describe(RecordedKind& kind, const Context& context) const override;
 
  private:
@@ -88,7 +88,6 @@ class Reduce final : public Reduction {
               std::size_t elements, const Operation& operation) override;
 
   MPI_Count count_;
-  int root_;
 };
 
 /// MPI_Allreduce, MPI_Scan and MPI_Exscan.

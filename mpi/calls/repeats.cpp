@@ -90,7 +90,7 @@ void Repeats::turn_on() noexcept {
 Attached* Repeats::attached_of(const Arguments& arguments, const BufferPair& buffers) noexcept {
   const KnownCall* const known = find_kept(arguments);
   const bool may_run = known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
-                       may_repeat(known->attached, known->comms, known->types);
+                       may_repeat(*known);
   return may_run ? known->attached : nullptr;
 }
 
@@ -102,7 +102,8 @@ std::optional<Outcome> Repeats::attempt(const Arguments& arguments, const Buffer
 
 std::optional<Outcome> Repeats::attempt(const KnownCall& known, const BufferPair& buffers) {
   const bool may_run = Recorder::get() == nullptr && known.takes(buffers) &&
-                       still_holds(known.attached, known.comms, known.types) &&
+                       still_holds(known.arguments.what.collective(), known.attached, known.comms,
+                                   known.types) &&
                        known.attached->broken.empty();
   if (!may_run) return std::nullopt;
   Outcome outcome;
@@ -115,9 +116,7 @@ std::optional<Outcome> Repeats::attempt(const KnownCall& known, const BufferPair
 std::optional<KnownCall> Repeats::know(const Arguments& arguments, const BufferPair& buffers,
                                        const Call& call, Attached& attached) {
   World* const world = World::get();
-  if (!is_on_ || world == nullptr || attached.state != Attached::State::connected) {
-    return std::nullopt;
-  }
+  if (!is_on_ || world == nullptr || !attached.is_served(call.collective())) return std::nullopt;
   const Context context{*world, attached};
   const auto plain = call.plain(context);
   if (!plain) return std::nullopt;
@@ -153,14 +152,18 @@ void Repeats::keep(const Arguments& arguments, const BufferPair& buffers, Call& 
 void Repeats::keep_left(const Arguments& arguments, const BufferPair& buffers, const Call& call) {
   World* const world = World::get();
   // Calls that are recorded say what they are.
-  if (!is_on_ || world == nullptr || Recorder::get() != nullptr) return;
-  Attached* const attached = call.is_left() ? world->communicators().of(arguments.comm) : nullptr;
+  const bool is_left = call.left() != Call::Left::no && is_on_ && world != nullptr;
+  if (!is_left || Recorder::get() != nullptr) return;
+  Attached* const attached = world->communicators().of(arguments.comm);
   if (attached == nullptr) return;
-  Race* const race = race_of(call, {*world, *attached});
-  if (race == nullptr || !race->is_left()) return;
+  const bool is_put_off = call.left() == Call::Left::put_off;
+  Race* const race = is_put_off ? nullptr : race_of(call, {*world, *attached});
+  if (!is_put_off && (race == nullptr || !race->is_left())) return;
   KnownCall known = known_now(arguments, *attached, race);
   known.may_be_out_of_place = true;
-  known.left = &passed_count_of(call, *world, *attached, Passed::raced);
+  known.put_off = is_put_off ? attached->put_off.number() : 0;
+  known.left = &passed_count_of(call, *world, *attached,
+                                is_put_off ? Passed::new_size : Passed::raced);
   known.is_timed = call.passed_count() != nullptr;
   if (known.takes(buffers)) left_[set_of(arguments)] = known;
 }

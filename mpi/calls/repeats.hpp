@@ -8,8 +8,8 @@
 // kept. That is a rank's own affair: the others may make the same call in the long way. A few calls
 // whose arguments have the same hash are kept side by side, those that were kept last.
 //
-// Calls of a race that the host has won are kept, too, one for each hash: they go on to the host
-// without a look at what they are.
+// Calls that the host is to serve, as it has won their race or their size is put off, are kept,
+// too, one for each hash: they go on to the host without a look at what they are.
 #pragma once
 
 #include <mpi.h>
@@ -67,6 +67,7 @@ struct alignas(64) KnownCall {
   Communicator::Made made;
   std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
   PassedCount* left = nullptr;         // of one that is left to the host: where it is counted
+  std::uint64_t put_off = 0;           // likewise, as its size is put off: PutOff::number()
   bool is_timed = false;               // and its time added
   std::uint32_t recorded = 0;          // its kind in the recording, if there is one
   bool reads = false;                  // this rank: the first buffer
@@ -75,6 +76,10 @@ struct alignas(64) KnownCall {
   bool may_be_out_of_place = false;    // or elsewhere; in place nobody has looked at what is sent
   std::uint32_t own_offset = 0;        // of an allgather in place: where in what it writes
 
+  /// Of one that was left to the host: whether the next one is, too.
+  [[gnu::always_inline]] bool is_left() const noexcept {
+    return put_off == 0 ? race->is_left() : attached->put_off.number() == put_off;
+  }
   /// Whether these are buffers of the program, and two where the call takes two.
   [[gnu::always_inline]] bool takes(const BufferPair& buffers) const noexcept {
     const bool is_good = buffers.input != nullptr &&
@@ -89,17 +94,23 @@ struct alignas(64) KnownCall {
 /// Whether what is known of calls on a communicator still holds. `comms` and `types`: when it was
 /// found out, as HandleCache::generation_now(). Of a communicator that is freed since nothing is
 /// looked at.
-[[gnu::always_inline]] inline bool still_holds(const Attached* attached, std::uint64_t comms,
+[[gnu::always_inline]] inline bool still_holds(plan::Collective collective,
+                                               const Attached* attached, std::uint64_t comms,
                                                std::uint64_t types) noexcept {
   return comms == HandleCache<MPI_Comm, Attached*>::generation_now() &&
          types == HandleCache<MPI_Datatype, Layout>::generation_now() &&
-         attached->state == Attached::State::connected &&
+         attached->is_served(collective) &&
          !device_memory::watches.load(std::memory_order_relaxed);
 }
 /// And whether weft may make such a call of the program now.
-[[gnu::always_inline]] inline bool may_repeat(const Attached* attached, std::uint64_t comms,
+[[gnu::always_inline]] inline bool may_repeat(plan::Collective collective,
+                                              const Attached* attached, std::uint64_t comms,
                                               std::uint64_t types) noexcept {
-  return still_holds(attached, comms, types) && !Busy::is_any();
+  return still_holds(collective, attached, comms, types) && !Busy::is_any();
+}
+/// The same of a known call.
+[[gnu::always_inline]] inline bool may_repeat(const KnownCall& known) noexcept {
+  return may_repeat(known.arguments.what.collective(), known.attached, known.comms, known.types);
 }
 
 /// Those of this process. For one thread.
@@ -126,9 +137,8 @@ class Repeats {
   [[gnu::always_inline]] static const KnownCall* leave(const Arguments& arguments,
                                                        const BufferPair& buffers) noexcept {
     const KnownCall& known = left_[set_of(arguments)];
-    const bool is_left = known.arguments == arguments &&
-                         may_repeat(known.attached, known.comms, known.types) &&
-                         known.race->is_left() && known.takes(buffers);
+    const bool is_left = known.arguments == arguments && may_repeat(known) && known.is_left() &&
+                         known.takes(buffers);
     if (!is_left) return nullptr;
     known.race->count();
     known.left->calls.fetch_add(1, std::memory_order_relaxed);
@@ -174,8 +184,7 @@ class Repeats {
   }
   [[gnu::always_inline]] static bool may_run(const KnownCall& known,
                                              const BufferPair& buffers) noexcept {
-    return may_repeat(known.attached, known.comms, known.types) && known.race->is_quiet() &&
-           known.takes(buffers);
+    return may_repeat(known) && known.race->is_quiet() && known.takes(buffers);
   }
 
   using Run = int(const KnownCall& known, const void* input, void* output);

@@ -97,13 +97,23 @@ std::optional<Outcome> make(const OfKind& known, const Arguments& arguments) {
   return is_served ? std::optional(std::move(outcome)) : std::nullopt;
 }
 
+plan::Collective collective_of(const RootedArguments& arguments) noexcept {
+  return arguments.collective;
+}
+/// Of all others: one in which all ranks wait.
+template <class Arguments>
+plan::Collective collective_of(const Arguments& /*arguments*/) noexcept {
+  return plan::Collective::alltoallv;
+}
+
 /// Where a call is to be kept; null: it is not.
-Attached* place_for(MPI_Comm comm) {
+template <class Arguments>
+Attached* place_for(const Arguments& arguments) {
   World* const world = World::get();
   // Calls that are recorded or compared say what they are.
   if (world == nullptr || world->checks_calls() || Recorder::get() != nullptr) return nullptr;
-  Attached* const attached = world->communicators().of(comm);
-  const bool is_good = attached != nullptr && attached->state == Attached::State::connected &&
+  Attached* const attached = world->communicators().of(arguments.comm);
+  const bool is_good = attached != nullptr && attached->is_served(collective_of(arguments)) &&
                        attached->size <= kMostRanks;
   return is_good ? attached : nullptr;
 }
@@ -130,7 +140,8 @@ LastKnown<KnownReduceScatter>& last_like(const ReduceScatterArguments& /*argumen
 template <class Arguments>
 std::optional<int> VectorRepeats::find_and_run(const Arguments& arguments) {
   const auto* const known = last_like(arguments).find(arguments);
-  if (known == nullptr || !may_repeat(known->attached, known->comms, known->types)) {
+  if (known == nullptr ||
+      !may_repeat(collective_of(arguments), known->attached, known->comms, known->types)) {
     return std::nullopt;
   }
   Race* const race = known->race();
@@ -152,7 +163,8 @@ template <class Arguments>
 std::optional<Outcome> VectorRepeats::find_and_attempt(const Arguments& arguments) {
   const auto* const known = last_like(arguments).find(arguments);
   const bool may_run = known != nullptr &&
-                       still_holds(known->attached, known->comms, known->types) &&
+                       still_holds(collective_of(arguments), known->attached, known->comms,
+                                   known->types) &&
                        known->attached->broken.empty() && known->takes(arguments);
   return may_run ? make(*known, arguments) : std::nullopt;
 }
@@ -164,7 +176,7 @@ template std::optional<Outcome> VectorRepeats::find_and_attempt(const ReduceScat
 
 void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call) {
   if (!is_on_ || !all_known->alltoallvs.wants_more()) return;
-  Attached* const attached = place_for(arguments.comm);
+  Attached* const attached = place_for(arguments);
   if (attached == nullptr || !has_two_buffers(arguments)) return;
   const auto straight = call.straight();
   if (!straight) return;
@@ -182,7 +194,7 @@ void VectorRepeats::keep(const VectorArguments& arguments, const Alltoallv& call
 
 void VectorRepeats::keep(const TypedArguments& arguments, Alltoallw& call) {
   if (!is_on_ || !all_known->alltoallws.wants_more()) return;
-  Attached* const attached = place_for(arguments.comm);
+  Attached* const attached = place_for(arguments);
   if (attached == nullptr || !has_two_buffers(arguments)) return;
   auto placed = call.take_placed();
   if (!placed) return;
@@ -200,7 +212,7 @@ void VectorRepeats::keep(const TypedArguments& arguments, Alltoallw& call) {
 
 void VectorRepeats::keep(const GatherArguments& arguments, const Allgather& call) {
   if (!is_on_ || !all_known->allgathervs.wants_more()) return;
-  Attached* const attached = place_for(arguments.comm);
+  Attached* const attached = place_for(arguments);
   if (attached == nullptr) return;
   const auto straight = call.straight(attached->rank);
   const Communicator::Made made = attached->weft->last_made();
@@ -220,7 +232,7 @@ void VectorRepeats::keep(const GatherArguments& arguments, const Allgather& call
 
 void VectorRepeats::keep(const RootedArguments& arguments, const Rooted& call) {
   if (!is_on_ || !all_known->rooted.wants_more()) return;
-  Attached* const attached = place_for(arguments.comm);
+  Attached* const attached = place_for(arguments);
   if (attached == nullptr) return;
   const auto straight = call.straight(*attached);
   const Communicator::Made made = attached->weft->last_made();
@@ -242,7 +254,7 @@ void VectorRepeats::keep(const RootedArguments& arguments, const Rooted& call) {
 
 void VectorRepeats::keep(const ReduceScatterArguments& arguments, const ReduceScatter& call) {
   if (!is_on_ || !all_known->reduce_scatters.wants_more()) return;
-  Attached* const attached = place_for(arguments.comm);
+  Attached* const attached = place_for(arguments);
   if (attached == nullptr) return;
   const Context context{*World::get(), *attached};
   const auto plain = call.plain(context);

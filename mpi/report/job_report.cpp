@@ -47,7 +47,7 @@ std::string_view reason(Passed passed) {
     case Passed::raced:
       return "the host MPI takes less time here, or was tried";
     case Passed::new_size:
-      return "a new size, in a call that does not wait for all ranks";
+      return "a new size, or one not prepared yet";
     case Passed::lonely_rank:
       return "ranks without neighbours may leave out calls of others";
     case Passed::copied:

@@ -106,6 +106,16 @@ struct Attached {
     return *in_recording;
   }
 
+  /// Whether calls of a collective may be made without a look at what is put off: all of them, or
+  /// those in which ranks never agree on it, as no rank waits for all others there.
+  bool is_served(plan::Collective collective) const noexcept {
+    if (state == State::connected) [[likely]]
+      return true;
+    using enum plan::Collective;
+    return state == State::putting_off && (collective == gather || collective == reduce ||
+                                           collective == scan || collective == exscan);
+  }
+
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
@@ -125,6 +135,7 @@ struct Attached {
   std::optional<Communicator> weft;  // of connected
   std::vector<int> members;          // likewise: its ranks, as ranks of the world
   std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
+  NewSizes new_sizes;                // likewise
   PutOff put_off;                    // likewise
   Meetings meetings;
   Trial trial;                     // by a component of the host, which it has still to serve
@@ -145,6 +156,8 @@ struct SharedArguments {
   std::optional<std::uint64_t> block_bytes;  // see TakeOver::count()
   /// Of an alltoallv; not shared: see TakeOver::count_irregular().
   std::optional<std::uint64_t> sent_bytes;
+  /// Whether weft serves it from the first one of its size on.
+  bool at_once;
   /// Whether ranks may wait for one another in it, to agree on something; see
   /// Communicators::may_agree().
   bool may_agree;

@@ -68,6 +68,7 @@ std::span<const std::uint64_t> Race::figures() const noexcept {
 }
 
 void Race::learn(std::span<const std::uint64_t> largest) {
+  is_put_off_ = false;
   const bool weft_ran = winner_ == Server::weft || challenger_ == Server::weft;
   if (weft_ran) has_system_calls_ = largest.front() != 0;
   std::vector<double> winners, others;
@@ -82,6 +83,7 @@ void Race::learn(std::span<const std::uint64_t> largest) {
                         std::ranges::min(others) > lost * std::ranges::max(winners);
   if (!is_clear && trials_->wanted < kMost) {
     trials_->wanted = kMost;
+    quiet_until_ = 0;
     return;
   }
   trials_.reset();

@@ -63,7 +63,14 @@ class Race {
   bool is_quiet() const noexcept { return calls_ + 1 < quiet_until_; }
   /// Whether the next call is the host's, and none of a race.
   bool is_left() const noexcept {
-    return winner_ == Server::host && trials_ == nullptr && calls_ + 1 < next_at_;
+    return winner_ == Server::host &&
+           (is_put_off_ || (trials_ == nullptr && calls_ + 1 < next_at_));
+  }
+  /// Ranks exchange their figures later, and are asked no more: until learn() the winner so far
+  /// serves all calls.
+  void put_off() noexcept {
+    is_put_off_ = true;
+    if (winner_ == Server::weft) quiet_until_ = UINT64_MAX;
   }
   /// Of the call that was counted last. Starts a race when it is time; std::bad_alloc: not now.
   Server server() {
@@ -119,6 +126,7 @@ class Race {
   Server challenger_ = Server::host;  // of the race that is on, or of the next one
   Contenders contenders_;
   bool is_second_ = false;          // race of its round
+  bool is_put_off_ = false;
   bool has_system_calls_ = false;   // when weft took part in a race the last time
   std::unique_ptr<Trials> trials_;  // of a race that is on
 };

@@ -141,7 +141,7 @@ class WEFT_API Request {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Of a call that was put off: see Communicator::put_off_preparation().
+/// Of a call that was refused, as it is new: see Communicator::if_next_is_new().
 class WEFT_API NotPrepared : public Error {
  public:
   using Error::Error;
@@ -255,11 +255,17 @@ class WEFT_API Communicator {
 
   /// A call of a size that is new to the communicator waits for all ranks, which prepare it
   /// together, even where a rank could leave it early: the root of a broadcast or scatter, any rank
-  /// but the root of a gather or reduce, the first ones of a scan or exscan. Where the program does
-  /// not expect that, it can be put off: if the next call after put_off_preparation() is one of
-  /// these and new, it throws NotPrepared on all ranks, and does nothing. prepare_put_off(), a
-  /// collective, prepares what has been put off until then. All ranks make the same calls so.
-  void put_off_preparation(bool put_off = true) noexcept;
+  /// but the root of a gather or reduce, the first ones of a scan or exscan.
+  enum class IfNew : std::uint8_t {
+    prepare,
+    /// It throws NotPrepared on all ranks, and does nothing, where it could be left early.
+    put_off,
+    /// The same, and in any collective but those of neighbourhoods; and it is not put off.
+    refuse,
+  };
+  /// Says of the next call alone what it does where it is new. Where all ranks alike have said that
+  /// it is put off, prepare_put_off(), a collective, prepares it.
+  void if_next_is_new(IfNew what) noexcept;
   void prepare_put_off();
 
   /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of

@@ -1,4 +1,5 @@
-// Preparation that is put off, of calls that some ranks may leave early.
+// New calls that are refused, and the preparation that is put off of those that some ranks may leave
+// early.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,8 +30,14 @@ enum Kind : unsigned {
   kExscan,
   kScatterv,
   kGatherv,
-  kKinds
+  kKinds,  // that may be left early
+  kAllreduce = kKinds,
+  kAlltoall,
+  kAllgather,
+  kAlltoallv,
+  kAllKinds
 };
+using IfNew = Communicator::IfNew;
 
 /// Word i of what rank `from` has for rank `to`.
 std::uint64_t word(int from, int to, std::size_t i) {
@@ -47,8 +54,12 @@ void make(Communicator& comm, unsigned kind, std::size_t words, int root) {
     parts.push_back({static_cast<std::size_t>(to) * bytes, bytes});
     for (std::size_t i = 0; i < words; ++i) in.push_back(word(rank, to, i));
   }
-  if (rank != root) parts.clear();
+  if (rank != root && kind != kAlltoallv) parts.clear();
   const Operation sum = operation(Operator::sum, Type::uint64);
+  const auto expect_from_all = [&](int to) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      EXPECT_EQ(out[i], word(static_cast<int>(i / words), to, i % words));
+  };
   switch (kind) {
     case kBroadcast:
       comm.broadcast(in.data(), bytes, root);
@@ -64,16 +75,26 @@ void make(Communicator& comm, unsigned kind, std::size_t words, int root) {
     case kGatherv:
       if (kind == kGather) comm.gather(in.data(), out.data(), bytes, root);
       if (kind == kGatherv) comm.gather(in.data(), bytes, out.data(), parts, root);
-      for (std::size_t i = 0; rank == root && i < out.size(); ++i)
-        EXPECT_EQ(out[i], word(static_cast<int>(i / words), 0, i % words));
+      if (rank == root) expect_from_all(0);
       return;
+    case kAlltoall:
+      comm.alltoall(in.data(), out.data(), bytes);
+      return expect_from_all(rank);
+    case kAlltoallv:
+      comm.alltoallv(in.data(), parts, out.data(), parts);
+      return expect_from_all(rank);
+    case kAllgather:
+      comm.allgather(in.data(), out.data(), bytes);
+      return expect_from_all(0);
     default:
       break;
   }
   if (kind == kReduce) comm.reduce(in.data(), out.data(), words, sum, root);
   if (kind == kScan) comm.scan(in.data(), out.data(), words, sum);
   if (kind == kExscan) comm.exscan(in.data(), out.data(), words, sum);
-  const int terms = kind == kReduce ? size : rank + (kind == kScan ? 1 : 0);
+  if (kind == kAllreduce) comm.allreduce(in.data(), out.data(), words, sum);
+  const bool is_of_all = kind == kReduce || kind == kAllreduce;
+  const int terms = is_of_all ? size : rank + (kind == kScan ? 1 : 0);
   const bool has_result = kind == kReduce ? rank == root : terms != 0;
   for (std::size_t i = 0; has_result && i < words; ++i) {
     std::uint64_t right = 0;
@@ -82,14 +103,18 @@ void make(Communicator& comm, unsigned kind, std::size_t words, int root) {
   }
 }
 
-bool is_put_off(Communicator& comm, unsigned kind, std::size_t words, int root) {
-  comm.put_off_preparation();
+bool is_refused(Communicator& comm, IfNew what, unsigned kind, std::size_t words, int root) {
+  comm.if_next_is_new(what);
   try {
     make(comm, kind, words, root);
     return false;
   } catch (const NotPrepared&) {
     return true;
   }
+}
+
+bool is_put_off(Communicator& comm, unsigned kind, std::size_t words, int root) {
+  return is_refused(comm, IfNew::put_off, kind, words, root);
 }
 
 /// On two nodes, or on one.
@@ -122,6 +147,22 @@ TEST_P(PutOff, NoRankWaitsInANewCall) {
   EXPECT_EQ(run_ranks(kRanks, body), none(kRanks));
 }
 
+TEST_P(PutOff, RefusesNewCallsOfAllKindsAndPreparesNone) {
+  constexpr int kRanks = 3;
+  const auto body = [](int, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), placed(kRanks));
+    for (unsigned kind = 0; kind < kAllKinds; ++kind) {
+      EXPECT_TRUE(is_refused(comm, IfNew::refuse, kind, 5, 1)) << kind;
+      comm.prepare_put_off();
+      EXPECT_TRUE(is_refused(comm, IfNew::refuse, kind, 5, 1)) << kind;
+      make(comm, kind, 5, 1);
+      EXPECT_FALSE(is_refused(comm, IfNew::refuse, kind, 5, 1)) << kind;
+    }
+    EXPECT_FALSE(is_put_off(comm, kAllreduce, 5000, 0));  // new, but all wait there
+  };
+  EXPECT_EQ(run_ranks(kRanks, body), none(kRanks));
+}
+
 TEST_P(PutOff, IsAskedForOneCall) {
   constexpr int kRanks = 3;
   const auto body = [](int, std::unique_ptr<Bootstrap> bootstrap) {
@@ -129,13 +170,13 @@ TEST_P(PutOff, IsAskedForOneCall) {
     make(comm, kBroadcast, 5, 0);
     EXPECT_FALSE(is_put_off(comm, kBroadcast, 5, 0));
     make(comm, kBroadcast, 5000, 0);  // new
-    comm.put_off_preparation();
+    comm.if_next_is_new(IfNew::put_off);
     std::uint64_t mine = 1, all = 0;
     comm.allreduce(&mine, &all, 1, operation(Operator::sum, Type::uint64));  // all ranks wait here
     EXPECT_EQ(all, static_cast<std::uint64_t>(comm.size()));
     make(comm, kGather, 5, 0);
-    comm.put_off_preparation();
-    comm.put_off_preparation(false);
+    comm.if_next_is_new(IfNew::put_off);
+    comm.if_next_is_new(IfNew::prepare);
     make(comm, kScatter, 5, 0);
   };
   EXPECT_EQ(run_ranks(kRanks, body), none(kRanks));
@@ -149,7 +190,8 @@ TEST_P(PutOff, IsAlikeOnAllRanks) {
     std::mt19937 same(11);
     std::string& history = histories[static_cast<std::size_t>(rank)];
     for (int call = 0; call < 400; ++call) {
-      const unsigned kind = same() % kKinds;
+      const auto kind = static_cast<unsigned>(same() % kAllKinds);
+      const IfNew what = same() % 2 == 0 ? IfNew::put_off : IfNew::refuse;
       const std::size_t words = 1 + same() % (same() % 8 == 0 ? 20'000 : 40);
       const int root = static_cast<int>(same() % kRanks);
       const bool may_wait = same() % 10 == 0;
@@ -157,7 +199,7 @@ TEST_P(PutOff, IsAlikeOnAllRanks) {
       if (may_wait) {
         make(comm, kind, words, root);
       } else {
-        history += is_put_off(comm, kind, words, root) ? 'p' : '.';
+        history += is_refused(comm, what, kind, words, root) ? 'p' : '.';
       }
     }
   };
