@@ -65,7 +65,8 @@ Settings Settings::from_environment() {
   if (after != "auto" && after != "0") throw_usage("WEFT_AFTER={}: not one of auto, 0", after);
   settings.from_first_call = after == "0" || settings.check;
   if (const auto devices = env::text("WEFT_DEVICE_MEMORY").value_or("auto"); devices != "auto") {
-    settings.device_memory = env::parse_flag("WEFT_DEVICE_MEMORY", devices);
+    using enum Settings::DeviceMemory;
+    settings.device_memory = env::parse_flag("WEFT_DEVICE_MEMORY", devices) ? on : off;
   }
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {

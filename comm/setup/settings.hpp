@@ -36,9 +36,10 @@ struct Settings {
   bool check = false;           // WEFT_CHECK: ranks compare what they call
   /// WEFT_AFTER=0: add-ons serve a communicator from its first call on.
   bool from_first_call = false;
-  /// WEFT_DEVICE_MEMORY: add-ons ask drivers of other processors for buffers; nullopt: where the
-  /// machine has such a processor.
-  std::optional<bool> device_memory;
+  /// WEFT_DEVICE_MEMORY: whether add-ons ask drivers of other processors for buffers; detect: where
+  /// the machine has such a processor. Not an empty optional<bool>, whose value valgrind takes for
+  /// used where a compiler selects it without a jump.
+  enum class DeviceMemory : std::uint8_t { detect, off, on } device_memory = DeviceMemory::detect;
   bool crowded_given = false;  // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
   bool crowded = false;
 

@@ -68,8 +68,9 @@ WEFT_ENTRY int munmap(void* at, std::size_t bytes) noexcept {
 WEFT_ENTRY int madvise(void* at, std::size_t bytes, int advice) noexcept {
   if (heap::contains(at)) {
     if (advice == MADV_HUGEPAGE) weft::mpi::heap_policy.wants_huge_pages();
-    // Of private memory these pages would be zero afterwards; shared ones have to be removed.
-    if (advice == MADV_DONTNEED && heap::is_serving()) {
+    // Of private memory these pages would be zero afterwards, or might be; shared ones have to be
+    // removed, and the system refuses MADV_FREE of them.
+    if ((advice == MADV_DONTNEED || advice == MADV_FREE) && heap::is_serving()) {
       return heap::remove_pages(at, bytes) ? 0 : -1;
     }
   }

@@ -83,11 +83,15 @@ int look_into(dl_phdr_info* info, std::size_t, void* found) {
 
 }  // namespace
 
-void watch(std::optional<bool> wanted) noexcept {
+bool is_any_device() noexcept {
   // NVIDIA's, those of its systems on a chip and of WSL, and AMD's.
   constexpr std::array kDevices = {"/dev/nvidiactl", "/dev/nvhost-ctrl", "/dev/dxg", "/dev/kfd"};
   const auto exists = [](const char* path) { return ::access(path, F_OK) == 0; };
-  watches.store(wanted.value_or(std::ranges::any_of(kDevices, exists)), std::memory_order_relaxed);
+  return std::ranges::any_of(kDevices, exists);
+}
+
+void watch() noexcept {
+  watches.store(true, std::memory_order_relaxed);
 }
 
 void look_again() noexcept {

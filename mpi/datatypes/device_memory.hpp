@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <optional>
 
 namespace weft::mpi::device_memory {
 
@@ -15,9 +14,10 @@ namespace weft::mpi::device_memory {
 struct Drivers;
 extern std::atomic<const Drivers*> drivers;
 
-/// From now on drivers are looked for; without this there are none. `wanted`: nothing stands for
-/// whether this machine has a device that a driver could serve.
-void watch(std::optional<bool> wanted) noexcept;
+/// Whether this machine has a device that a driver could serve.
+bool is_any_device() noexcept;
+/// From now on drivers are looked for; without this there are none.
+void watch() noexcept;
 inline std::atomic<bool> watches = false;
 
 /// Looks for drivers among the libraries that were loaded since the last look. Thread safe. Takes a

@@ -80,7 +80,11 @@ World::World(const HostFacts* facts) : facts_(facts), post_(std::make_unique<Pos
   recording_ = std::move(agreement.recording);
   machine_ = std::make_unique<hierarchy::Machine>(std::move(agreement.machine));
   settings_ = std::move(agreement.settings);
-  device_memory::watch(settings_.device_memory);
+  using enum comm::Settings::DeviceMemory;
+  const bool may_have_devices =
+      settings_.device_memory == on ||
+      (settings_.device_memory == detect && device_memory::is_any_device());
+  if (may_have_devices) device_memory::watch();
   try {
     watch_ = comm::StandstillWatch::shared(settings_);
     if (watch_ && !watch_->why_no_signal().empty()) tally_.add_note(watch_->why_no_signal());

@@ -66,6 +66,7 @@ static void check_zeros(void) {
   expect(madvise(page, 64 * kKiB, MADV_DONTNEED) == 0 && page[0] == 0 && page[64 * kKiB - 1] == 0 &&
              page[64 * kKiB] == 0xff,
          "MADV_DONTNEED left what was there");
+  expect(madvise(page + 64 * kKiB, 64 * kKiB, MADV_FREE) == 0, "MADV_FREE is refused");
 #endif
   free(block);
 }
