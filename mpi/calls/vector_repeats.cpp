@@ -1,5 +1,6 @@
 #include "mpi/calls/vector_repeats.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -34,7 +35,7 @@ class LastKnown {
       if (one.comms != HandleCache<MPI_Comm, Attached*>::generation_now() || !one.is_of(arguments))
         continue;
       last_ = number;
-      in_vain_ = 0;
+      in_vain_ -= std::min<unsigned>(in_vain_, kMostKnown);
       return &one;
     }
     return nullptr;
@@ -162,10 +163,10 @@ template std::optional<int> VectorRepeats::find_and_run(const ReduceScatterArgum
 template <class Arguments>
 std::optional<Outcome> VectorRepeats::find_and_attempt(const Arguments& arguments) {
   const auto* const known = last_like(arguments).find(arguments);
-  const bool may_run = known != nullptr &&
-                       still_holds(collective_of(arguments), known->attached, known->comms,
-                                   known->types) &&
-                       known->attached->broken.empty() && known->takes(arguments);
+  const bool may_run =
+      known != nullptr &&
+      still_holds(collective_of(arguments), known->attached, known->comms, known->types) &&
+      known->attached->broken.empty() && known->takes(arguments);
   return may_run ? make(*known, arguments) : std::nullopt;
 }
 template std::optional<Outcome> VectorRepeats::find_and_attempt(const VectorArguments&);
