@@ -18,8 +18,9 @@
    with --static=send or --static=receive only those. With --fresh each rank writes what it sends
    anew before each call, as programs do: else it stays in the caches of those who have read it.
    Then there is a barrier between all calls, and neither is timed. With --nonblocking each call is
-   the nonblocking function and MPI_Wait. With --rotate the root of each call is the next rank, as
-   in the loops of IMB-MPI1; before answers are checked it is rank 0 once more. */
+   the nonblocking function and MPI_Wait, with --nonblocking=N so many are started before all are
+   waited for, each with an output of its own. With --rotate the root of each call is the next rank,
+   as in the loops of IMB-MPI1; before answers are checked it is rank 0 once more. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,18 +36,30 @@ static enum { kUntimed, kTimed, kNoBarriers, kAlways } barriers; /* kAlways: als
 static int bytes;                                                /* of a block or vector */
 static int words;                                                /* of a vector that is reduced */
 static size_t in_bytes;
-static int is_fresh, is_nonblocking, rotates;
+static int is_fresh, rotates;
+enum { kMostInFlight = 64 };
+static int most_in_flight, in_flight; /* most: 0: calls are blocking */
+static MPI_Request requests[kMostInFlight];
+static unsigned char* outputs; /* as many as may be in flight; `out` is that of the next call */
+static size_t out_bytes;
 static int root;
 
-#define CALL(name, lower, ...)               \
-  do {                                       \
-    if (is_nonblocking) {                    \
-      MPI_Request request;                   \
-      MPI_I##lower(__VA_ARGS__, &request);   \
-      MPI_Wait(&request, MPI_STATUS_IGNORE); \
-    } else {                                 \
-      MPI_##name(__VA_ARGS__);               \
-    }                                        \
+static void wait_for_all(void) {
+  if (in_flight == 1) MPI_Wait(requests, MPI_STATUS_IGNORE);
+  if (in_flight > 1) MPI_Waitall(in_flight, requests, MPI_STATUSES_IGNORE);
+  in_flight = 0;
+  out = outputs;
+}
+
+#define CALL(name, lower, ...)                           \
+  do {                                                   \
+    if (most_in_flight != 0) {                           \
+      MPI_I##lower(__VA_ARGS__, &requests[in_flight]);   \
+      out += out_bytes;                                  \
+      if (++in_flight == most_in_flight) wait_for_all(); \
+    } else {                                             \
+      MPI_##name(__VA_ARGS__);                           \
+    }                                                    \
   } while (0)
 
 /* Blocks that a rank sends and receives. All alike but those of alltoallv. */
@@ -228,6 +241,8 @@ static int pair_bytes(const struct Collective* collective, int from, int to) {
 }
 
 static void take_buffers(size_t sent, size_t received) {
+  out_bytes = received;
+  if (most_in_flight > 1) received *= (size_t)most_in_flight;
   if ((sends_static && sent > kMostStatic) || (receives_static && received > kMostStatic)) {
     fprintf(stderr, "--static: buffers of %zu and %zu bytes; at most %d\n", sent, received,
             kMostStatic);
@@ -235,12 +250,13 @@ static void take_buffers(size_t sent, size_t received) {
   }
   in_bytes = sent;
   in = sends_static ? static_in : malloc(sent + 1);
-  out = receives_static ? memset(static_out, 0, received) : calloc(received + 1, 1);
+  outputs = receives_static ? memset(static_out, 0, received) : calloc(received + 1, 1);
+  out = outputs;
 }
 
 static void give_back_buffers(void) {
   if (!sends_static) free(in);
-  if (!receives_static) free(out);
+  if (!receives_static) free(outputs);
 }
 
 /* Says where blocks lie, and fills the input. */
@@ -316,6 +332,7 @@ static double seconds_of(const struct Collective* collective, int calls) {
       run_next(collective);
       if (has_barriers) MPI_Barrier(MPI_COMM_WORLD);
     }
+    wait_for_all();
     return MPI_Wtime() - begin;
   }
   for (int i = 0; i < calls; ++i) {
@@ -328,6 +345,7 @@ static double seconds_of(const struct Collective* collective, int calls) {
     seconds += MPI_Wtime() - begin;
     if (!is_fresh) MPI_Barrier(MPI_COMM_WORLD);
   }
+  wait_for_all();
   return seconds;
 }
 
@@ -346,6 +364,7 @@ static void measure(const struct Collective* collective, const char* size, int r
                     double batch_seconds) {
   lay_out(collective, strtoull(size, NULL, 10));
   collective->run();
+  wait_for_all();
   check(collective);
   const int calls = calls_for(collective, batch_seconds);
   if (rank == 0) printf("%s", size);
@@ -362,6 +381,7 @@ static void measure(const struct Collective* collective, const char* size, int r
   if (rotates) {
     root = 0;
     collective->run();
+    wait_for_all();
   }
   check(collective);
   give_back_buffers();
@@ -376,18 +396,20 @@ int main(int argc, char** argv) {
     if (strcmp(argv[1], "--static=send") == 0) sends_static = 1;
     if (strcmp(argv[1], "--static=receive") == 0) receives_static = 1;
     if (strcmp(argv[1], "--fresh") == 0) is_fresh = 1;
-    if (strcmp(argv[1], "--nonblocking") == 0) is_nonblocking = 1;
+    if (strcmp(argv[1], "--nonblocking") == 0) most_in_flight = 1;
+    if (strncmp(argv[1], "--nonblocking=", 14) == 0) most_in_flight = atoi(argv[1] + 14);
     if (strcmp(argv[1], "--rotate") == 0) rotates = 1;
     if (strcmp(argv[1], "--barriers=timed") == 0) barriers = kTimed;
     if (strcmp(argv[1], "--barriers=none") == 0) barriers = kNoBarriers;
     if (strcmp(argv[1], "--barriers=all") == 0) barriers = kAlways;
   }
   const struct Collective* collective = argc < 5 ? NULL : find(argv[1]);
-  if (collective == NULL) {
+  if (collective == NULL || most_in_flight < 0 || most_in_flight > kMostInFlight) {
     if (rank == 0) {
-      fprintf(stderr,
-              "usage: mpi_collective [--static=both|send|receive] [--fresh] [--nonblocking] "
-              "[--rotate] [--barriers=untimed|timed|none|all] NAME REPEATS MILLISECONDS BYTES...\n");
+      fprintf(
+          stderr,
+          "usage: mpi_collective [--static=both|send|receive] [--fresh] [--nonblocking[=1..64]] "
+          "[--rotate] [--barriers=untimed|timed|none|all] NAME REPEATS MILLISECONDS BYTES...\n");
     }
     MPI_Finalize();
     return 2;

@@ -26,8 +26,8 @@ std::string name_of_race(const Call& call, const Context& context) {
 SharedArguments shared_of(const Call& call, const Context& context, bool is_blocking) {
   const plan::Collective collective = call.collective();
   // A persistent collective has one size, and no other calls to agree in.
-  const bool at_once = context.attached.lineage.persistent != 0 ||
-                       context.world.is_wanted_at_once(collective);
+  const bool at_once =
+      context.attached.lineage.persistent != 0 || context.world.is_wanted_at_once(collective);
   // A nonblocking call is no meeting: the rank that others wait for there may come back to it late.
   return {.collective = collective,
           .block_bytes = call.block_bytes(context),
@@ -125,12 +125,33 @@ bool run_in_weft(Call& call, const Context& context, SharedArguments& shared, bo
   return true;
 }
 
+bool is_left_in_flight(const Attached& attached, const SharedArguments& shared) {
+  return attached.in_flight != nullptr && attached.in_flight->is_left() &&
+         shared.block_bytes.value_or(UINT64_MAX) <= InFlight::kShortBytes;
+}
+
+/// Whether a call that is not blocking is short, and these are left to the host; decides that where
+/// it is due.
+bool is_left_in_flight(const Context& context, const SharedArguments& shared) {
+  InFlight* const in_flight = context.attached.in_flight.get();
+  if (in_flight == nullptr || shared.at_once) return false;
+  if (in_flight->is_due() && shared.may_agree) {
+    context.world.communicators().decide(context.attached, *in_flight);
+  }
+  return is_left_in_flight(context.attached, shared);
+}
+
 /// Runs a call that weft may serve. The reason why the host is to.
 std::optional<Passed> run(Call& call, const Context& context, SharedArguments& shared,
                           bool is_blocking, Outcome& result) {
   std::optional<Passed> passed;
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
+    // Before ranks agree on anything in it: see passes_unwaited().
+    if (!is_blocking && is_left_in_flight(context, shared)) {
+      passed = Passed::several_pending;
+      return;
+    }
     const Attached& attached = context.attached;
     if (attached.state == Attached::State::putting_off && !catch_up(context, shared) &&
         attached.put_off.contains(size_of(call, context))) {
@@ -238,6 +259,24 @@ std::optional<Passed> passes_at_once(const Call& call, const World& world,
   if (Freeing::contains(call.comm())) return Passed::being_freed;
   if (attached.state == Attached::State::passed_through) return attached.why;
   return std::nullopt;
+}
+
+std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attached) {
+  using enum Attached::State;
+  const bool may_pass = attached.state == not_connected || attached.state == putting_off ||
+                        (attached.in_flight != nullptr && attached.in_flight->is_left());
+  if (!may_pass || !attached.broken.empty()) return std::nullopt;
+  const Context context{world, attached};
+  device_memory::look_for_drivers();
+  if (const auto why = call.judge_once(context)) return why;
+  if (call.is_contradictory()) return std::nullopt;
+  const SharedArguments shared = shared_of(call, context, false);
+  if (attached.state == not_connected) return world.communicators().pass_first(attached, shared);
+  if (shared.at_once) return std::nullopt;
+  if (is_left_in_flight(attached, shared)) return Passed::several_pending;
+  const bool is_put_off = attached.state == putting_off && !shared.may_agree &&
+                          attached.put_off.contains(size_of(call, context));
+  return is_put_off ? std::optional(Passed::new_size) : std::nullopt;
 }
 
 std::string Call::contradiction() const {

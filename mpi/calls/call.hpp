@@ -198,6 +198,9 @@ Outcome attempt(Call& call, World& world, Attached& own);
 /// Whether the host must run a call, as far as that is known without a look at its arguments.
 std::optional<Passed> passes_at_once(const Call& call, const World& world,
                                      const Attached& attached);
+/// The same of a call that is not blocking, with a look at its arguments; nothing where ranks may
+/// have to wait for one another. Counts what the take-over rule counts. Inside of weft.
+std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attached);
 
 /// Runs a blocking call, calls the error handler on failure and returns the MPI error code.
 /// Nullopt: nothing was done, and the host must run the call.

@@ -4,7 +4,8 @@ namespace weft::mpi {
 
 PassedCount& passed_count_of(const Call& call, World& world, Attached& attached, Passed why) {
   PassedCounts& counts = world.communicators().passed_of(attached);
-  if (why == Passed::few_calls || why == Passed::raced || why == Passed::new_size) {
+  if (why == Passed::few_calls || why == Passed::raced || why == Passed::new_size ||
+      why == Passed::several_pending) {
     if (const auto bytes = call.block_bytes({world, attached})) {
       return counts.of(call.collective(), why, *bytes);
     }

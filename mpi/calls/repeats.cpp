@@ -89,8 +89,8 @@ void Repeats::turn_on() noexcept {
 
 Attached* Repeats::attached_of(const Arguments& arguments, const BufferPair& buffers) noexcept {
   const KnownCall* const known = find_kept(arguments);
-  const bool may_run = known != nullptr && Recorder::get() == nullptr && known->takes(buffers) &&
-                       may_repeat(*known);
+  const bool may_run =
+      known != nullptr && Recorder::get() == nullptr && known->takes(buffers) && may_repeat(*known);
   return may_run ? known->attached : nullptr;
 }
 
@@ -101,10 +101,10 @@ std::optional<Outcome> Repeats::attempt(const Arguments& arguments, const Buffer
 }
 
 std::optional<Outcome> Repeats::attempt(const KnownCall& known, const BufferPair& buffers) {
-  const bool may_run = Recorder::get() == nullptr && known.takes(buffers) &&
-                       still_holds(known.arguments.what.collective(), known.attached, known.comms,
-                                   known.types) &&
-                       known.attached->broken.empty();
+  const bool may_run =
+      Recorder::get() == nullptr && known.takes(buffers) &&
+      still_holds(known.arguments.what.collective(), known.attached, known.comms, known.types) &&
+      known.attached->broken.empty();
   if (!may_run) return std::nullopt;
   Outcome outcome;
   bool is_served = true;
@@ -162,8 +162,8 @@ void Repeats::keep_left(const Arguments& arguments, const BufferPair& buffers, c
   KnownCall known = known_now(arguments, *attached, race);
   known.may_be_out_of_place = true;
   known.put_off = is_put_off ? attached->put_off.number() : 0;
-  known.left = &passed_count_of(call, *world, *attached,
-                                is_put_off ? Passed::new_size : Passed::raced);
+  known.left =
+      &passed_count_of(call, *world, *attached, is_put_off ? Passed::new_size : Passed::raced);
   known.is_timed = call.passed_count() != nullptr;
   if (known.takes(buffers)) left_[set_of(arguments)] = known;
 }

@@ -99,13 +99,11 @@ struct alignas(64) KnownCall {
                                                std::uint64_t types) noexcept {
   return comms == HandleCache<MPI_Comm, Attached*>::generation_now() &&
          types == HandleCache<MPI_Datatype, Layout>::generation_now() &&
-         attached->is_served(collective) &&
-         !device_memory::watches.load(std::memory_order_relaxed);
+         attached->is_served(collective) && !device_memory::watches.load(std::memory_order_relaxed);
 }
 /// And whether weft may make such a call of the program now.
-[[gnu::always_inline]] inline bool may_repeat(plan::Collective collective,
-                                              const Attached* attached, std::uint64_t comms,
-                                              std::uint64_t types) noexcept {
+[[gnu::always_inline]] inline bool may_repeat(plan::Collective collective, const Attached* attached,
+                                              std::uint64_t comms, std::uint64_t types) noexcept {
   return still_holds(collective, attached, comms, types) && !Busy::is_any();
 }
 /// The same of a known call.

@@ -50,6 +50,8 @@ std::string_view reason(Passed passed) {
       return "a new size, or one not prepared yet";
     case Passed::lonely_rank:
       return "ranks without neighbours may leave out calls of others";
+    case Passed::several_pending:
+      return "short and not blocking, with several pending at a time";
     case Passed::copied:
       return "a communicator of one rank: weft copied";
   }

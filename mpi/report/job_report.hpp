@@ -41,9 +41,10 @@ enum class Passed {
   raced,
   new_size,
   lonely_rank,
+  several_pending,
   copied,  // not by the host, but beside weft's collectives, too
 };
-inline constexpr std::size_t kPassedReasons = 15;
+inline constexpr std::size_t kPassedReasons = 16;
 std::string_view reason(Passed passed);
 
 /// Form and destination of the report: none, or a table, JSON or a page to standard error or a

@@ -145,14 +145,24 @@ bool PendingCall::resume(bool is_starting) {
   return fiber_->is_done();
 }
 
+/// Counts it among the calls in flight. Whether it may be made like an earlier one, without a look.
+bool PendingCall::may_repeat(Attached* attached) noexcept {
+  InFlight* const in_flight = attached == nullptr ? nullptr : attached->in_flight.get();
+  if (in_flight == nullptr || work_->is_of_host()) return true;
+  in_flight->count(others_);
+  return !in_flight->is_due() && !in_flight->is_left();
+}
+
 void PendingCall::run() noexcept {
   World& world = *World::get();
-  if (const auto outcome = work_->repeat()) {
-    code_ = outcome->error_code();
-    return;
+  Attached* const own = work_->own();
+  if (may_repeat(own != nullptr ? own : world.communicators().of(comm_))) {
+    if (const auto outcome = work_->repeat()) {
+      code_ = outcome->error_code();
+      return;
+    }
   }
   if (Call* call = work_->make_call()) {
-    Attached* const own = work_->own();
     const Outcome outcome = own != nullptr ? attempt(*call, world, *own) : attempt(*call, world);
     if (Recorder* const recorder = Recorder::get()) {
       if (Attached* const attached = world.communicators().of(comm_)) {
@@ -187,13 +197,14 @@ void PendingCall::wait_for_host() noexcept {
 }
 
 namespace {
-std::shared_ptr<PendingCall> make(std::shared_ptr<Work> work, bool hands_back) {
-  return std::allocate_shared<PendingCall>(Recycled<PendingCall>(), std::move(work), hands_back);
+std::shared_ptr<PendingCall> make(std::shared_ptr<Work> work, bool hands_back, std::size_t others) {
+  return std::allocate_shared<PendingCall>(Recycled<PendingCall>(), std::move(work), hands_back,
+                                           others);
 }
 }  // namespace
 
 std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, bool hands_back) {
-  auto call = make(std::move(work), hands_back);
+  auto call = make(std::move(work), hands_back, size());
   const std::lock_guard running(running_);
   if (is_empty()) {
     const bool over = call->resume(true);
@@ -212,7 +223,7 @@ std::shared_ptr<PendingCall> PendingQueue::start(std::shared_ptr<Work> work, boo
 }
 
 std::shared_ptr<PendingCall> PendingQueue::append(std::shared_ptr<Work> work) {
-  auto call = make(std::move(work), false);
+  auto call = make(std::move(work), false, size());
   return push(call, true) ? call : nullptr;
 }
 
@@ -236,8 +247,9 @@ bool PendingQueue::go_on() {
   }
 }
 
-bool PendingQueue::is_empty() {
-  return first() == nullptr;
+std::size_t PendingQueue::size() {
+  const std::lock_guard lock(mutex_);
+  return calls_.size();
 }
 
 std::shared_ptr<PendingCall> PendingQueue::first() {

@@ -20,6 +20,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,8 +37,9 @@ namespace weft::mpi {
 class PendingCall {
  public:
   /// `hands_back`: what is to be the host's when it starts is left to the caller of start().
-  PendingCall(std::shared_ptr<Work> work, bool hands_back)
-      : comm_(work->comm()), work_(std::move(work)), hands_back_(hands_back) {}
+  /// `others`: of its communicator, pending when it is made.
+  PendingCall(std::shared_ptr<Work> work, bool hands_back, std::size_t others)
+      : comm_(work->comm()), work_(std::move(work)), hands_back_(hands_back), others_(others) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
 
@@ -52,6 +54,7 @@ class PendingCall {
 
   bool resume(bool is_starting);
   void run() noexcept;
+  bool may_repeat(Attached* attached) noexcept;
   void wait_for_host() noexcept;
   void end();
   void record() noexcept;
@@ -59,6 +62,7 @@ class PendingCall {
   MPI_Comm comm_;
   std::shared_ptr<Work> work_;
   const bool hands_back_;
+  const std::size_t others_;
   std::optional<Fiber> fiber_;
   Held comm_kept_;  // of a call that has failed: its error handler is called later
   bool is_starting_ = false;

@@ -1,6 +1,7 @@
 // Pending queue: the calls of a communicator that are pending, in the order of their start.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,8 @@ class PendingQueue : public std::enable_shared_from_this<PendingQueue> {
   /// Puts it behind what is pending; never runs it. Null: nothing is pending, and the caller must.
   /// Also inside of a call of this queue.
   std::shared_ptr<PendingCall> append(std::shared_ptr<Work> work);
-  bool is_empty();
+  std::size_t size();
+  bool is_empty() { return size() == 0; }
   /// As long as this is held, no call goes on.
   std::unique_lock<CallMutex> hold() { return std::unique_lock(running_); }
 

@@ -78,7 +78,9 @@ Attached* served_in_background(MPI_Comm comm) {
 
 Attached* background_of_repeat(const Repeated& call) {
   Attached* const attached = Repeats::attached_of(call.arguments, call.buffers);
-  return attached != nullptr && host_moves_weft() ? attached : nullptr;
+  if (attached == nullptr || !host_moves_weft()) return nullptr;
+  const bool may_be_left = attached->in_flight != nullptr && attached->in_flight->is_left();
+  return may_be_left ? nullptr : attached;
 }
 
 Attached* background_of(Call&& call) {
@@ -86,12 +88,15 @@ Attached* background_of(Call&& call) {
   if (world == nullptr || Inside::here() || call.comm() == MPI_COMM_NULL) return nullptr;
   Passed why = Passed::arguments;
   if (Attached* attached = served_in_background(call.comm())) {
-    const auto passed = passes_at_once(call, *world, *attached);
+    const Inside guard;
+    auto passed = passes_at_once(call, *world, *attached);
     if (may_wait_behind(*attached)) {
       // All calls wait for their turn there, but for those that the host refuses now.
       return is_refused(std::move(call), *attached, true) ? nullptr : attached;
     }
+    if (!passed) passed = passes_unwaited(call, *world, *attached);
     if (!passed) return attached;
+    if (attached->in_flight != nullptr) attached->in_flight->count(0);
     why = *passed;
   } else {
     const Inside guard;

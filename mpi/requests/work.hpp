@@ -24,8 +24,9 @@ class Work {
   virtual ~Work() = default;
 
   MPI_Comm comm() const noexcept { return comm_; }
-  /// The call, to be run once; valid until the next one is made. Null: it is the host's in any
-  /// case.
+  /// Whether it is the host's in any case.
+  virtual bool is_of_host() const noexcept { return false; }
+  /// The call, to be run once; valid until the next one is made. Null where it is of the host.
   virtual Call* make_call() = 0;
   /// Makes it as a repeat of an earlier call. Nullopt: it cannot, and nothing was done.
   virtual std::optional<Outcome> repeat() { return std::nullopt; }
@@ -177,6 +178,7 @@ class HostWork final : public Work {
     held_.hold(std::move(handles));
   }
 
+  bool is_of_host() const noexcept override { return true; }
   Call* make_call() override { return nullptr; }
   int start_at_host(MPI_Request* request) override { return start_(request); }
 

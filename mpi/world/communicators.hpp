@@ -21,6 +21,7 @@
 #include "mpi/operations/operations.hpp"
 #include "mpi/recording/recording.hpp"
 #include "mpi/report/job_report.hpp"
+#include "mpi/world/in_flight.hpp"
 #include "mpi/world/meetings.hpp"
 #include "mpi/world/neighbourhood.hpp"
 #include "mpi/world/put_off.hpp"
@@ -132,11 +133,12 @@ struct Attached {
   std::string broken;                 // a rank was lost in a set-up: each call ends in this error
   std::optional<TakeOver> take_over;  // of not_connected
   Lineage lineage;
-  std::optional<Communicator> weft;  // of connected
-  std::vector<int> members;          // likewise: its ranks, as ranks of the world
-  std::unique_ptr<Races> races;      // likewise; null: weft serves all calls
-  NewSizes new_sizes;                // likewise
-  PutOff put_off;                    // likewise
+  std::optional<Communicator> weft;     // of connected
+  std::vector<int> members;             // likewise: its ranks, as ranks of the world
+  std::unique_ptr<Races> races;         // likewise; null: weft serves all calls
+  std::unique_ptr<InFlight> in_flight;  // likewise, where short calls may be left to the host
+  NewSizes new_sizes;                   // likewise
+  PutOff put_off;                       // likewise
   Meetings meetings;
   Trial trial;                     // by a component of the host, which it has still to serve
   PassedCounts* passed = nullptr;  // of its shape, from the first call that is passed through on
@@ -198,6 +200,10 @@ class Communicators {
   /// why the host does.
   std::optional<Passed> connect(Attached& attached, SharedArguments& call);
 
+  /// The same of a call that is not blocking, if it neither waits for other ranks nor connects.
+  /// Nothing: that is not known; connect() says it, and counts the call only if this has not.
+  std::optional<Passed> pass_first(Attached& attached, const SharedArguments& call);
+
   /// Whether ranks may agree on something in this call: it says so, or it becomes a meeting to
   /// which all of them come. The same on all ranks. PeerError where one is lost.
   bool may_agree(Attached& attached, SharedArguments& call);
@@ -207,6 +213,8 @@ class Communicators {
   /// Lets all ranks of a connected communicator learn what they have measured in a race. `what`
   /// names its calls, for a note. Collective.
   void decide(Attached& attached, Race& race, const std::string& what);
+  /// The same of how many calls each has under way.
+  void decide(Attached& attached, InFlight& in_flight);
 
   /// Where calls that are passed through are counted.
   PassedCounts& passed_of(Attached& attached);

@@ -108,8 +108,18 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
   if (world_.most_ranks_on_a_core() == 1) {
     attached.races = std::make_unique<Races>(world_.wanted_at_once(), world_.has_one_clock());
   }
+  // Where a waiting rank of the host keeps its core, the host has no turn to win.
+  const bool may_leave = world_.most_ranks_on_a_core() > 1 && !kReceiveKeepsCore;
+  if (may_leave) attached.in_flight = std::make_unique<InFlight>();
   attached.state = connected;
   return std::nullopt;
+}
+
+std::optional<Passed> Communicators::pass_first(Attached& attached, const SharedArguments& call) {
+  if (call.at_once || call.sent_bytes) return std::nullopt;
+  TakeOver& rule = *attached.take_over;
+  if (!rule.is_due()) rule.count(call.collective, call.block_bytes);
+  return rule.is_due() && call.may_agree ? std::nullopt : std::optional(Passed::few_calls);
 }
 
 bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
@@ -185,6 +195,12 @@ void Communicators::decide(Attached& attached, Race& race, const std::string& wh
       race.winner() == Race::Server::host
           ? "left to the host MPI, which takes less time"
           : "copied through stages, as to read neighbours' buffers by system calls takes longer"));
+}
+
+void Communicators::decide(Attached& attached, InFlight& in_flight) {
+  GroupBootstrap bootstrap(world_.post(), attached.members, attached.lineage.context);
+  const std::uint64_t mine = in_flight.behind_several();
+  in_flight.learn(numbers_of(bootstrap.combine(to_text(std::span(&mine, 1)), larger_each)).front());
 }
 
 /// Leaves the communicator without weft, with the reason, where any rank cannot have it.

@@ -1,8 +1,8 @@
 // New sizes of a communicator's calls, and agreements of its ranks that are put off until a call in
 // which they may wait for one another.
 //
-// To prepare a size takes the ranks longer than most calls do, and many sizes come once. So the host
-// serves the first call of each size, and weft prepares it when it comes again.
+// To prepare a size takes the ranks longer than most calls do, and many sizes come once. So the
+// host serves the first call of each size, and weft prepares it when it comes again.
 //
 // MPI allows a broadcast to return at its root only when all ranks have come. But Open MPI does not
 // wait for them where little is sent, and there are programs that rely on it: one rank makes two

@@ -125,7 +125,7 @@ class Race {
   Server winner_ = Server::weft;
   Server challenger_ = Server::host;  // of the race that is on, or of the next one
   Contenders contenders_;
-  bool is_second_ = false;          // race of its round
+  bool is_second_ = false;  // race of its round
   bool is_put_off_ = false;
   bool has_system_calls_ = false;   // when weft took part in a race the last time
   std::unique_ptr<Trials> trials_;  // of a race that is on

@@ -1,5 +1,5 @@
-// New calls that are refused, and the preparation that is put off of those that some ranks may leave
-// early.
+// New calls that are refused, and the preparation that is put off of those that some ranks may
+// leave early.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

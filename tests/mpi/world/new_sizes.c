@@ -1,5 +1,5 @@
-/* new_sizes TIMES: barriers until the take-over rule is due, then collectives of many sizes, each so
-   many times: to and from ranks 1, 2 and 0, from the third time on to and from rank 0 alone, and
+/* new_sizes TIMES: barriers until the take-over rule is due, then collectives of many sizes, each
+   so many times: to and from ranks 1, 2 and 0, from the third time on to and from rank 0 alone, and
    from the second time on with a barrier behind them. */
 #include <stdlib.h>
 
