@@ -130,14 +130,22 @@ bool is_left_in_flight(const Attached& attached, const SharedArguments& shared) 
          shared.block_bytes.value_or(UINT64_MAX) <= InFlight::kShortBytes;
 }
 
+/// Of a call in which ranks may not agree.
+void put_off_if_due(Attached& attached) {
+  if (!attached.in_flight->is_due()) return;
+  attached.in_flight->put_off();
+  attached.state = Attached::State::putting_off;
+}
+
 /// Whether a call that is not blocking is short, and these are left to the host; decides that where
-/// it is due.
+/// it is due, or puts it off.
 bool is_left_in_flight(const Context& context, const SharedArguments& shared) {
   InFlight* const in_flight = context.attached.in_flight.get();
   if (in_flight == nullptr || shared.at_once) return false;
   if (in_flight->is_due() && shared.may_agree) {
     context.world.communicators().decide(context.attached, *in_flight);
   }
+  put_off_if_due(context.attached);
   return is_left_in_flight(context.attached, shared);
 }
 
@@ -277,6 +285,13 @@ std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attach
   const bool is_put_off = attached.state == putting_off && !shared.may_agree &&
                           attached.put_off.contains(size_of(call, context));
   return is_put_off ? std::optional(Passed::new_size) : std::nullopt;
+}
+
+void count_in_flight(Attached& attached, Passed why) {
+  if (attached.in_flight == nullptr) return;
+  attached.in_flight->count(0);
+  // Others come to where that is looked at, if the call is pending there.
+  if (why == Passed::new_size) put_off_if_due(attached);
 }
 
 std::string Call::contradiction() const {

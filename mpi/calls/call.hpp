@@ -201,6 +201,9 @@ std::optional<Passed> passes_at_once(const Call& call, const World& world,
 /// The same of a call that is not blocking, with a look at its arguments; nothing where ranks may
 /// have to wait for one another. Counts what the take-over rule counts. Inside of weft.
 std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attached);
+/// To be called of a call that has passed so: counts it among those in flight, as calls that are
+/// pending are when they are run.
+void count_in_flight(Attached& attached, Passed why);
 
 /// Runs a blocking call, calls the error handler on failure and returns the MPI error code.
 /// Nullopt: nothing was done, and the host must run the call.

@@ -96,8 +96,8 @@ Attached* background_of(Call&& call) {
     }
     if (!passed) passed = passes_unwaited(call, *world, *attached);
     if (!passed) return attached;
-    if (attached->in_flight != nullptr) attached->in_flight->count(0);
     why = *passed;
+    count_in_flight(*attached, why);
   } else {
     const Inside guard;
     const Attached* known = world->communicators().of(call.comm());

@@ -143,6 +143,9 @@ void Communicators::agree_on_put_off(Attached& attached) {
   const std::vector<PutOff::Decision> decisions = attached.put_off.take();
   attached.weft->prepare_put_off();
   for (const PutOff::Decision& one : decisions) decide(attached, *one.race, one.what);
+  if (attached.in_flight != nullptr && attached.in_flight->is_put_off()) {
+    decide(attached, *attached.in_flight);
+  }
 }
 
 /// Whether weft takes over at this call, which is counted.

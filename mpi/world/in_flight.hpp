@@ -26,13 +26,17 @@ class InFlight {
     if (others >= kSeveral) ++behind_several_;
   }
   /// Whether it is time that ranks tell each other how many calls there were several ahead of.
-  bool is_due() const noexcept { return !is_left_ && calls_ >= next_at_; }
+  bool is_due() const noexcept { return !is_left_ && !is_put_off_ && calls_ >= next_at_; }
+  /// They do it later, and are asked no more.
+  void put_off() noexcept { is_put_off_ = true; }
+  bool is_put_off() const noexcept { return is_put_off_; }
   std::uint64_t behind_several() const noexcept { return behind_several_; }
   /// `most`: of all ranks.
   void learn(std::uint64_t most) noexcept {
     is_left_ = kPart * most >= calls_;
     next_at_ = kAgainAfterTimes * calls_;
     calls_ = behind_several_ = 0;
+    is_put_off_ = false;
   }
   /// Whether short calls are left to the host.
   bool is_left() const noexcept { return is_left_; }
@@ -46,6 +50,7 @@ class InFlight {
   std::uint64_t calls_ = 0;  // since ranks told each other
   std::uint64_t behind_several_ = 0;
   std::uint64_t next_at_ = kFirst;
+  bool is_put_off_ = false;
   bool is_left_ = false;
 };
 
