@@ -125,28 +125,28 @@ bool run_in_weft(Call& call, const Context& context, SharedArguments& shared, bo
   return true;
 }
 
+/// Of a call that is not blocking.
 bool is_left_in_flight(const Attached& attached, const SharedArguments& shared) {
-  return attached.in_flight != nullptr && attached.in_flight->is_left() &&
+  return !shared.at_once && attached.in_flight != nullptr && attached.in_flight->is_left() &&
          shared.block_bytes.value_or(UINT64_MAX) <= InFlight::kShortBytes;
 }
 
-/// Of a call in which ranks may not agree.
+/// Of a call in which ranks may not agree on how many are pending.
 void put_off_if_due(Attached& attached) {
   if (!attached.in_flight->is_due()) return;
   attached.in_flight->put_off();
   attached.state = Attached::State::putting_off;
 }
 
-/// Whether a call that is not blocking is short, and these are left to the host; decides that where
-/// it is due, or puts it off.
-bool is_left_in_flight(const Context& context, const SharedArguments& shared) {
+/// Decides whether short calls that are not blocking are left to the host, where that is due, or
+/// puts it off.
+void decide_in_flight(const Context& context, const SharedArguments& shared) {
   InFlight* const in_flight = context.attached.in_flight.get();
-  if (in_flight == nullptr || shared.at_once) return false;
+  if (in_flight == nullptr) return;
   if (in_flight->is_due() && shared.may_agree) {
     context.world.communicators().decide(context.attached, *in_flight);
   }
   put_off_if_due(context.attached);
-  return is_left_in_flight(context.attached, shared);
 }
 
 /// Runs a call that weft may serve. The reason why the host is to.
@@ -155,12 +155,14 @@ std::optional<Passed> run(Call& call, const Context& context, SharedArguments& s
   std::optional<Passed> passed;
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
-    // Before ranks agree on anything in it: see passes_unwaited().
-    if (!is_blocking && is_left_in_flight(context, shared)) {
+    const Attached& attached = context.attached;
+    // Before ranks agree on anything else, as passes_unwaited() judges in this order, too: a call
+    // is pending on some ranks, and on others it is not.
+    if (!is_blocking) decide_in_flight(context, shared);
+    if (!is_blocking && is_left_in_flight(attached, shared)) {
       passed = Passed::several_pending;
       return;
     }
-    const Attached& attached = context.attached;
     if (attached.state == Attached::State::putting_off && !catch_up(context, shared) &&
         attached.put_off.contains(size_of(call, context))) {
       call.leave_to_host(Call::Left::put_off);
@@ -269,6 +271,7 @@ std::optional<Passed> passes_at_once(const Call& call, const World& world,
   return std::nullopt;
 }
 
+/// In the order of try_to_run() and run(), which other ranks may go through for the same call.
 std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attached) {
   using enum Attached::State;
   const bool may_pass = attached.state == not_connected || attached.state == putting_off ||

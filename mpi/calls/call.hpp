@@ -68,9 +68,7 @@ class Call {
   };
   /// After judge(): the rank that all others wait for; nothing where there is none.
   std::optional<int> sender() const {
-    const bool is_sent = collective_ == plan::Collective::broadcast ||  //
-                         collective_ == plan::Collective::scatter;
-    return is_sent ? std::optional(root_) : std::nullopt;
+    return is_sent_by_root(collective_) ? std::optional(root_) : std::nullopt;
   }
   /// After judge(), of calls in which ranks know their own blocks only: what this rank sends to a
   /// rank, and receives from it.

@@ -8,8 +8,8 @@ namespace weft::mpi {
 
 namespace {
 
-bool is_rank(int is_root, const Context& context) {
-  return is_root >= 0 && is_root < context.size();
+bool is_rank(int root, const Context& context) {
+  return root >= 0 && root < context.size();
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ std::optional<std::uint64_t> Rooted::block_bytes(const Context& context) const {
 
 std::optional<Call::Traffic> Rooted::traffic_with(int rank, const Context& context) const {
   if (!all_.is_irregular()) return std::nullopt;
-  // From the is_root to this rank in a scatter.
+  // From the root to this rank in a scatter.
   Elements at_all, at_own;
   if (at_root(context)) at_all = {all_.type(), all_.count(rank)};
   if (rank == root()) at_own = in_place(context) ? at_all : Elements{own_.type(), own_.count(0)};

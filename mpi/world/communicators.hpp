@@ -99,6 +99,12 @@ struct CallLists {
   std::vector<Edge> out, in;        // of neighbourhood collectives
 };
 
+/// True when one rank sends, and all others wait for it whoever serves the call: such calls may
+/// become meetings.
+constexpr bool is_sent_by_root(plan::Collective collective) noexcept {
+  return collective == plan::Collective::broadcast || collective == plan::Collective::scatter;
+}
+
 /// The state of one communicator of the program. Used by one thread at a time, as collective calls
 /// on a communicator are.
 struct Attached {
@@ -107,14 +113,13 @@ struct Attached {
     return *in_recording;
   }
 
-  /// Whether calls of a collective may be made without a look at what is put off: all of them, or
-  /// those in which ranks never agree on it, as no rank waits for all others there.
+  /// Whether weft serves calls of a collective without a look at what is put off: nothing is, or
+  /// ranks never agree in them, as they may be left early and are no meetings.
   bool is_served(plan::Collective collective) const noexcept {
     if (state == State::connected) [[likely]]
       return true;
-    using enum plan::Collective;
-    return state == State::putting_off && (collective == gather || collective == reduce ||
-                                           collective == scan || collective == exscan);
+    return state == State::putting_off && may_be_left_early(collective) &&
+           !is_sent_by_root(collective);
   }
 
   MPI_Comm comm = MPI_COMM_NULL;

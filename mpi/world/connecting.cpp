@@ -108,8 +108,11 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
   if (world_.most_ranks_on_a_core() == 1) {
     attached.races = std::make_unique<Races>(world_.wanted_at_once(), world_.has_one_clock());
   }
-  // Where a waiting rank of the host keeps its core, the host has no turn to win.
-  const bool may_leave = world_.most_ranks_on_a_core() > 1 && !kReceiveKeepsCore;
+  // Where a waiting rank of the host keeps its core, the host has no turn to win. Of a persistent
+  // collective one call is pending at a time.
+  const bool may_leave = world_.most_ranks_on_a_core() > 1 && !kReceiveKeepsCore &&
+                         attached.lineage.persistent == 0 &&
+                         world_.wanted_at_once() != plan::CollectiveSet::all();
   if (may_leave) attached.in_flight = std::make_unique<InFlight>();
   attached.state = connected;
   return std::nullopt;
