@@ -4,8 +4,9 @@
 
      dup       us: a communicator that is duplicated, used for an allreduce of 8 bytes, and freed
      sizes     us: a broadcast, of 700 sizes in turn; the first time, and the third
-     vectors   us: allgatherv, gatherv and scatterv of about 1 KiB a rank, each with the same counts
-               again and again, and with other counts in every call
+     vectors   us: allgatherv, gatherv and scatterv of about 1 KiB a rank, and alltoallv of 0 to 500
+               bytes for each rank, each with the same counts again and again, and with other counts
+               in every call
      free      ms: 4 communicators that are freed while a peer computes for a second
      pairs     us: an allreduce of 8 bytes in communicators of 2
      kept      descriptors, mappings, threads, KiB: what a rank has for each of 100 communicators
@@ -89,22 +90,64 @@ static void measure_sizes(void) {
   if (rank == 0) printf("%.2f %.2f\n", passes[0] * 1e6, passes[2] * 1e6);
 }
 
-/* The counts of all ranks in call `turn`, which hardly ever come again. */
-static void set_counts(int turn, int* counts, int* places) {
-  for (int r = 0, place = 0; r < ranks; place += counts[r++]) {
-    const unsigned random = ((unsigned)turn * 64 + (unsigned)r) * 2654435761u;
-    counts[r] = 1024 - 120 + (int)((random ^ random >> 15) % 241);
-    places[r] = place;
+enum { kAllgatherv, kGatherv, kScatterv, kAlltoallv, kVectors };
+
+/* Of a call of vectors: the counts of all ranks, or those to each and from each. */
+typedef struct {
+  int *counts, *places, *received, *received_places;
+  char *all, *own;
+} Vectors;
+
+static unsigned hashed(int turn, int number) {
+  const unsigned random = ((unsigned)turn * 1024 + (unsigned)number) * 2654435761u;
+  return random ^ random >> 15;
+}
+
+/* The counts of call `turn`, which hardly ever come again. */
+static void set_counts(const Vectors* of, int which, int turn) {
+  for (int r = 0, place = 0, received_place = 0; r < ranks; ++r) {
+    if (which == kAlltoallv) {
+      of->counts[r] = (int)(hashed(turn, rank * ranks + r) % 501);
+      of->received[r] = (int)(hashed(turn, r * ranks + rank) % 501);
+    } else {
+      of->counts[r] = 1024 - 120 + (int)(hashed(turn, r) % 241);
+    }
+    of->places[r] = place;
+    of->received_places[r] = received_place;
+    place += of->counts[r];
+    received_place += of->received[r];
+  }
+}
+
+static void call_with_counts(const Vectors* of, int which) {
+  const int mine = of->counts[rank];
+  switch (which) {
+    case kAllgatherv:
+      MPI_Allgatherv(of->own, mine, MPI_CHAR, of->all, of->counts, of->places, MPI_CHAR,
+                     MPI_COMM_WORLD);
+      break;
+    case kGatherv:
+      MPI_Gatherv(of->own, mine, MPI_CHAR, of->all, of->counts, of->places, MPI_CHAR, 0,
+                  MPI_COMM_WORLD);
+      break;
+    case kScatterv:
+      MPI_Scatterv(of->all, of->counts, of->places, MPI_CHAR, of->own, mine, MPI_CHAR, 0,
+                   MPI_COMM_WORLD);
+      break;
+    default:
+      MPI_Alltoallv(of->own, of->counts, of->places, MPI_CHAR, of->all, of->received,
+                    of->received_places, MPI_CHAR, MPI_COMM_WORLD);
   }
 }
 
 static void measure_vectors(void) {
   enum { kCalls = 2000, kWarm = 500, kMost = 1024 + 240, kBatches = 10 };
-  int* counts = malloc((size_t)ranks * sizeof *counts);
-  int* places = malloc((size_t)ranks * sizeof *places);
-  char* all = calloc((size_t)ranks, kMost);
-  char own[kMost] = {0};
-  for (int which = 0; which < 3; ++which) {
+  const size_t number = (size_t)ranks;
+  int* const numbers = calloc(4 * number, sizeof *numbers);
+  char* const bytes = calloc(2 * number, kMost);
+  const Vectors of = {numbers, numbers + number,      numbers + 2 * number, numbers + 3 * number,
+                      bytes,   bytes + number * kMost};
+  for (int which = 0; which < kVectors; ++which) {
     double took[2] = {0, 0};
     /* The host's calls and what it takes to take over from it are in the batches before 0. */
     for (int batch = -4; batch < 2 * kBatches; ++batch) {
@@ -114,15 +157,8 @@ static void measure_vectors(void) {
         if (i == 0) MPI_Barrier(MPI_COMM_WORLD), begin = MPI_Wtime();
         /* The same ones are as the others: places at no multiple of a cache line, whose copies take
            longer. */
-        set_counts(changes ? 1 + batch * kCalls + i + kWarm : 1, counts, places);
-        const int mine = counts[rank];
-        if (which == 0) {
-          MPI_Allgatherv(own, mine, MPI_CHAR, all, counts, places, MPI_CHAR, MPI_COMM_WORLD);
-        } else if (which == 1) {
-          MPI_Gatherv(own, mine, MPI_CHAR, all, counts, places, MPI_CHAR, 0, MPI_COMM_WORLD);
-        } else {
-          MPI_Scatterv(all, counts, places, MPI_CHAR, own, mine, MPI_CHAR, 0, MPI_COMM_WORLD);
-        }
+        set_counts(&of, which, changes ? 1 + batch * kCalls + i + kWarm : 1);
+        call_with_counts(&of, which);
       }
       MPI_Barrier(MPI_COMM_WORLD);
       const double took_now = slowest(MPI_Wtime() - begin);
@@ -131,7 +167,7 @@ static void measure_vectors(void) {
     if (rank == 0) printf("%.2f %.2f ", took[0] * 1e6 / kCalls, took[1] * 1e6 / kCalls);
   }
   if (rank == 0) printf("\n");
-  free(counts), free(places), free(all);
+  free(numbers), free(bytes);
 }
 
 static void measure_free(void) {

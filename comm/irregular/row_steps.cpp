@@ -35,8 +35,8 @@ int place_told(const engine::Program& program, const engine::Step& copy) {
 
 RowSteps::RowSteps(const engine::Program& program, std::span<const int> peers,
                    const hierarchy::Machine& machine, int rank, std::span<const Block> row,
-                   std::uint64_t most_staged)
-    : most_staged_(most_staged), own_(static_cast<std::size_t>(rank)) {
+                   std::span<const BlockWay> ways)
+    : own_(static_cast<std::size_t>(rank)), hears_all_(program.hears_all_places()) {
   const auto ranks = static_cast<std::uint32_t>(row.size() / 2);
   const auto local = machine.ranks_on(machine.node_of(rank));
   const int own_place = machine.place_of(rank);
@@ -75,13 +75,7 @@ RowSteps::RowSteps(const engine::Program& program, std::span<const int> peers,
     moved_ = {};
     return;
   }
-  for (const Block& block : row) kinds_.push_back(kind_of(block));
-}
-
-RowSteps::Kind RowSteps::kind_of(const Block& block) const noexcept {
-  if (block.bytes == 0) return Kind::none;
-  if (block.bytes > most_staged_) return Kind::straight;
-  return block.bytes <= engine::kInlineBytes ? Kind::on_signal : Kind::staged;
+  ways_.assign(ways.begin(), ways.end());
 }
 
 /// They are copied by one step.
@@ -109,16 +103,20 @@ bool RowSteps::is_numbered_by(std::span<const Block> row, const engine::Program&
   });
 }
 
-bool RowSteps::serves(std::span<const Block> row) const noexcept {
-  return !kinds_.empty() && has_equal_own_blocks(row) &&
-         std::ranges::equal(kinds_, row, {}, {},
-                            [this](const Block& block) { return kind_of(block); });
+bool RowSteps::serves(std::span<const Block> row, std::span<const BlockWay> ways) const noexcept {
+  return !ways_.empty() && has_equal_own_blocks(row) && std::ranges::equal(ways_, ways);
 }
 
-void RowSteps::renumber(std::span<const Block> row, engine::Program& program) const noexcept {
+bool RowSteps::renumber(std::span<const Block> row, engine::Program& program) const noexcept {
+  bool same_steps = true, hears_all = hears_all_;
   for (const Moved& moved : moved_) {
     const engine::Step& step = program.steps()[moved.step];
     const std::uint64_t bytes = row[moved.source != kNoBlock ? moved.source : moved.target].bytes;
+    if (step.kind == OpKind::send || step.kind == OpKind::recv) {
+      same_steps &= step.deferred == (bytes == 0);
+      program.leave_out(moved.step, bytes == 0);
+      if (bytes == 0 && step.kind == OpKind::recv) hears_all = false;
+    }
     if (moved.source != kNoBlock) {
       program.move(moved.step, true, row[moved.source].offset, bytes);
     } else if (step.kind == OpKind::copy) {
@@ -132,8 +130,10 @@ void RowSteps::renumber(std::span<const Block> row, engine::Program& program) co
       program.move(moved.step, false, step.dst.offset, bytes);
     }
   }
+  program.set_hears_all_places(hears_all);
   program.set_buffer_bytes(plan::end_of(row.first(row.size() / 2)),
                            plan::end_of(row.last(row.size() / 2)));
+  return same_steps;
 }
 
 }  // namespace weft::comm

@@ -106,6 +106,8 @@ void VectorExchange::use(const Algorithm& algorithm) {
   name_ = algorithm.name();
   posted_ = resources_.executor().poster().algorithm(name_);
   plans_by_node_ = !algorithm_.needs_own_rows_only(resources_.machine());
+  in_slots_ = !plans_by_node_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
+  ways_ = BlockWays(algorithm_.parameters().aggregate, in_slots_);
   last_.reset();
   if (node_plans_) node_plans_->forget();
   if (plans_by_node_ && !node_plans_) node_plans_.emplace(resources_, blocks_of_row());
@@ -155,25 +157,23 @@ bool VectorExchange::update_own_row(const Task& task) {
   return true;
 }
 
-/// The blocks of the last call that this rank knows.
-hierarchy::LocalBlocks VectorExchange::known_blocks() const {
-  if (plans_by_node_) return node_plans_->blocks(own_, in_place_);
+/// What this rank knows of a call in which it has this row.
+hierarchy::LocalBlocks VectorExchange::known_blocks(std::span<const Block> row) const {
+  if (plans_by_node_) return node_plans_->blocks(row, in_place_);
   const auto ranks = static_cast<std::size_t>(resources_.size());
-  const std::span<const Block> own = own_;
-  return hierarchy::LocalBlocks::of_rank(resources_.machine(), resources_.rank(), own.first(ranks),
-                                         own.subspan(ranks), in_place_);
+  return hierarchy::LocalBlocks::of_rank(resources_.machine(), resources_.rank(), row.first(ranks),
+                                         row.subspan(ranks), in_place_);
 }
 
-plan::Plan VectorExchange::make_plan() const {
-  return algorithm_.plan(known_blocks(), resources_.machine(), resources_.rank());
+plan::Plan VectorExchange::make_plan() {
+  planned_ = holds_ways() ? ways_.shape() : own_;
+  return algorithm_.plan(known_blocks(planned_), resources_.machine(), resources_.rank());
 }
 
 engine::Prepared VectorExchange::prepare(const plan::Plan& plan) {
-  const bool in_slots =
-      !plans_by_node_ && !algorithm_.is_flat() && resources_.machine().nodes() == 1;
   return resources_.prepare(
-      plan, in_slots ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
-                     : std::vector<engine::InlineOp>());
+      plan, in_slots_ ? engine::inline_messages_of_slots(plan, resources_.place_of_rank())
+                      : std::vector<engine::InlineOp>());
 }
 
 /// All ranks come here, so that they can vote on what it sets up.
@@ -205,17 +205,29 @@ void VectorExchange::find_steps() {
   if (plans_by_node_ || in_place_) return;
   const engine::Prepared& prepared = *last_->slice;
   last_steps_ = RowSteps(prepared.program, prepared.ranks, resources_.machine(), resources_.rank(),
-                         own_, algorithm_.parameters().aggregate);
+                         planned_, ways_.ways());
 }
 
 /// Makes the program of the last call that of this rank's row; false: it takes a plan.
 bool VectorExchange::renumber_last() {
   // Requests keep the programs that they were made with.
   const bool is_free = last_ != nullptr && last_.use_count() == 1;
-  if (!is_free || in_place_ || !last_steps_.serves(own_)) return false;
-  last_steps_.renumber(own_, last_->slice->program);
-  resources_.executor().renumbered(*last_->slice);
+  if (!is_free || in_place_ || !last_steps_.serves(own_, ways_.ways())) return false;
+  const bool same_steps = last_steps_.renumber(own_, last_->slice->program);
+  resources_.executor().renumbered(*last_->slice, same_steps);
   return true;
+}
+
+/// The call of this rank's row, by a plan of its own.
+void VectorExchange::make_call() {
+  auto call = std::make_shared<Call>();
+  call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
+  last_ = std::move(call);
+  find_steps();
+  if (holds_ways() && !renumber_last()) {
+    resources_.poison_all("alltoallv: a program in slots does not take the sizes of its call");
+  }
+  if (plans_by_node_) node_plans_->keep(own_, in_place_, last_);
 }
 
 void VectorExchange::describe(const Task& task, Call& call) const {
@@ -248,13 +260,8 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   } else if (!changed && last_ != nullptr) {
     return last_;
   }
-  if (!renumber_last()) {
-    auto call = std::make_shared<Call>();
-    call->slice = last_ == nullptr ? prepare_first_call() : prepare_later_call();
-    last_ = std::move(call);
-    find_steps();
-    if (plans_by_node_) node_plans_->keep(own_, in_place_, last_);
-  }
+  if (!plans_by_node_ && !in_place_) ways_.change_to(own_);
+  if (!renumber_last()) make_call();
   describe(task, *last_);
   return last_;
 }

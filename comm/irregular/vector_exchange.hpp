@@ -13,8 +13,9 @@
 //   none of the plans that were made for these rows before (NodePlans).
 //
 // Where a plan of the rank's own row moves each block as a whole, the program of the last call
-// serves another row by other numbers, which are those of the plan that would be made anew
-// (RowSteps).
+// serves another row by other numbers (RowSteps), as long as all blocks go the ways that they have
+// gone. On one node a block holds its way where its size goes up and down (BlockWays); there plans
+// are made for rows whose sizes ask for these ways.
 //
 // Where slots may be faster the algorithm changes at calls at which all ranks agree (SlotSurvey);
 // then all plan anew.
@@ -30,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/irregular/block_ways.hpp"
 #include "comm/irregular/node_plans.hpp"
 #include "comm/irregular/row_steps.hpp"
 #include "comm/irregular/slot_survey.hpp"
@@ -73,13 +75,15 @@ class VectorExchange {
   void count(bool changed);
   void add_sent_by_row(std::span<std::uint64_t> bytes) const;
   bool update_own_row(const Task& task);
-  hierarchy::LocalBlocks known_blocks() const;
-  plan::Plan make_plan() const;
+  bool holds_ways() const noexcept { return in_slots_ && !in_place_; }
+  hierarchy::LocalBlocks known_blocks(std::span<const plan::Block> row) const;
+  plan::Plan make_plan();
   engine::Prepared prepare(const plan::Plan& plan);
   engine::Prepared prepare_first_call();
   engine::Prepared prepare_later_call();
   void find_steps();
   bool renumber_last();
+  void make_call();
   void describe(const Task& task, Call& call) const;
 
   Resources& resources_;
@@ -94,8 +98,11 @@ class VectorExchange {
   std::vector<std::uint64_t> sent_;                    // by rank: bytes of the calls before these
   bool in_place_ = false;                              // in the last call: the same on all ranks
   std::shared_ptr<Call> last_;
+  std::vector<plan::Block> planned_;     // the row that its program was planned for
   RowSteps last_steps_;                  // of its program
   bool plans_by_node_ = false;           // whether the algorithm in use needs the node's rows
+  bool in_slots_ = false;                // whether it puts each block into a slot of a stage
+  BlockWays ways_{0, false};             // of own_, by the algorithm in use; none in place
   std::optional<NodePlans> node_plans_;  // once one did
 };
 

@@ -126,6 +126,12 @@ class Program {
   /// A side of a copy, send or recv in the caller's own buffers, without gaps, gets another place.
   /// Not for copies that are a part of folds.
   void move(std::uint32_t step, bool is_source, std::uint64_t offset, std::uint64_t bytes) noexcept;
+  /// A send or recv becomes no part of executions, as it has no bytes, or is one again. The other
+  /// end does the same, and hears_all_places() is to be set to what is left.
+  void leave_out(std::uint32_t step, bool is_left_out) noexcept {
+    steps_[step].deferred = is_left_out;
+  }
+  void set_hears_all_places(bool hears_all) noexcept { hears_all_ = hears_all; }
   void set_buffer_bytes(std::uint64_t input, std::uint64_t output) noexcept {
     input_bytes_ = input;
     output_bytes_ = output;

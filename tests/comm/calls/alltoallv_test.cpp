@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <barrier>
 #include <random>
 
 #include "hierarchy/machine.hpp"
 #include "registry/variants.hpp"
 #include "tests/comm/support/algorithms_that_ran.hpp"
+#include "tests/comm/support/count_allocations.hpp"
 #include "tests/comm/support/placement.hpp"
 #include "tests/comm/support/run_ranks.hpp"
 #include "tests/sanitized.hpp"
@@ -229,6 +231,51 @@ TEST_P(Alltoallv, OfSizesThatChangeAtSomeRanksArrives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Alltoallv, testing::ValuesIn(kMachines));
+
+// Other sizes in each call, of all magnitudes: they go on as they went, without new plans.
+TEST(AlltoallvOfOtherSizesInEachCall, IsPlannedSeldom) {
+  constexpr int kRanks = 4;
+  constexpr unsigned kWarm = 1500, kCalls = 100;
+  std::barrier gate(kRanks);
+  long allocated = 0;
+  const auto errors = run_ranks(kRanks, [&](int rank, std::unique_ptr<Bootstrap> bootstrap) {
+    Communicator comm(std::move(bootstrap), on("1x4"));
+    constexpr std::size_t kMost = 20'000;
+    std::vector<std::byte> in(kRanks * kMost), out(kRanks * kMost);
+    std::vector<Part> sends(kRanks), receives(kRanks);
+    const auto call = [&](unsigned turn) {
+      const auto bytes = [turn](int from, int to) -> std::size_t {
+        std::mt19937 random(turn * 16 + static_cast<unsigned>(from * 4 + to));
+        return random() % kMost >> random() % 16;
+      };
+      for (int other = 0; other < kRanks; ++other) {
+        const auto block = static_cast<std::size_t>(other);
+        sends[block] = {block * kMost, bytes(rank, other)};
+        receives[block] = {block * kMost, bytes(other, rank)};
+        for (std::size_t at = 0; at < sends[block].bytes; at += 97) {
+          in[block * kMost + at] = value(rank, other, at, turn);
+        }
+      }
+      comm.alltoallv(in.data(), sends, out.data(), receives);
+      for (int from = 0; from < kRanks; ++from) {
+        const Part& part = receives[static_cast<std::size_t>(from)];
+        for (std::size_t at = 0; at < part.bytes; at += 97) {
+          ASSERT_EQ(out[part.offset + at], value(from, rank, at, turn)) << turn;
+        }
+      }
+    };
+    for (unsigned turn = 0; turn < kWarm; ++turn) call(turn);
+    gate.arrive_and_wait();
+    if (rank == 0) allocated -= test::allocations();
+    gate.arrive_and_wait();
+    for (unsigned turn = kWarm; turn < kWarm + kCalls; ++turn) call(turn);
+    gate.arrive_and_wait();
+    if (rank == 0) allocated += test::allocations();
+    gate.arrive_and_wait();
+  });
+  ASSERT_EQ(errors, none(kRanks));
+  EXPECT_LT(allocated, kRanks * kCalls);  // a plan has dozens
+}
 
 TEST(AlltoallvRequest, KeepsItsSizes) {
   constexpr int kRanks = 3;

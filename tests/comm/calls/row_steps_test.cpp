@@ -38,8 +38,13 @@ struct Case {
             in_slots ? engine::inline_messages_of_slots(plan, place_of_rank)
                      : std::vector<engine::InlineOp>()};
   }
+  std::vector<BlockWay> ways(const Row& row) const {
+    std::vector<BlockWay> result;
+    for (const Block& block : row) result.push_back(way_of(block.bytes, most_staged()));
+    return result;
+  }
   RowSteps steps(const engine::Program& program, const Row& row) const {
-    return {program, program.peers(), machine, rank, row, most_staged()};
+    return {program, program.peers(), machine, rank, row, ways(row)};
   }
 };
 
@@ -109,10 +114,10 @@ RC_GTEST_PROP(RowSteps, MakeTheProgramOfAnyRowOfTheSameKinds, ()) {
   const Row row = any_row(of, kinds);
   engine::Program program = of.program(row);
   const RowSteps steps = of.steps(program, row);
-  RC_ASSERT(steps.serves(row));
+  RC_ASSERT(steps.serves(row, of.ways(row)));
   for (int turn = 0; turn < 4; ++turn) {
     const Row other = any_row(of, kinds);
-    RC_ASSERT(steps.serves(other));
+    RC_ASSERT(steps.serves(other, of.ways(other)));
     steps.renumber(other, program);
     engine::expect_alike(program, of.program(other));
   }
@@ -128,7 +133,8 @@ RC_GTEST_PROP(RowSteps, ServeNoRowInWhichABlockComesOrGoes, ()) {
                                               static_cast<std::size_t>(of.rank));
   RC_PRE(changed != of.ranks() + static_cast<std::size_t>(of.rank));
   kinds[changed] = kinds[changed] == 0 ? 1 : 0;
-  RC_ASSERT(!steps.serves(any_row(of, kinds)));
+  const Row other = any_row(of, kinds);
+  RC_ASSERT(!steps.serves(other, of.ways(other)));
 }
 
 TEST(RowSteps, ServeNothingWhereBlocksArePassedOn) {
@@ -138,8 +144,8 @@ TEST(RowSteps, ServeNothingWhereBlocksArePassedOn) {
                                      "sa:aggregate=64,between=bruck,slot=64")};
   of.place_of_rank = {0, 1, -1, -1};
   const Row row = {{0, 8}, {8, 8}, {16, 8}, {24, 8}, {0, 8}, {8, 8}, {16, 8}, {24, 8}};
-  EXPECT_FALSE(of.steps(of.program(row), row).serves(row));
-  EXPECT_FALSE(RowSteps().serves(row));
+  EXPECT_FALSE(of.steps(of.program(row), row).serves(row, of.ways(row)));
+  EXPECT_FALSE(RowSteps().serves(row, of.ways(row)));
 }
 
 TEST(RowSteps, ServeNoRowWhoseOwnBlocksDiffer) {
@@ -148,9 +154,9 @@ TEST(RowSteps, ServeNoRowWhoseOwnBlocksDiffer) {
   of.place_of_rank = {0, 1};
   Row row = {{0, 8}, {8, 8}, {0, 8}, {8, 8}};
   const RowSteps steps = of.steps(of.program(row), row);
-  EXPECT_TRUE(steps.serves(row));
+  EXPECT_TRUE(steps.serves(row, of.ways(row)));
   row[2].bytes = 9;
-  EXPECT_FALSE(steps.serves(row));
+  EXPECT_FALSE(steps.serves(row, of.ways(row)));
 }
 
 }  // namespace
