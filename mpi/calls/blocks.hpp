@@ -78,7 +78,7 @@ class Blocks {
   bool look_up(const Layouts& layouts, int blocks, std::vector<Part>& parts, bool gaps = false) {
     gaps_ = gaps;
     blocks_ = blocks;
-    layouts.find(type_, layout_);
+    layouts.find_once(type_, layout_);
     is_direct_memory_ = layout_.contiguous && !device_memory::contains(buffer_);
     if (irregular_) return look_up_irregular(parts);
     if (!layout_.valid || count_ < 0) return false;

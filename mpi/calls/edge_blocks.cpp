@@ -44,7 +44,7 @@ bool EdgeBlocks::look_up(const Layouts& layouts, std::span<const Neighbour> neig
   if (neighbours.empty()) return true;
   if (has_arrays() && (counts_.is_null() || displacements_.is_null())) return false;
   if (form_ == Form::typed && types_ == nullptr) return false;
-  if (form_ != Form::typed) layouts.find(type_, layout_);
+  if (form_ != Form::typed) layouts.find_once(type_, layout_);
   Layout own;
   for (const auto& [rank, block] : neighbours) {
     const MPI_Count elements = count(block);

@@ -38,6 +38,24 @@ inline std::array<const int*, 1> arrays_of(const ReduceScatterArguments& argumen
   return {arguments.counts};
 }
 
+/// Until when what is known of their datatypes holds: HandleCache::since().
+template <class Arguments>
+std::uint64_t types_since(const Arguments& arguments) noexcept {
+  using Types = HandleCache<MPI_Datatype, Layout>;
+  const auto since = [](std::initializer_list<MPI_Datatype> types) {
+    return Types::since(types, MPI_DATATYPE_NULL);
+  };
+  if constexpr (requires { arguments.send_types; }) {
+    return Types::generation_now();
+  } else if constexpr (requires { arguments.send_type; }) {
+    return since({arguments.send_type, arguments.receive_type});
+  } else if constexpr (requires { arguments.own_type; }) {
+    return since({arguments.own_type, arguments.all_type});
+  } else {
+    return since({arguments.type});
+  }
+}
+
 /// Whether these are two buffers of the program.
 template <class OfAlltoall>
 bool has_two_buffers(const OfAlltoall& arguments) noexcept {
@@ -49,7 +67,7 @@ bool has_two_buffers(const OfAlltoall& arguments) noexcept {
 /// What is known of the calls with some arrays.
 struct Known {
   Attached* attached = nullptr;        // null: nothing is known
-  std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now()
+  std::uint64_t comms = 0, types = 0;  // HandleCache::since()
   MPI_Comm comm = MPI_COMM_NULL;
   std::vector<int> numbers = {};  // of the arrays, in the order of the arguments
   mutable int users = 0;          // calls that are being made by it: it stays as it is
@@ -82,8 +100,8 @@ void Known::keep(const Arguments& arguments, Attached& of) {
     if (given != nullptr) numbers.insert(numbers.end(), given, given + of.size);
   }
   comm = arguments.comm;
-  comms = HandleCache<MPI_Comm, Attached*>::generation_now();
-  types = HandleCache<MPI_Datatype, Layout>::generation_now();
+  comms = HandleCache<MPI_Comm, Attached*>::since({comm}, MPI_COMM_NULL);
+  types = types_since(arguments);
   attached = &of;
 }
 

@@ -30,7 +30,7 @@ KnownKind& place_of(const Arguments& arguments) noexcept {
 
 bool is_known(const KnownKind& known, const Arguments& arguments, bool is_served) noexcept {
   return known.arguments == arguments && known.is_served == is_served &&
-         known.comms == Comms::generation_now() && known.types == Types::generation_now();
+         Comms::holds(known.comms) && Types::holds(known.types);
 }
 
 }  // namespace
@@ -87,7 +87,9 @@ std::uint32_t Recorded::kind(Recorder& recorder, Attached* attached) {
   if (attached == nullptr) return Recorder::kUnknown;
   const std::uint32_t found = recorded_kind(recorder, *call_, *attached, false, is_served_);
   if (may_be_known) {
-    known = {arguments_, Comms::generation_now(), Types::generation_now(), found, is_served_};
+    known = {arguments_, Comms::since({arguments_.comm}, MPI_COMM_NULL),
+             Types::since({arguments_.type, arguments_.other_type}, MPI_DATATYPE_NULL), found,
+             is_served_};
   }
   return found;
 }

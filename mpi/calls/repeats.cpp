@@ -36,8 +36,9 @@ KnownCall known_now(const Arguments& arguments, Attached& attached, Race* race) 
           .attached = &attached,
           .race = race == nullptr ? &no_race() : race,
           .made = {},
-          .comms = HandleCache<MPI_Comm, Attached*>::generation_now(),
-          .types = HandleCache<MPI_Datatype, Layout>::generation_now(),
+          .comms = HandleCache<MPI_Comm, Attached*>::since({arguments.comm}, MPI_COMM_NULL),
+          .types = HandleCache<MPI_Datatype, Layout>::since({arguments.type, arguments.other_type},
+                                                            MPI_DATATYPE_NULL),
           .reads = reads_input(arguments.what, attached.rank),
           .writes = writes_output(arguments.what, attached.rank)};
 }
@@ -127,7 +128,9 @@ std::optional<KnownCall> Repeats::know(const Arguments& arguments, const BufferP
       known.writes && (known.operation != nullptr || arguments.what == allgather);
   known.may_be_out_of_place = known.operation != nullptr || buffers.input != MPI_IN_PLACE;
   known.own_offset = static_cast<std::uint32_t>(plain->own_offset);
-  if (known.made.call == nullptr || !known.takes(buffers)) return std::nullopt;
+  if (known.made.call == nullptr || known.types == HandleCache<MPI_Datatype, Layout>::kNever ||
+      !known.takes(buffers))
+    return std::nullopt;
   return known;
 }
 
@@ -165,7 +168,8 @@ void Repeats::keep_left(const Arguments& arguments, const BufferPair& buffers, c
   known.left =
       &passed_count_of(call, *world, *attached, is_put_off ? Passed::new_size : Passed::raced);
   known.is_timed = call.passed_count() != nullptr;
-  if (known.takes(buffers)) left_[set_of(arguments)] = known;
+  if (known.types != HandleCache<MPI_Datatype, Layout>::kNever && known.takes(buffers))
+    left_[set_of(arguments)] = known;
 }
 
 void Repeats::turn_off() noexcept {

@@ -65,7 +65,7 @@ struct alignas(64) KnownCall {
   Race* race = nullptr;  // that they are part of, or one that never begins
   const Operation* operation = nullptr;
   Communicator::Made made;
-  std::uint64_t comms = 0, types = 0;  // HandleCache::generation_now(); 0: nothing is known
+  std::uint64_t comms = 0, types = 0;  // HandleCache::since()
   PassedCount* left = nullptr;         // of one that is left to the host: where it is counted
   std::uint64_t put_off = 0;           // likewise, as its size is put off: PutOff::number()
   bool is_timed = false;               // and its time added
@@ -92,14 +92,14 @@ struct alignas(64) KnownCall {
 };
 
 /// Whether what is known of calls on a communicator still holds. `comms` and `types`: when it was
-/// found out, as HandleCache::generation_now(). Of a communicator that is freed since nothing is
+/// found out, as HandleCache::since(). Of a communicator that is freed since nothing is
 /// looked at.
 [[gnu::always_inline]] inline bool still_holds(plan::Collective collective,
                                                const Attached* attached, std::uint64_t comms,
                                                std::uint64_t types) noexcept {
-  return comms == HandleCache<MPI_Comm, Attached*>::generation_now() &&
-         types == HandleCache<MPI_Datatype, Layout>::generation_now() &&
-         attached->is_served(collective) && !device_memory::watches.load(std::memory_order_relaxed);
+  return HandleCache<MPI_Comm, Attached*>::holds(comms) &&
+         HandleCache<MPI_Datatype, Layout>::holds(types) && attached->is_served(collective) &&
+         !device_memory::watches.load(std::memory_order_relaxed);
 }
 /// And whether weft may make such a call of the program now.
 [[gnu::always_inline]] inline bool may_repeat(plan::Collective collective, const Attached* attached,

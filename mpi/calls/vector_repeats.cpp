@@ -32,8 +32,7 @@ class LastKnown {
       const std::size_t number = (last_ + i) % kMostKnown;
       const OfKind& one = all_[number];
       // Of freed communicators nothing must be looked at.
-      if (one.comms != HandleCache<MPI_Comm, Attached*>::generation_now() || !one.is_of(arguments))
-        continue;
+      if (!HandleCache<MPI_Comm, Attached*>::holds(one.comms) || !one.is_of(arguments)) continue;
       last_ = number;
       in_vain_ -= std::min<unsigned>(in_vain_, kMostKnown);
       return &one;
@@ -51,8 +50,7 @@ class LastKnown {
   template <class Arguments>
   OfKind* next(const Arguments& arguments) noexcept {
     const OfKind& last = all_[last_];
-    if (last.comms != HandleCache<MPI_Comm, Attached*>::generation_now() ||
-        !last.is_of(arguments)) {
+    if (!HandleCache<MPI_Comm, Attached*>::holds(last.comms) || !last.is_of(arguments)) {
       last_ = (last_ + 1) % kMostKnown;
     }
     ++in_vain_;

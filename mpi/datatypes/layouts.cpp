@@ -1,5 +1,6 @@
 #include "mpi/datatypes/layouts.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -11,6 +12,38 @@ namespace {
 constexpr std::intptr_t kContiguous = 1;
 constexpr std::intptr_t kScattered = 2;
 
+/// Whether the layout of a new datatype is kept. BLACS and other libraries make a datatype for one
+/// call and free it after that; to keep its layout, and to forget it, takes as long as to find it.
+/// So after datatypes have been freed only one in so many new ones is kept; one that stays is kept
+/// after some calls.
+class Keeping {
+ public:
+  // With more nests of loops the map takes longer to find.
+  static constexpr std::size_t kMostNests = 4;
+
+  bool is_due() noexcept {
+    const unsigned every = every_.load(std::memory_order_relaxed);
+    return every == 1 || asked_.fetch_add(1, std::memory_order_relaxed) % every == 0;
+  }
+  /// One that was kept.
+  void note_freed() noexcept {
+    const unsigned every = every_.load(std::memory_order_relaxed);
+    if (every < kMostEvery) every_.store(2 * every, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned kMostEvery = 16;
+  std::atomic<unsigned> every_ = 1, asked_ = 0;
+};
+constinit Keeping keeping;
+
+/// Whether MPI itself has it, so that it is never freed.
+bool is_named(MPI_Datatype type) {
+  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_DUP;
+  PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+  return combiner == MPI_COMBINER_NAMED;
+}
+
 bool is_contiguous(const TypeMap& map, MPI_Datatype type) {
   MPI_Count low = 0, extent = 0;
   PMPI_Type_get_extent_x(type, &low, &extent);
@@ -18,6 +51,21 @@ bool is_contiguous(const TypeMap& map, MPI_Datatype type) {
   if (map.nests().empty()) return true;
   const engine::Nest& only = map.nests().front();
   return map.nests().size() == 1 && only.at == 0 && only.loops.empty();
+}
+
+/// The value of a datatype's attribute.
+void* find_map(MPI_Datatype type) {
+  auto map = TypeMap::of(type);
+  if (map && is_contiguous(*map, type)) return reinterpret_cast<void*>(kContiguous);
+  const TypeMap* const kept = map ? keep(std::move(*map)) : nullptr;
+  return kept != nullptr ? const_cast<TypeMap*>(kept) : reinterpret_cast<void*>(kScattered);
+}
+
+/// Null: it has none.
+const TypeMap* map_of(void* value) {
+  const auto number = reinterpret_cast<std::intptr_t>(value);
+  const bool has_map = number != kContiguous && number != kScattered;
+  return has_map ? static_cast<const TypeMap*>(value) : nullptr;
 }
 
 }  // namespace
@@ -32,6 +80,7 @@ Layouts::~Layouts() {
 
 int Layouts::on_delete(MPI_Datatype, int, void*, void*) {
   Known::forget_all();
+  keeping.note_freed();
   return MPI_SUCCESS;
 }
 
@@ -41,35 +90,32 @@ bool Layouts::committed(MPI_Datatype type) const {
   return PMPI_Pack(&nothing, 0, type, &nothing, 1, &position, self_) == MPI_SUCCESS;
 }
 
-Layout Layouts::ask_host(MPI_Datatype type) const {
+Layout Layouts::ask_host(MPI_Datatype type, Keeps keeps) const {
   const std::uint64_t asked_at = Known::generation_now();
   Layout layout;
   layout.type = type;
   if (type == MPI_DATATYPE_NULL) return layout;
-  void* known = nullptr;
-  int found = 0;
-  if (PMPI_Type_get_attr(type, keyval_, &known, &found) != MPI_SUCCESS) return layout;
-  if (found == 0) {
-    if (!committed(type)) return layout;
-    known = reinterpret_cast<void*>(kScattered);
-    const bool known_inside = facts_ == nullptr || facts_->has_envelope(type);
-    if (auto map = known_inside ? TypeMap::of(type) : std::nullopt) {
-      if (is_contiguous(*map, type)) {
-        known = reinterpret_cast<void*>(kContiguous);
-      } else if (const TypeMap* kept = keep(std::move(*map))) {
-        known = const_cast<TypeMap*>(kept);
-      }
-    }
-    PMPI_Type_set_attr(type, keyval_, known);
-  }
+  void* value = nullptr;
+  int is_kept = 0;
+  if (PMPI_Type_get_attr(type, keyval_, &value, &is_kept) != MPI_SUCCESS) return layout;
+  if (is_kept == 0 && !committed(type)) return layout;
+  const bool has_envelope = facts_ == nullptr || facts_->has_envelope(type);
+  if (is_kept == 0) value = has_envelope ? find_map(type) : reinterpret_cast<void*>(kScattered);
   MPI_Aint low = 0;
   PMPI_Type_size_x(type, &layout.size_bytes);
   PMPI_Type_get_extent(type, &low, &layout.extent_bytes);
-  const auto value = reinterpret_cast<std::intptr_t>(known);
-  layout.contiguous = value == kContiguous;
-  const bool has_map = value != kContiguous && value != kScattered;
-  if (has_map) layout.map = static_cast<const TypeMap*>(known);
+  layout.contiguous = reinterpret_cast<std::intptr_t>(value) == kContiguous;
+  layout.map = map_of(value);
   layout.valid = true;
+  if (layout.map == nullptr && has_envelope && is_named(type)) {
+    Known::keep_lasting(type, layout);
+    return layout;
+  }
+  const bool is_simple = layout.map == nullptr || layout.map->nests().size() <= Keeping::kMostNests;
+  if (is_kept == 0) {
+    if (keeps == Keeps::some && is_simple && !keeping.is_due()) return layout;
+    PMPI_Type_set_attr(type, keyval_, value);
+  }
   Known::keep(type, layout, asked_at);
   return layout;
 }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "mpi/datatypes/type_map.hpp"
 #include "mpi/host/handle_cache.hpp"
@@ -49,7 +50,13 @@ class Layouts {
   /// The same, written to `layout`: for a small call a second copy of the answer takes too long.
   void find(MPI_Datatype type, Layout& layout) const {
     const Layout* known = Known::find(type);
-    layout = known != nullptr ? *known : ask_host(type);
+    layout = known != nullptr ? *known : ask_host(type, Keeps::all);
+  }
+  /// The same in a call that asks for it once: it need not be cached where datatypes do not live
+  /// long.
+  void find_once(MPI_Datatype type, Layout& layout) const {
+    const Layout* known = Known::find(type);
+    layout = known != nullptr ? *known : ask_host(type, Keeps::some);
   }
 
   // Elements that have a map are packed by it, others by the host.
@@ -71,7 +78,8 @@ class Layouts {
   using Known = HandleCache<MPI_Datatype, Layout>;
 
   static int on_delete(MPI_Datatype type, int keyval, void* value, void* extra);
-  Layout ask_host(MPI_Datatype type) const;
+  enum class Keeps : std::uint8_t { some, all };
+  Layout ask_host(MPI_Datatype type, Keeps keeps) const;
   bool committed(MPI_Datatype type) const;
   void exchange_with_self(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
                           MPI_Count to_count, MPI_Datatype to_type) const;

@@ -4,34 +4,66 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 namespace weft::mpi {
 
 /// Replaces the host's look-up of attributes at each call, which takes longer than a small
 /// collective. The host reuses handles, so code that frees an object calls forget_all() before the
-/// host can hand out its handle again; that empties the caches of all threads. There is one cache
-/// for each pair of types. Safe from many threads.
+/// host can hand out its handle again; that empties the caches of all threads, but for handles that
+/// last as long as MPI does: predefined datatypes, the communicator of all ranks. What else was
+/// found out about handles holds as long as the number since() of them does. There is one cache for
+/// each pair of types. Safe from many threads.
 template <class Handle, class Value>
 class HandleCache {
  public:
   /// Null: not cached. The pointer is valid until the thread's next call of this class.
   static const Value* find(Handle handle) noexcept {
     const Entry& entry = entry_of(handle);
-    const bool known =
-        entry.generation == generation.load(std::memory_order_acquire) && entry.handle == handle;
-    return known ? &entry.value : nullptr;
+    return entry.handle == handle && holds(entry.generation) ? &entry.value : nullptr;
   }
 
   /// `asked_at`: generation_now() before the host was asked.
   static void keep(Handle handle, const Value& value, std::uint64_t asked_at) noexcept {
     entry_of(handle) = {asked_at, handle, value};
   }
+  /// Of a handle that lasts.
+  static void keep_lasting(Handle handle, const Value& value) noexcept {
+    entry_of(handle) = {lasting.load(std::memory_order_acquire), handle, value};
+  }
   static std::uint64_t generation_now() noexcept {
     return generation.load(std::memory_order_acquire);
   }
+  /// A number that holds() until forget_all(), or as long as MPI lasts where each of these handles,
+  /// of those that there are, is known to last. kNever where one is not cached: nobody may notice
+  /// when it is freed.
+  static std::uint64_t since(std::initializer_list<Handle> handles, Handle none) noexcept {
+    const std::uint64_t ever = lasting.load(std::memory_order_acquire), now = generation_now();
+    std::uint64_t number = ever;
+    for (const Handle handle : handles) {
+      if (handle == none) continue;
+      const Entry& entry = entry_of(handle);
+      const bool is_cached = entry.handle == handle && holds(entry.generation);
+      if (!is_cached) return kNever;
+      if (entry.generation != ever) number = now;
+    }
+    return number;
+  }
+  static constexpr std::uint64_t kNever = 0;
+  /// Whether nothing has been forgotten since then that matters: generation_now(), or since().
+  static bool holds(std::uint64_t number) noexcept {
+    if (number == lasting.load(std::memory_order_acquire)) [[likely]]
+      return true;
+    return number == generation_now();
+  }
 
   static void forget_all() noexcept { generation.fetch_add(1, std::memory_order_acq_rel); }
+  /// Those that last, too: MPI ends.
+  static void forget_lasting() noexcept {
+    lasting.fetch_add(1, std::memory_order_acq_rel);
+    forget_all();
+  }
 
  private:
   struct Entry {
@@ -56,6 +88,7 @@ class HandleCache {
   [[gnu::tls_model("initial-exec")]] static thread_local constinit std::array<Entry, 1 << kBits>
       entries;
   static constinit std::atomic<std::uint64_t> generation;
+  static constinit std::atomic<std::uint64_t> lasting;  // of handles that last; no generation
 };
 
 template <class Handle, class Value>
@@ -64,5 +97,7 @@ constinit thread_local std::array<typename HandleCache<Handle, Value>::Entry,
     HandleCache<Handle, Value>::entries = {};
 template <class Handle, class Value>
 constinit std::atomic<std::uint64_t> HandleCache<Handle, Value>::generation = 1;
+template <class Handle, class Value>
+constinit std::atomic<std::uint64_t> HandleCache<Handle, Value>::lasting = std::uint64_t{1} << 63;
 
 }  // namespace weft::mpi

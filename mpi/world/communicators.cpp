@@ -35,6 +35,15 @@ std::uint64_t mix_all(std::uint64_t context, std::span<const int> members) {
   return context;
 }
 
+/// For the calls of this thread to come.
+void know(MPI_Comm comm, Attached* attached, std::uint64_t asked_at) {
+  if (comm == MPI_COMM_WORLD) {
+    Known::keep_lasting(comm, attached);
+  } else {
+    Known::keep(comm, attached, asked_at);
+  }
+}
+
 // Kinds of children, so that their context numbers differ.
 constexpr std::uint64_t kOfAll = 1, kOfGroup = 2, kMerged = 3, kNumbered = 4, kPersistent = 5;
 
@@ -74,14 +83,14 @@ Attached* Communicators::of(MPI_Comm comm) {
     const std::lock_guard lock(mutex_);
     const auto found = live_.find(comm);
     if (found == live_.end()) return nullptr;
-    Known::keep(comm, found->second, asked_at);
+    know(comm, found->second, asked_at);
     return found->second;
   }
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
   if (found != 0) {
-    Known::keep(comm, static_cast<Attached*>(value), asked_at);
+    know(comm, static_cast<Attached*>(value), asked_at);
     return static_cast<Attached*>(value);
   }
   // The host would not delete it any more.
@@ -105,7 +114,7 @@ int Communicators::on_delete(MPI_Comm, int, void* value, void* self) {
 
 void Communicators::remove(Attached* removed, bool at_once) {
   const std::unique_ptr<Attached> attached(removed);
-  Known::forget_all();
+  removed->comm == MPI_COMM_WORLD ? Known::forget_lasting() : Known::forget_all();
   const std::lock_guard lock(mutex_);
   live_.erase(removed->comm);
   if (at_once) end_retired();
