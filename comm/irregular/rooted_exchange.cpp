@@ -38,7 +38,7 @@ void RootedExchange::describe(const Problem& problem, Call& call) const {
   call.input_bytes = problem.input_bytes(resources_.rank());
 }
 
-/// Writes the blocks of the call's problem into its program.
+/// Writes the blocks of the call's problem into its program, which has the same steps with them.
 void RootedExchange::renumber(Call& call) const {
   const int self = resources_.rank();
   const Problem& problem = call.problem;
@@ -58,7 +58,7 @@ void RootedExchange::renumber(Call& call) const {
     if (step.kind != OpKind::send) program.move(id, false, offset(false), block.bytes);
   }
   program.set_buffer_bytes(problem.input_bytes(self), problem.output_bytes(self));
-  resources_.executor().renumbered(prepared);
+  resources_.executor().renumbered(prepared, /*same_steps=*/true);
 }
 
 const std::shared_ptr<Call>& RootedExchange::call_for(const Problem& problem) {
