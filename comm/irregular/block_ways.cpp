@@ -12,26 +12,48 @@ BlockWay way_of(std::uint64_t bytes, std::uint64_t most_staged) noexcept {
   return bytes <= engine::kInlineBytes ? BlockWay::on_signal : BlockWay::staged;
 }
 
-void BlockWays::change_to(std::span<const plan::Block> row) {
-  if (histories_.empty()) {
-    ways_.reserve(row.size());
+bool BlockWays::begin_call(std::span<const plan::Block> row, bool changed) {
+  if (ways_.empty()) {
     histories_.resize(row.size());
     ways_.resize(row.size());
+    changed = true;
   }
-  for (std::size_t i = 0; i < row.size(); ++i) {
+  ++calls_;
+  has_changed_ = false;
+  for (std::size_t i = 0; changed && i < row.size(); ++i) {
+    if (row[i].bytes != histories_[i].bytes) take_size(i, row[i].bytes);
+  }
+  if (calls_ >= next_fall_) let_fall();
+  return has_changed_;
+}
+
+void BlockWays::take_size(std::size_t block, std::uint64_t bytes) noexcept {
+  History& history = histories_[block];
+  history.bytes = bytes;
+  const BlockWay needed = way_of(bytes, most_staged_);
+  if (needed >= ways_[block]) {
+    has_changed_ |= needed != ways_[block];
+    ways_[block] = needed;
+    history.falls_at = kNever;
+  } else if (history.falls_at == kNever) {
+    history.falls_at = calls_ + history.patience;
+    next_fall_ = std::min(next_fall_, history.falls_at);
+  }
+}
+
+void BlockWays::let_fall() noexcept {
+  next_fall_ = kNever;
+  for (std::size_t i = 0; i < ways_.size(); ++i) {
     History& history = histories_[i];
-    if (row[i].bytes == history.bytes) continue;
-    history.bytes = row[i].bytes;
-    const BlockWay needed = way_of(history.bytes, most_staged_);
-    if (needed < ways_[i] && history.left > 0) {
-      --history.left;
-      continue;
+    if (history.falls_at <= calls_) {
+      history.falls_at = kNever;
+      ways_[i] = way_of(history.bytes, most_staged_);
+      has_changed_ = true;
+      if (holds_) {
+        history.patience = std::clamp<std::uint16_t>(kLonger * history.patience, kLonger, kLongest);
+      }
     }
-    if (holds_ && needed < ways_[i]) {
-      history.patience = std::clamp<std::uint16_t>(kLonger * history.patience, kLonger, kLongest);
-    }
-    history.left = history.patience;
-    ways_[i] = needed;
+    next_fall_ = std::min(next_fall_, history.falls_at);
   }
 }
 

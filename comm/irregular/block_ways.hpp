@@ -9,11 +9,14 @@
 // bytes is left out of its plan (RowSteps).
 //
 // Both ends of a block must take the same way. They know its size in every call, and nothing else
-// of the other's row; so what a way follows from is the history of this one size, and only of its
-// changes, as a rank whose row stays as it is does not look at it.
+// of the other's row; so what a way follows from is the history of this one size, and the number of
+// the call, as all ranks count the same calls. A block holds its way until so many calls after its
+// last size that needed it. The first time it falls at once: programs begin with long blocks and go
+// on with short ones.
 //
-//   size        300    100    300    100    100    120   ...
-//   way      staged   sig. staged staged staged staged   back on the signal at the 9th shorter size
+//   call          1      2      3      4     ...    11     12
+//   size        300    100    300    100     ...   120    120
+//   way      staged   sig. staged staged     ... staged   sig.   held for 8 calls; then for 64
 #pragma once
 
 #include <cstdint>
@@ -37,26 +40,32 @@ class BlockWays {
   BlockWays(std::uint64_t most_staged, bool holds) noexcept
       : most_staged_(most_staged), holds_(holds) {}
 
-  /// The row of the next call. Where it throws std::bad_alloc nothing has changed.
-  void change_to(std::span<const plan::Block> row);
+  /// The next call, with this row; `changed`: which is not that of the last call. All ranks begin
+  /// the same calls. Whether some block goes another way than in the last call.
+  bool begin_call(std::span<const plan::Block> row, bool changed);
   std::span<const BlockWay> ways() const noexcept { return ways_; }
   /// A row whose blocks take these ways by their size, one behind the other.
   std::vector<plan::Block> shape() const;
 
  private:
-  // After each fall a block holds its way eight times as long, at first not at all: a program that
-  // begins with long blocks and goes on with short ones pays nothing for it.
-  static constexpr std::uint16_t kLonger = 8;
-  static constexpr std::uint16_t kLongest = 512;
+  static constexpr std::uint64_t kNever = UINT64_MAX;
+  static constexpr std::uint16_t kLonger = 8;     // times as long after each fall
+  static constexpr std::uint16_t kLongest = 512;  // calls
 
   struct History {
     std::uint64_t bytes = 0;
-    std::uint16_t patience = 0;  // sizes that are shorter before it falls
-    std::uint16_t left = 0;      // of them
+    std::uint64_t falls_at = kNever;  // the number of a call
+    std::uint16_t patience = 0;       // calls with shorter sizes before that
   };
+
+  void take_size(std::size_t block, std::uint64_t bytes) noexcept;
+  void let_fall() noexcept;
 
   std::uint64_t most_staged_;
   bool holds_;
+  bool has_changed_ = false;  // in this call
+  std::uint64_t calls_ = 0;
+  std::uint64_t next_fall_ = kNever;  // no later than that of any block
   std::vector<BlockWay> ways_;
   std::vector<History> histories_;
 };

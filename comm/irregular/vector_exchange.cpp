@@ -257,10 +257,10 @@ const std::shared_ptr<Call>& VectorExchange::call_for(const Task& task) {
   if (plans_by_node_) {
     if (changed) node_plans_->look_for(own_, in_place_);
     if (auto known = node_plans_->find(own_)) return last_ = std::move(known);
-  } else if (!changed && last_ != nullptr) {
-    return last_;
+  } else {
+    const bool goes_as_before = in_place_ || !ways_.begin_call(own_, changed);
+    if (!changed && goes_as_before && last_ != nullptr) return last_;
   }
-  if (!plans_by_node_ && !in_place_) ways_.change_to(own_);
   if (!renumber_last()) make_call();
   describe(task, *last_);
   return last_;

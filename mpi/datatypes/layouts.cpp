@@ -18,10 +18,9 @@ constexpr std::intptr_t kScattered = 2;
 /// after some calls.
 class Keeping {
  public:
-  // With more nests of loops the map takes longer to find.
-  static constexpr std::size_t kMostNests = 4;
-
-  bool is_due() noexcept {
+  /// `map`: its own, if it has one.
+  bool is_due(const TypeMap* map) noexcept {
+    if (map != nullptr && map->nests().size() > kMostNests) return true;
     const unsigned every = every_.load(std::memory_order_relaxed);
     return every == 1 || asked_.fetch_add(1, std::memory_order_relaxed) % every == 0;
   }
@@ -33,6 +32,7 @@ class Keeping {
 
  private:
   static constexpr unsigned kMostEvery = 16;
+  static constexpr std::size_t kMostNests = 4;  // more take longer to find
   std::atomic<unsigned> every_ = 1, asked_ = 0;
 };
 constinit Keeping keeping;
@@ -107,16 +107,12 @@ Layout Layouts::ask_host(MPI_Datatype type, Keeps keeps) const {
   layout.contiguous = reinterpret_cast<std::intptr_t>(value) == kContiguous;
   layout.map = map_of(value);
   layout.valid = true;
-  if (layout.map == nullptr && has_envelope && is_named(type)) {
-    Known::keep_lasting(type, layout);
-    return layout;
-  }
-  const bool is_simple = layout.map == nullptr || layout.map->nests().size() <= Keeping::kMostNests;
+  const bool lasts = layout.map == nullptr && has_envelope && is_named(type);
   if (is_kept == 0) {
-    if (keeps == Keeps::some && is_simple && !keeping.is_due()) return layout;
+    if (keeps == Keeps::some && !lasts && !keeping.is_due(layout.map)) return layout;
     PMPI_Type_set_attr(type, keyval_, value);
   }
-  Known::keep(type, layout, asked_at);
+  lasts ? Known::keep_lasting(type, layout) : Known::keep(type, layout, asked_at);
   return layout;
 }
 

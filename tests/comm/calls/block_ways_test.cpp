@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "engine/program/inline_messages.hpp"
@@ -41,36 +42,42 @@ TEST(BlockWays, FollowFromTheSize) {
 RC_GTEST_PROP(BlockWays, TakeTheBytesThatThereAre, ()) {
   const bool holds = *rc::gen::arbitrary<bool>().as("holds");
   BlockWays ways(kMostStaged, holds);
+  std::vector<BlockWay> last(4, BlockWay::none);
   for (int call = 0; call < 40; ++call) {
     const Row row = any_row(4);
-    ways.change_to(row);
+    const bool has_changed = ways.begin_call(row, true);
+    const auto now = ways.ways();
+    RC_ASSERT(has_changed == !std::ranges::equal(last, now));
+    last.assign(now.begin(), now.end());
     for (std::size_t i = 0; i < row.size(); ++i) {
       const BlockWay needed = way_of(row[i].bytes, kMostStaged);
-      RC_ASSERT(ways.ways()[i] >= needed);
-      RC_ASSERT(holds || ways.ways()[i] == needed);
+      RC_ASSERT(now[i] >= needed);
+      RC_ASSERT(holds || now[i] == needed);
     }
     const Row shape = ways.shape();
     std::uint64_t end = 0;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      RC_ASSERT(way_of(shape[i].bytes, kMostStaged) == ways.ways()[i]);
+      RC_ASSERT(way_of(shape[i].bytes, kMostStaged) == now[i]);
       RC_ASSERT(shape[i].offset >= end);
       end = shape[i].offset + shape[i].bytes;
     }
   }
 }
 
-/// A rank whose row stays as it is does not look at it; the other end of one of its blocks may.
+/// A rank whose row stays as it is says so; the other end of one of its blocks may have another.
 RC_GTEST_PROP(BlockWays, AreTheSameAtBothEndsOfABlock, ()) {
   BlockWays sender(kMostStaged, true), receiver(kMostStaged, true);
   std::uint64_t bytes = 0;
-  for (int call = 0; call < 200; ++call) {
-    const std::uint64_t before = bytes;
-    bytes = *any_bytes();
+  Row others(2);
+  for (int call = 0; call < 400; ++call) {
+    const bool changes = *rc::gen::inRange(0, 4) == 0;
+    if (changes) bytes = *any_bytes();
     // Each has two other blocks, which have nothing to do with those of the other.
-    if (bytes != before) sender.change_to(Row{{0, bytes}, {0, *any_bytes()}, {0, *any_bytes()}});
-    receiver.change_to(Row{{0, *any_bytes()}, {0, *any_bytes()}, {0, bytes}});
-    const auto sent = sender.ways();
-    RC_ASSERT((sent.empty() ? BlockWay::none : sent[0]) == receiver.ways()[2]);
+    const bool others_change = *rc::gen::arbitrary<bool>();
+    if (others_change) others = any_row(2);
+    sender.begin_call(Row{{0, bytes}, others[0], others[1]}, changes || others_change);
+    receiver.begin_call(Row{{0, 7}, {0, 0}, {0, bytes}}, changes);
+    RC_ASSERT(sender.ways()[0] == receiver.ways()[2]);
   }
 }
 
@@ -80,24 +87,25 @@ RC_GTEST_PROP(BlockWays, ChangeSeldomWhateverTheSizes, ()) {
   const auto one_in = *rc::gen::inRange(2, 200);
   BlockWays ways(kMostStaged, true);
   int changes = 0;
-  BlockWay last = BlockWay::none;
   for (int call = 0; call < kCalls; ++call) {
-    ways.change_to(Row{{0, call % one_in == 0 ? seldom : often}});
-    changes += ways.ways()[0] != last ? 1 : 0;
-    last = ways.ways()[0];
+    changes += ways.begin_call(Row{{0, call % one_in == 0 ? seldom : often}}, true) ? 1 : 0;
   }
-  // Three falls after few sizes, all later ones after 512, and a rise to each.
+  // Three falls after few calls, all later ones after 512, and a rise to each.
   RC_ASSERT(changes <= 2 * (3 + kCalls / 512) + 1);
 }
 
 TEST(BlockWays, FallAtOnceTheFirstTime) {
   BlockWays ways(kMostStaged, true);
-  for (const std::uint64_t bytes : {100'000, 8, 9}) ways.change_to(Row{{0, bytes}});
+  for (const std::uint64_t bytes : {100'000, 8}) ways.begin_call(Row{{0, bytes}}, true);
   EXPECT_EQ(ways.ways()[0], BlockWay::on_signal);
-  // From then on only where shorter sizes come again and again.
-  for (const std::uint64_t bytes : {4000, 8, 9}) ways.change_to(Row{{0, bytes}});
+  EXPECT_TRUE(ways.begin_call(Row{{0, 4000}}, true));
   EXPECT_EQ(ways.ways()[0], BlockWay::staged);
-  for (std::uint64_t bytes = 10; bytes < 17; ++bytes) ways.change_to(Row{{0, bytes}});
+  // Then after 8 calls, whether its size changes in them or not.
+  for (int call = 0; call < 8; ++call) {
+    EXPECT_FALSE(ways.begin_call(Row{{0, 8}}, call == 0));
+    EXPECT_EQ(ways.ways()[0], BlockWay::staged);
+  }
+  EXPECT_TRUE(ways.begin_call(Row{{0, 8}}, false));
   EXPECT_EQ(ways.ways()[0], BlockWay::on_signal);
 }
 
