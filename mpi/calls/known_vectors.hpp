@@ -38,19 +38,22 @@ inline std::array<const int*, 1> arrays_of(const ReduceScatterArguments& argumen
   return {arguments.counts};
 }
 
-/// Until when what is known of their datatypes holds: HandleCache::since().
+/// Until when what is known of their datatypes holds, of those that count on this rank:
+/// HandleCache::since().
 template <class Arguments>
 std::uint64_t types_since(const Arguments& arguments) noexcept {
-  using Types = HandleCache<MPI_Datatype, Layout>;
+  using OfTypes = HandleCache<MPI_Datatype, Layout>;
   const auto since = [](std::initializer_list<MPI_Datatype> types) {
-    return Types::since(types, MPI_DATATYPE_NULL);
+    return OfTypes::since(types, MPI_DATATYPE_NULL);
   };
   if constexpr (requires { arguments.send_types; }) {
-    return Types::generation_now();
+    return OfTypes::generation_now();
   } else if constexpr (requires { arguments.send_type; }) {
-    return since({arguments.send_type, arguments.receive_type});
+    const bool sends = arguments.input != MPI_IN_PLACE;
+    return since({sends ? arguments.send_type : MPI_DATATYPE_NULL, arguments.receive_type});
   } else if constexpr (requires { arguments.own_type; }) {
-    return since({arguments.own_type, arguments.all_type});
+    const bool is_root = arguments.counts != nullptr;
+    return since({arguments.own_type, is_root ? arguments.all_type : MPI_DATATYPE_NULL});
   } else {
     return since({arguments.type});
   }

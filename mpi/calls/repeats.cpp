@@ -30,15 +30,26 @@ Race& no_race() {
   return race;
 }
 
+/// Until when what is known of a call's datatypes holds, of those that count on this rank.
+std::uint64_t types_since(const Arguments& arguments, const BufferPair& buffers, int rank) {
+  using OfTypes = HandleCache<MPI_Datatype, Layout>;
+  const MPI_Datatype none = MPI_DATATYPE_NULL;
+  if (arguments.other_type == none) return OfTypes::since({arguments.type}, none);
+  const bool sends = reads_input(arguments.what, rank) && buffers.input != MPI_IN_PLACE;
+  const bool receives = writes_output(arguments.what, rank) && buffers.output != MPI_IN_PLACE;
+  return OfTypes::since({sends ? arguments.type : none, receives ? arguments.other_type : none},
+                        none);
+}
+
 /// What holds for a call whoever serves it.
-KnownCall known_now(const Arguments& arguments, Attached& attached, Race* race) {
+KnownCall known_now(const Arguments& arguments, const BufferPair& buffers, Attached& attached,
+                    Race* race) {
   return {.arguments = arguments,
           .attached = &attached,
           .race = race == nullptr ? &no_race() : race,
           .made = {},
           .comms = HandleCache<MPI_Comm, Attached*>::since({arguments.comm}, MPI_COMM_NULL),
-          .types = HandleCache<MPI_Datatype, Layout>::since({arguments.type, arguments.other_type},
-                                                            MPI_DATATYPE_NULL),
+          .types = types_since(arguments, buffers, attached.rank),
           .reads = reads_input(arguments.what, attached.rank),
           .writes = writes_output(arguments.what, attached.rank)};
 }
@@ -121,7 +132,7 @@ std::optional<KnownCall> Repeats::know(const Arguments& arguments, const BufferP
   const Context context{*world, attached};
   const auto plain = call.plain(context);
   if (!plain) return std::nullopt;
-  KnownCall known = known_now(arguments, attached, race_of(call, context));
+  KnownCall known = known_now(arguments, buffers, attached, race_of(call, context));
   known.operation = plain->operation;
   known.made = attached.weft->last_made();
   known.may_be_in_place =
@@ -162,7 +173,7 @@ void Repeats::keep_left(const Arguments& arguments, const BufferPair& buffers, c
   const bool is_put_off = call.left() == Call::Left::put_off;
   Race* const race = is_put_off ? nullptr : race_of(call, {*world, *attached});
   if (!is_put_off && (race == nullptr || !race->is_left())) return;
-  KnownCall known = known_now(arguments, *attached, race);
+  KnownCall known = known_now(arguments, buffers, *attached, race);
   known.may_be_out_of_place = true;
   known.put_off = is_put_off ? attached->put_off.number() : 0;
   known.left =

@@ -120,9 +120,11 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
 
 std::optional<Passed> Communicators::pass_first(Attached& attached, const SharedArguments& call) {
   if (call.at_once || call.sent_bytes) return std::nullopt;
+  // As is_due(), by which other ranks may go for the same call: one that is counted is the host's.
   TakeOver& rule = *attached.take_over;
-  if (!rule.is_due()) rule.count(call.collective, call.block_bytes);
-  return rule.is_due() && call.may_agree ? std::nullopt : std::optional(Passed::few_calls);
+  if (rule.is_due()) return call.may_agree ? std::nullopt : std::optional(Passed::few_calls);
+  rule.count(call.collective, call.block_bytes);
+  return Passed::few_calls;
 }
 
 bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
