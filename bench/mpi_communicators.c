@@ -7,6 +7,10 @@
      vectors   us: allgatherv, gatherv and scatterv of about 1 KiB a rank, and alltoallv of 0 to 500
                bytes for each rank, each with the same counts again and again, and with other counts
                in every call
+     unlike    us: calls that are never alike: alltoallw, alltoallv in place and neighbour_alltoallv
+               (around a ring) of 0 to 500 bytes for each rank, with other counts in every call; a
+               broadcast of a datatype that is made for it; the same, an allreduce and an allgather;
+               and a communicator of every second rank, with ten allreduces
      free      ms: 4 communicators that are freed while a peer computes for a second
      pairs     us: an allreduce of 8 bytes in communicators of 2
      kept      descriptors, mappings, threads, KiB: what a rank has for each of 100 communicators
@@ -170,6 +174,83 @@ static void measure_vectors(void) {
   free(numbers), free(bytes);
 }
 
+enum { kAlltoallw, kInPlace, kNeighbours, kNewType, kBesideNewType, kHalves, kUnlike };
+
+/* The bytes from one rank to another in call `turn`. */
+static int pair_bytes(int turn, int from, int to) {
+  return (int)(hashed(turn, from * ranks + to) % 501);
+}
+
+static void exchange_unlike(int which, int turn, MPI_Comm ring, char* sent, char* received) {
+  enum { kMostRanks = 64, kPlace = 512 };
+  static int counts[kMostRanks], received_counts[kMostRanks], places[kMostRanks];
+  static MPI_Datatype types[kMostRanks];
+  for (int r = 0; r < ranks; ++r) {
+    counts[r] = pair_bytes(turn, rank, r);
+    received_counts[r] = pair_bytes(turn, r, rank);
+    if (which == kInPlace) received_counts[r] = r < rank ? received_counts[r] : counts[r];
+    places[r] = r * kPlace;
+    types[r] = MPI_CHAR;
+  }
+  if (which == kAlltoallw) {
+    MPI_Alltoallw(sent, counts, places, types, received, received_counts, places, types,
+                  MPI_COMM_WORLD);
+  } else if (which == kInPlace) {
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_CHAR, received, received_counts, places, MPI_CHAR,
+                  MPI_COMM_WORLD);
+  } else {
+    /* The rank before this one, then the one after it: each sends on in its own order. */
+    const int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    const int out[] = {(int)(hashed(turn, 2 * rank) % 501),
+                       (int)(hashed(turn, 2 * rank + 1) % 501)};
+    const int in[] = {(int)(hashed(turn, 2 * before + 1) % 501),
+                      (int)(hashed(turn, 2 * after) % 501)};
+    MPI_Neighbor_alltoallv(sent, out, places, MPI_CHAR, received, in, places, MPI_CHAR, ring);
+  }
+}
+
+static void call_unlike(int which, int turn, MPI_Comm ring, char* sent, char* received) {
+  if (which <= kNeighbours) return exchange_unlike(which, turn, ring, sent, received);
+  if (which == kHalves) {
+    MPI_Comm half;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    for (int i = 0; i < 10; ++i) sum_on(half);
+    MPI_Comm_free(&half);
+    return;
+  }
+  MPI_Datatype type;
+  MPI_Type_vector(16, 1, 2, MPI_DOUBLE, &type);
+  MPI_Type_commit(&type);
+  MPI_Bcast(sent, 1, type, 0, MPI_COMM_WORLD);
+  if (which == kBesideNewType) {
+    sum_on(MPI_COMM_WORLD);
+    MPI_Allgather(sent, 4, MPI_CHAR, received, 4, MPI_CHAR, MPI_COMM_WORLD);
+  }
+  MPI_Type_free(&type);
+}
+
+static void measure_unlike(void) {
+  const int is_periodic = 1;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &is_periodic, 0, &ring);
+  char* const sent = calloc((size_t)ranks, 512);
+  char* const received = calloc((size_t)ranks, 512);
+  for (int which = 0; which < kUnlike; ++which) {
+    const int calls = which == kHalves ? 1000 : 8000;
+    double begin = 0;
+    for (int turn = -calls / 4; turn < calls; ++turn) {
+      if (turn == 0) MPI_Barrier(MPI_COMM_WORLD), begin = MPI_Wtime();
+      call_unlike(which, turn + calls, ring, sent, received);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double took = slowest(MPI_Wtime() - begin);
+    if (rank == 0) printf("%.2f ", took * 1e6 / calls);
+  }
+  if (rank == 0) printf("\n");
+  free(sent), free(received);
+  MPI_Comm_free(&ring);
+}
+
 static void measure_free(void) {
   MPI_Comm comms[4];
   for (int i = 0; i < 4; ++i) {
@@ -290,10 +371,11 @@ static void measure_nothing(void) {
 static const struct {
   const char* name;
   void (*measure)(void);
-} subjects[] = {
-    {"dup", measure_dup},       {"sizes", measure_sizes},     {"vectors", measure_vectors},
-    {"free", measure_free},     {"pairs", measure_pairs},     {"kept", measure_kept},
-    {"shared", measure_shared}, {"threads", measure_threads}, {"nothing", measure_nothing}};
+} subjects[] = {{"dup", measure_dup},         {"sizes", measure_sizes},
+                {"vectors", measure_vectors}, {"unlike", measure_unlike},
+                {"free", measure_free},       {"pairs", measure_pairs},
+                {"kept", measure_kept},       {"shared", measure_shared},
+                {"threads", measure_threads}, {"nothing", measure_nothing}};
 
 int main(int argc, char** argv) {
   const char* subject = argc == 2 ? argv[1] : "";
@@ -309,7 +391,7 @@ int main(int argc, char** argv) {
     return MPI_Finalize();
   }
   if (rank == 0) {
-    fprintf(stderr, "usage: %s dup|sizes|vectors|free|pairs|kept|shared|threads|nothing\n",
+    fprintf(stderr, "usage: %s dup|sizes|vectors|unlike|free|pairs|kept|shared|threads|nothing\n",
             argv[0]);
   }
   MPI_Finalize();

@@ -184,7 +184,7 @@ engine::Prepared VectorExchange::prepare_first_call() {
   return prepare(plan);
 }
 
-/// Only ranks whose blocks have changed come here.
+/// Only ranks whose blocks have changed, or go other ways, come here.
 engine::Prepared VectorExchange::prepare_later_call() {
   try {
     const auto begin = std::chrono::steady_clock::now();
@@ -225,7 +225,11 @@ void VectorExchange::make_call() {
   last_ = std::move(call);
   find_steps();
   if (holds_ways() && !renumber_last()) {
-    resources_.poison_all("alltoallv: a program in slots does not take the sizes of its call");
+    // A program in slots takes all sizes but those.
+    const auto own = static_cast<std::size_t>(resources_.rank());
+    resources_.poison_all(
+        fmt::format("alltoallv: sends {} bytes to itself and receives {}", own_[own].bytes,
+                    own_[own + static_cast<std::size_t>(resources_.size())].bytes));
   }
   if (plans_by_node_) node_plans_->keep(own_, in_place_, last_);
 }

@@ -6,9 +6,10 @@
 // stale plan is ever used: a plan is a function of the machine and the algorithm, which stay, and
 // of
 //
-// - where the algorithm needs no other rows, the rank's own: it is kept as long as that is, byte
-//   for byte, the row of the last call. Other ranks do not enter, and where a pair's size changes
-//   it changes at both ends, as MPI has both name it: both plan anew.
+// - where the algorithm needs no other rows, the rank's own, and the ways that its blocks go: it is
+//   kept as long as that is, byte for byte, the row of the last call, and these are as they were.
+//   Other ranks do not enter, and where a pair's size changes it changes at both ends, as MPI has
+//   both name it, and so does its way (BlockWays).
 // - elsewhere the rows of all ranks of the node, which they tell one another where they have
 //   none of the plans that were made for these rows before (NodePlans).
 //
