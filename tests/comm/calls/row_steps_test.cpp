@@ -137,6 +137,32 @@ RC_GTEST_PROP(RowSteps, ServeNoRowInWhichABlockComesOrGoes, ()) {
   RC_ASSERT(!steps.serves(other, of.ways(other)));
 }
 
+/// Blocks that go straight, of which some have no bytes now: who is not heard may be behind.
+RC_GTEST_PROP(RowSteps, LeaveOutMessagesWithoutBytes, ()) {
+  const Case of =
+      any_case(Machine::uniform(1, *rc::gen::inRange(2, 7).as("ranks")), "sa:aggregate=64");
+  const std::vector<int> straight(2 * of.ranks(), 3);
+  const Row row = any_row(of, straight);
+  engine::Program program = of.program(row);
+  const RowSteps steps = of.steps(program, row);
+  Row other = row;
+  bool hears_all = true;
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    const bool is_own = i % of.ranks() == static_cast<std::size_t>(of.rank);
+    if (is_own || *rc::gen::arbitrary<bool>()) continue;
+    other[i].bytes = 0;
+    hears_all &= i < of.ranks();
+  }
+  RC_ASSERT(steps.renumber(other, program) == (other == row));
+  RC_ASSERT(program.hears_all_places() == hears_all);
+  for (const engine::Step& step : program.steps()) {
+    if (step.kind == plan::OpKind::send) RC_ASSERT(step.deferred == (step.src.bytes() == 0));
+    if (step.kind == plan::OpKind::recv) RC_ASSERT(step.deferred == (step.dst.bytes() == 0));
+  }
+  steps.renumber(row, program);
+  engine::expect_alike(program, of.program(row));
+}
+
 TEST(RowSteps, ServeNothingWhereBlocksArePassedOn) {
   const auto machine = Machine::uniform(2, 2);
   Case of{machine, 1,
