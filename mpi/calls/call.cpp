@@ -149,29 +149,42 @@ void decide_in_flight(const Context& context, const SharedArguments& shared) {
   put_off_if_due(context.attached);
 }
 
+/// How a call goes through the questions whether weft serves it. Ranks may go through them for the
+/// same call in different modes, and all answers are alike.
+enum class Mode : std::uint8_t {
+  blocking,  // the host may serve it now, too; ranks may wait for one another
+  pending,   // not blocking, and its turn has come; ranks may wait for one another
+  unwaited   // not blocking, and just started: nothing that waits is done, and weft serves nothing
+};
+
+/// Why the host is to serve a call by what ranks have agreed on, after they agree on what is due.
+/// Nothing: weft serves it; or, unwaited, ranks have to wait for one another to know.
+std::optional<Passed> left_by_agreement(Call& call, const Context& context, SharedArguments& shared,
+                                        Mode mode) {
+  Attached& attached = context.attached;
+  // First, so that on ranks where the call is pending and on others the same is known by then.
+  if (mode == Mode::pending) decide_in_flight(context, shared);
+  if (mode != Mode::blocking && is_left_in_flight(attached, shared)) return Passed::several_pending;
+  if (attached.state != Attached::State::putting_off) return std::nullopt;
+  if (mode == Mode::unwaited && shared.may_agree) return std::nullopt;
+  if (catch_up(context, shared) || !attached.put_off.contains(size_of(call, context))) {
+    return std::nullopt;
+  }
+  call.leave_to_host(Call::Left::put_off);
+  return Passed::new_size;
+}
+
 /// Runs a call that weft may serve. The reason why the host is to.
-std::optional<Passed> run(Call& call, const Context& context, SharedArguments& shared,
-                          bool is_blocking, Outcome& result) {
+std::optional<Passed> run(Call& call, const Context& context, SharedArguments& shared, Mode mode,
+                          Outcome& result) {
   std::optional<Passed> passed;
   run_guarded(context.weft(), result, [&] {
     if (call.is_contradictory()) context.weft().fail(call.contradiction());
-    const Attached& attached = context.attached;
-    // Before ranks agree on anything else, as passes_unwaited() judges in this order, too: a call
-    // is pending on some ranks, and on others it is not.
-    if (!is_blocking) decide_in_flight(context, shared);
-    if (!is_blocking && is_left_in_flight(attached, shared)) {
-      passed = Passed::several_pending;
-      return;
-    }
-    if (attached.state == Attached::State::putting_off && !catch_up(context, shared) &&
-        attached.put_off.contains(size_of(call, context))) {
-      call.leave_to_host(Call::Left::put_off);
-      passed = Passed::new_size;
-      return;
-    }
+    passed = left_by_agreement(call, context, shared, mode);
+    if (passed) return;
     Trial trial;
     const Race::Server server =
-        is_blocking ? server_of(call, context, shared, trial) : Race::Server::weft;
+        mode == Mode::blocking ? server_of(call, context, shared, trial) : Race::Server::weft;
     if (server == Race::Server::host) {
       call.leave_to_host(std::move(trial));
       passed = Passed::raced;
@@ -189,8 +202,15 @@ std::optional<Passed> run(Call& call, const Context& context, SharedArguments& s
   return passed;
 }
 
-/// `is_blocking`: the host may serve the call now, too.
-std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, bool is_blocking,
+/// Whether some calls of a communicator that are not blocking are the host's.
+bool may_pass_unwaited(const Attached& attached) {
+  using enum Attached::State;
+  return attached.state == not_connected || attached.state == putting_off ||
+         (attached.in_flight != nullptr && attached.in_flight->is_left());
+}
+
+/// The reason why the host is to serve the call. Nothing: weft has; or, unwaited, it is not known.
+std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, Mode mode,
                                  Outcome& result) {
   if (world.disabled(call.collective())) return Passed::disabled;
   if (world.unusable()) return Passed::setup_failed;
@@ -206,18 +226,24 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
   }
   device_memory::look_for_drivers();
   if (const auto why = call.judge_once(context)) return why;
-  SharedArguments shared = shared_of(call, context, is_blocking);
+  SharedArguments shared = shared_of(call, context, mode == Mode::blocking);
   if (attached.state == Attached::State::not_connected) {
     try {
-      if (const auto why = world.communicators().connect(attached, shared)) return why;
+      const bool may_wait = mode != Mode::unwaited;
+      if (const auto why = world.communicators().connect(attached, shared, may_wait)) return why;
+      if (!may_wait) return std::nullopt;
       shared.at_once = true;  // its size has come often enough
     } catch (const PeerError& error) {
       result.line = error.what();
       return std::nullopt;
     }
   }
+  if (mode == Mode::unwaited) {
+    if (call.is_contradictory()) return std::nullopt;
+    return left_by_agreement(call, context, shared, mode);
+  }
   try {
-    if (const auto why = run(call, context, shared, is_blocking, result)) return why;
+    if (const auto why = run(call, context, shared, mode, result)) return why;
   } catch (const SetupError& error) {
     // On all ranks alike, and the program's buffers are as they were.
     world.communicators().give_up(attached, error.what());
@@ -229,11 +255,11 @@ std::optional<Passed> try_to_run(Call& call, World& world, Attached& attached, b
 }
 
 /// The same for a call that comes from the program itself.
-std::optional<Passed> try_to_run(Call& call, World& world, bool is_blocking, Outcome& result) {
+std::optional<Passed> try_to_run(Call& call, World& world, Mode mode, Outcome& result) {
   if (Freeing::contains(call.comm())) return Passed::being_freed;
   Attached* attached = world.communicators().of(call.comm());
   if (attached == nullptr) return Passed::arguments;
-  return try_to_run(call, world, *attached, is_blocking, result);
+  return try_to_run(call, world, *attached, mode, result);
 }
 
 }  // namespace
@@ -252,13 +278,13 @@ CallSize size_of(const Call& call, const Context& context) {
 
 Outcome attempt(Call& call, World& world) {
   Outcome outcome;
-  outcome.passed = try_to_run(call, world, false, outcome);
+  outcome.passed = try_to_run(call, world, Mode::pending, outcome);
   return outcome;
 }
 
 Outcome attempt(Call& call, World& world, Attached& own) {
   Outcome outcome;
-  outcome.passed = try_to_run(call, world, own, false, outcome);
+  outcome.passed = try_to_run(call, world, own, Mode::pending, outcome);
   return outcome;
 }
 
@@ -271,23 +297,10 @@ std::optional<Passed> passes_at_once(const Call& call, const World& world,
   return std::nullopt;
 }
 
-/// In the order of try_to_run() and run(), which other ranks may go through for the same call.
 std::optional<Passed> passes_unwaited(Call& call, World& world, Attached& attached) {
-  using enum Attached::State;
-  const bool may_pass = attached.state == not_connected || attached.state == putting_off ||
-                        (attached.in_flight != nullptr && attached.in_flight->is_left());
-  if (!may_pass || !attached.broken.empty()) return std::nullopt;
-  const Context context{world, attached};
-  device_memory::look_for_drivers();
-  if (const auto why = call.judge_once(context)) return why;
-  if (call.is_contradictory()) return std::nullopt;
-  const SharedArguments shared = shared_of(call, context, false);
-  if (attached.state == not_connected) return world.communicators().pass_first(attached, shared);
-  if (shared.at_once) return std::nullopt;
-  if (is_left_in_flight(attached, shared)) return Passed::several_pending;
-  const bool is_put_off = attached.state == putting_off && !shared.may_agree &&
-                          attached.put_off.contains(size_of(call, context));
-  return is_put_off ? std::optional(Passed::new_size) : std::nullopt;
+  if (!may_pass_unwaited(attached)) return std::nullopt;
+  Outcome none;
+  return try_to_run(call, world, attached, Mode::unwaited, none);
 }
 
 void count_in_flight(Attached& attached, Passed why) {
@@ -318,7 +331,7 @@ std::optional<int> try_run(Call& call) {
   Outcome outcome;
   {
     const Inside guard;
-    outcome.passed = try_to_run(call, *world, true, outcome);
+    outcome.passed = try_to_run(call, *world, Mode::blocking, outcome);
   }
   if (outcome.passed) {
     PassedCount& count = count_passed(call, *world, *outcome.passed);
@@ -332,7 +345,7 @@ std::optional<int> try_run(Call& call, Attached& attached) {
   World& world = *World::get();
   const Inside guard;
   Outcome outcome;
-  if (const auto passed = try_to_run(call, world, attached, true, outcome)) {
+  if (const auto passed = try_to_run(call, world, attached, Mode::blocking, outcome)) {
     count_passed(call, world, attached, *passed);
     attached.trial = call.take_trial();
     return std::nullopt;

@@ -201,13 +201,10 @@ class Communicators {
   void remove_persistent(const std::shared_ptr<Attached>& attached);
   /// Of a communicator that is not connected: counts the call, and connects where the take-over
   /// rule is due or the collective is wanted at once, if ranks may agree in this call. Collective
-  /// then, but by none of the host's collectives. Nothing: weft serves the call; else the reason
-  /// why the host does.
-  std::optional<Passed> connect(Attached& attached, SharedArguments& call);
-
-  /// The same of a call that is not blocking, if it neither waits for other ranks nor connects.
-  /// Nothing: that is not known; connect() says it, and counts the call only if this has not.
-  std::optional<Passed> pass_first(Attached& attached, const SharedArguments& call);
+  /// then, but by none of the host's collectives. Nothing: weft serves the call; else the
+  /// reason why the host does. Without `may_wait` it neither waits for other ranks nor connects,
+  /// and nothing says that this is not known: to be asked again with it, and nothing was counted.
+  std::optional<Passed> connect(Attached& attached, SharedArguments& call, bool may_wait);
 
   /// Whether ranks may agree on something in this call: it says so, or it becomes a meeting to
   /// which all of them come. The same on all ranks. PeerError where one is lost.

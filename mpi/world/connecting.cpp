@@ -85,12 +85,15 @@ auto by_messages(Attached& attached, Body body) {
 
 }  // namespace
 
-std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments& call) {
+std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments& call,
+                                             bool may_wait) {
   using enum Attached::State;
-  if (!world_.is_wanted_at_once(call.collective) && !is_due(attached, call)) {
-    return Passed::few_calls;
+  if (!world_.is_wanted_at_once(call.collective)) {
+    if (call.sent_bytes && !may_wait) return std::nullopt;  // ranks may tell each other how many
+    if (!is_due(attached, call)) return Passed::few_calls;
   }
   if (!may_agree(attached, call)) return Passed::few_calls;
+  if (!may_wait) return std::nullopt;
   attached.state = passed_through;
   attached.take_over.reset();
   const std::uint64_t begin = comm::Stopwatch::ticks();
@@ -116,15 +119,6 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
   if (may_leave) attached.in_flight = std::make_unique<InFlight>();
   attached.state = connected;
   return std::nullopt;
-}
-
-std::optional<Passed> Communicators::pass_first(Attached& attached, const SharedArguments& call) {
-  if (call.at_once || call.sent_bytes) return std::nullopt;
-  // As is_due(), by which other ranks may go for the same call: one that is counted is the host's.
-  TakeOver& rule = *attached.take_over;
-  if (rule.is_due()) return call.may_agree ? std::nullopt : std::optional(Passed::few_calls);
-  rule.count(call.collective, call.block_bytes);
-  return Passed::few_calls;
 }
 
 bool Communicators::may_agree(Attached& attached, SharedArguments& call) {
