@@ -7,12 +7,18 @@
 
 namespace weft::tune {
 
-/// True if schemes are to read neighbours' buffers in place for a problem: by loads alone, and no
-/// small blocks. By system calls a copy takes two to five times as long as two copies through
-/// stages that stay in the caches; and where ranks share cores a rank that has staged its block
-/// goes on, while a rank whose buffer is read waits for its readers. Measured (bench/README.md),
-/// not simulated.
+/// True if schemes are to read neighbours' buffers in place for a problem: by loads, and no small
+/// blocks; by system calls only where may_pay_by_calls(). Where ranks share cores a rank that has
+/// staged its block goes on, while a rank whose buffer is read waits for its readers. Measured
+/// (bench/README.md), not simulated.
+///
+/// Whether a copy by a system call takes less time than two through a stage differs by machine:
+/// from 0.4 to five times as long has been seen. Who runs the problem has to measure it.
 bool reads_in_place(const plan::Problem& problem, const Facts& facts);
+
+/// True for problems on one node whose ranks gain by reading neighbours' buffers by system calls,
+/// on machines where these are fast: long alltoalls. Other collectives gain by stages there, too.
+bool may_pay_by_calls(const plan::Problem& problem, const hierarchy::Machine& machine);
 
 /// The algorithms to compare for a problem, all of which may run for it: each of the registry with
 /// its default parameters, and some with parameters that the literature or our measurements

@@ -10,7 +10,9 @@
 #include "base/cast.hpp"
 #include "base/error.hpp"
 #include "comm/calls/slices.hpp"
+#include "engine/views/cma.hpp"
 #include "registry/families.hpp"
+#include "tune/candidates.hpp"
 
 namespace weft::comm {
 
@@ -94,14 +96,16 @@ Preparation::Need Preparation::joined(const Need& a, const Need& b) {
           a.lacks_memory || b.lacks_memory,
           a.reads | b.reads,
           a.by_kernel | b.by_kernel,
+          a.calls_cost || b.calls_cost,
           std::gcd(a.units, b.units),
           a.has_shape && b.has_shape,
           a.has_lists && b.has_lists};
 }
 
 unsigned Preparation::by_kernel(const Task& task) const {
-  const bool matters =
-      resources_.machine().nodes() == 1 && resources_.view() == engine::View::shared_heap;
+  const engine::View view = resources_.view();
+  const bool may_call = view == engine::View::shared_heap || view == engine::View::cma;
+  const bool matters = resources_.machine().nodes() == 1 && may_call;
   if (!matters) return kNoBuffer;
   const auto lies_outside = [this](const std::byte* buffer, std::uint64_t bytes) {
     return buffer != nullptr && bytes != 0 && !resources_.is_reached_by_loads(buffer);
@@ -111,6 +115,16 @@ unsigned Preparation::by_kernel(const Task& task) const {
   if (lies_outside(task.input, task.problem.input_bytes(rank))) outside |= kInput;
   if (lies_outside(task.output, task.problem.output_bytes(rank))) outside |= kOutput;
   return outside;
+}
+
+/// Of a problem in which neighbours reach some buffer of this rank by system calls alone.
+bool Preparation::may_gain_by_calls(const Problem& problem) const {
+  using enum Settings::Cma;
+  if (!tune::may_pay_by_calls(problem, resources_.machine())) return false;
+  const Settings::Cma cma = resources_.settings().cma;
+  if (cma != measure) return cma == on;
+  // Ranks on one core have its cache in common, which favours stages; and no race puts it right.
+  return !resources_.is_any_crowded() && engine::calls_are_fast();
 }
 
 std::uint64_t Preparation::stage_limit(const Asked& asked) const noexcept {
@@ -153,9 +167,11 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
       if (cut.lists) need = joined(need, need_of(cut.lists->at(largest_list(part))));
     }
     need.has_lists = cut.lists.has_value();
-    return fmt::format("{} {} {:d} {:d} {} {} {:d} {:d} {} {}", need.stage_bytes,
+    need.by_kernel = asked.by_kernel;
+    need.calls_cost = need.by_kernel != kNoBuffer && !may_gain_by_calls(problem);
+    return fmt::format("{} {} {:d} {:d} {} {} {:d} {:d} {:d} {} {}", need.stage_bytes,
                        need.scratch_bytes, need.connects, need.lacks_memory, need.reads,
-                       asked.by_kernel, need.has_lists, need.has_shape, need.units,
+                       need.by_kernel, need.calls_cost, need.has_lists, need.has_shape, need.units,
                        comm::describe(problem));
   });
   Need most;
@@ -170,6 +186,7 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     need.lacks_memory = to_number(end, end) != 0;
     need.reads = static_cast<unsigned>(to_number(end, end));
     need.by_kernel = static_cast<unsigned>(to_number(end, end));
+    need.calls_cost = to_number(end, end) != 0;
     need.has_lists = to_number(end, end) != 0;
     need.has_shape = to_number(end, end) != 0;
     need.units = to_number(end, end);
@@ -209,7 +226,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
                                const Asked& asked) {
   const Problem& problem = asked.problem;
   Cut cut = this->cut(algorithm, largest, asked);
-  if (cut.need.reads_by_kernel()) {
+  if (cut.need.gains_by_stages()) {
     const Algorithm staged = choice_.choose_by_stages(problem);
     if (staged != algorithm) {
       if (auto found = find_other_part(problem, staged)) return found;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -89,8 +90,11 @@ std::string one_call(Communicator& comm, unsigned kind, std::size_t words, unsig
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-const Settings kWithHeap = {{"WEFT_SHARED_HEAP", "1"}};
-const Settings kWithoutHeap = {{"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}};
+const Settings kWithHeap = {{"WEFT_SHARED_HEAP", "1"}, {"WEFT_CMA", "0"}};
+const Settings kWithoutHeap = {{"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}, {"WEFT_CMA", "0"}};
+const Settings kFastCalls = {{"WEFT_SHARED_HEAP", "1"}, {"WEFT_CMA", "1"}};
+const Settings kFastCallsWithoutHeap = {
+    {"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}, {"WEFT_CMA", "1"}};
 
 /// Runs `body` on each rank, which returns a text that begins with "right".
 template <class Body>
@@ -105,6 +109,7 @@ struct Case {
   int ranks;
   const char* heap;
   const char* view;
+  const char* cma = "0";
 };
 
 class ByStages : public testing::TestWithParam<Case> {};
@@ -125,7 +130,8 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
       const auto wrong = one_call(comm, kind, words, round, sends_heap, receives_heap);
       if (!wrong.empty()) return wrong;
     }
-    const bool reads = comm.statistics().view == "shared heap";
+    const std::string cma = GetParam().cma;
+    const bool reads = comm.statistics().view == "shared heap" || cma == "1";
     for (const char* algorithm : {"sa", "sa:direct=1"}) {
       if (reads && test::calls_by(comm, "alltoall", algorithm) == 0) {
         return fmt::format("no alltoall by {}", algorithm);
@@ -134,13 +140,17 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
     return (comm.bytes_outside_heap() != 0) == reads ? "right"
                                                      : "bytes outside of the heap are wrong";
   };
-  expect_right(one.ranks, {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}}, body);
+  expect_right(one.ranks,
+               {{"WEFT_SHARED_HEAP", one.heap}, {"WEFT_VIEW", one.view}, {"WEFT_CMA", one.cma}},
+               body);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ByStages,
                          testing::Values(Case{"two", 2, "1", "auto"}, Case{"three", 3, "1", "auto"},
                                          Case{"four", 4, "1", "auto"},
-                                         Case{"without_heap", 3, "0", "cma"}),
+                                         Case{"two_with_fast_calls", 2, "1", "auto", "1"},
+                                         Case{"without_heap", 3, "0", "cma"},
+                                         Case{"without_heap_with_fast_calls", 3, "0", "cma", "1"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(ByStages, ReadNoBuffers) {
@@ -215,6 +225,44 @@ INSTANTIATE_TEST_SUITE_P(
                     First{"AllreduceInHeap", 3, "allreduce", kAll, kAll, true},
                     First{"AllreduceElsewhere", 3, "allreduce", kNone, kNone, false}),
     [](const auto& one) { return std::string(one.param.name); });
+
+/// Of alltoalls, where calls are fast: only long blocks are read by them.
+TEST(ByStages, AreNotForLongAlltoallsWhereCallsAreFast) {
+  const auto body = [](int rank) -> std::string {
+    Communicator comm(tcp_bootstrap());
+    if (comm.statistics().view == "staged") return "right (no CMA here)";
+    for (const std::size_t words : {10'000, 20'000}) {
+      const auto wrong = one_call(comm, 0, words, 1, rank != 1, false);
+      if (!wrong.empty()) return wrong;
+      const bool is_long = words * sizeof(Words) >= (64 << 10);
+      if (is_long != (test::calls_by(comm, "alltoall", "sa:direct=1") != 0)) {
+        return fmt::format("{} words went another way", words);
+      }
+    }
+    for (const unsigned kind : {1u, 2u, 3u}) {
+      const std::uint64_t before = comm.bytes_outside_heap();
+      const auto wrong = one_call(comm, kind, 50'000, 0, false, false);
+      if (!wrong.empty()) return wrong;
+      if (comm.bytes_outside_heap() != before) return "another collective was read by calls";
+    }
+    return "right";
+  };
+  expect_right(3, kFastCalls, body);
+  expect_right(3, kFastCallsWithoutHeap, body);
+}
+
+/// One rank that is to make no calls is enough.
+TEST(ByStages, AreForAllWhereOneRankFindsCallsSlow) {
+  const auto body = [](int rank) -> std::string {
+    if (rank == 1) ::setenv("WEFT_CMA", "0", 1);
+    Communicator comm(tcp_bootstrap());
+    const auto wrong = one_call(comm, 0, 50'000, 1, false, false);
+    if (!wrong.empty()) return wrong;
+    return test::calls_by(comm, "alltoall", "sa") == 1 ? "right" : "not by stages";
+  };
+  expect_right(3, kFastCalls, body);
+  expect_right(3, kFastCallsWithoutHeap, body);
+}
 
 /// Of an alltoallv the blocks and receive buffers of the first call decide.
 struct FirstVector {
