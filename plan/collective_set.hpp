@@ -19,6 +19,7 @@ class CollectiveSet {
 
   bool contains(Collective collective) const noexcept { return (bits_ & bit(collective)) != 0; }
   void insert(Collective collective) noexcept { bits_ |= bit(collective); }
+  void erase(Collective collective) noexcept { bits_ &= ~bit(collective); }
   CollectiveSet& operator|=(CollectiveSet other) noexcept {
     bits_ |= other.bits_;
     return *this;

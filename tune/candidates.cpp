@@ -28,10 +28,6 @@ constexpr std::uint64_t kLoadedWhereCrowded = 16 << 10;
 // all ranks get something from all, stages gain up to kLongBuffer.
 constexpr std::uint64_t kLongForPair = 8 << 10;
 
-// Shorter blocks of an alltoall go through stages in as little time, on a machine where calls are
-// fast: 2 to 8 ranks on 2 cores (bench/README.md).
-constexpr std::uint64_t kLongForCalls = 64 << 10;
-
 /// A candidate with parameters, and the machines on which it is tried.
 struct Extra {
   std::string_view text;

@@ -1,6 +1,7 @@
 // Candidates: the algorithms that a choice compares.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tune/facts.hpp"
@@ -15,6 +16,11 @@ namespace weft::tune {
 /// Whether a copy by a system call takes less time than two through a stage differs by machine:
 /// from 0.4 to five times as long has been seen. Who runs the problem has to measure it.
 bool reads_in_place(const plan::Problem& problem, const Facts& facts);
+
+/// Bytes of an alltoall's block from which ranks may gain by system calls. Shorter blocks go
+/// through stages in as little time also where calls are fast: 2 to 8 ranks on 2 cores
+/// (bench/README.md).
+inline constexpr std::uint64_t kLongForCalls = 64 << 10;
 
 /// True for problems on one node whose ranks gain by reading neighbours' buffers by system calls,
 /// on machines where these are fast: long alltoalls. Other collectives gain by stages there, too.

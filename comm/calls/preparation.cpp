@@ -119,12 +119,7 @@ unsigned Preparation::by_kernel(const Task& task) const {
 
 /// Of a problem in which neighbours reach some buffer of this rank by system calls alone.
 bool Preparation::may_gain_by_calls(const Problem& problem) const {
-  using enum Settings::Cma;
-  if (!tune::may_pay_by_calls(problem, resources_.machine())) return false;
-  const Settings::Cma cma = resources_.settings().cma;
-  if (cma != measure) return cma == on;
-  // Ranks on one core have its cache in common, which favours stages; and no race puts it right.
-  return !resources_.is_any_crowded() && engine::calls_are_fast();
+  return resources_.settings().cma && tune::may_pay_by_calls(problem, resources_.machine());
 }
 
 std::uint64_t Preparation::stage_limit(const Asked& asked) const noexcept {
@@ -132,12 +127,13 @@ std::uint64_t Preparation::stage_limit(const Asked& asked) const noexcept {
   return asked.in_pieces ? std::min(most, kMostInPieces) : most;
 }
 
-/// Of calls that no heap could serve, or that are to go by stages.
+/// Of calls that no heap could serve, or that are to go by stages, where no rank waits for a core
+/// at each piece.
 bool Preparation::is_in_pieces() const {
+  if (resources_.is_any_crowded()) return false;
   const bool sees_no_heap =
       resources_.view() == engine::View::cma || resources_.view() == engine::View::staged;
-  const bool has_cores = resources_.machine().nodes() == 1 && !resources_.is_any_crowded();
-  return choice_.is_by_stages() || (has_cores && sees_no_heap);
+  return choice_.is_by_stages() || (resources_.machine().nodes() == 1 && sees_no_heap);
 }
 
 /// Of one rank.

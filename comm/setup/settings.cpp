@@ -68,9 +68,7 @@ Settings Settings::from_environment() {
     using enum Settings::DeviceMemory;
     settings.device_memory = env::parse_flag("WEFT_DEVICE_MEMORY", devices) ? on : off;
   }
-  if (const auto cma = env::text("WEFT_CMA").value_or("auto"); cma != "auto") {
-    settings.cma = env::parse_flag("WEFT_CMA", cma) ? Cma::on : Cma::off;
-  }
+  settings.cma = env::flag("WEFT_CMA").value_or(true);
   const std::string wait = env::text("WEFT_WAIT").value_or("auto");
   if (wait != "auto" && wait != "spin" && wait != "sleep") {
     throw_usage("WEFT_WAIT={}: not one of auto, spin, sleep", wait);

@@ -40,9 +40,7 @@ struct Settings {
   /// the machine has such a processor. Not an empty optional<bool>, whose value valgrind takes for
   /// used where a compiler selects it without a jump.
   enum class DeviceMemory : std::uint8_t { detect, off, on } device_memory = DeviceMemory::detect;
-  /// WEFT_CMA: whether long alltoalls read by system calls what lies outside of shared heaps;
-  /// measure: where that is fast, and ranks have a core each.
-  enum class Cma : std::uint8_t { measure, off, on } cma = Cma::measure;
+  bool cma = true;  // WEFT_CMA: long alltoalls read by system calls what lies outside of the heap
   bool crowded_given = false;  // WEFT_WAIT=spin or sleep; auto: asleep where ranks outnumber cores
   bool crowded = false;
 

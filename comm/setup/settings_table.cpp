@@ -90,7 +90,7 @@ std::vector<Setting> call_settings(const Settings& defaults) {
        "auto",
        "peers' buffers on a node: auto, shared-heap, xpmem, cma or staged",
        {}},
-      {"WEFT_CMA", "auto", "long alltoalls read peers' buffers by system calls: auto, 0 or 1", {}},
+      {"WEFT_CMA", "1", "long alltoalls may read peers' buffers by system calls: 0 or 1", {}},
       {"WEFT_SHARED_HEAP",
        "auto",
        "malloc from memory that local peers map: auto, 0, 1 or its bytes",

@@ -1,14 +1,8 @@
 #include "engine/views/cma.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <memory>
-#include <new>
 
 namespace weft::engine {
 
@@ -60,44 +54,7 @@ bool move(Call call, pid_t process, const Layout& ours, const Layout& theirs) no
   return true;
 }
 
-bool measure_calls() noexcept {
-  constexpr std::size_t kBytes = 64 << 10;
-  constexpr int kTries = 4;  // the first touches the pages
-  // A stage is read by another core and written again then, which this does not see: with 1.25
-  // times here, calls took 0.4 of the time of stages between two cores of an Intel Xeon.
-  constexpr double kMostTimes = 1.5;
-  const std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[3 * kBytes]);
-  if (memory == nullptr) return false;
-  std::byte* const from = memory.get();
-  std::byte* const stage = from + kBytes;
-  std::byte* const to = stage + kBytes;
-  std::memset(from, 1, kBytes);
-  using Clock = std::chrono::steady_clock;
-  auto call = Clock::duration::max(), copies = Clock::duration::max();
-  const iovec ours{to, kBytes}, theirs{from, kBytes};
-  for (int i = 0; i < kTries; ++i) {
-    const auto begin = Clock::now();
-    if (::process_vm_readv(::getpid(), &ours, 1, &theirs, 1, 0) != ssize_t{kBytes}) return false;
-    const auto between = Clock::now();
-    std::memcpy(stage, from, kBytes);
-    // The compiler has to make both.
-    asm volatile("" : : "r"(stage) : "memory");
-    std::memcpy(to, stage, kBytes);
-    asm volatile("" : : "r"(to) : "memory");
-    const auto end = Clock::now();
-    call = std::min(call, between - begin);
-    copies = std::min(copies, end - between);
-  }
-  using Ns = std::chrono::duration<double, std::nano>;
-  return Ns(call) <= kMostTimes * Ns(copies);
-}
-
 }  // namespace
-
-bool calls_are_fast() noexcept {
-  static const bool fast = measure_calls();
-  return fast;
-}
 
 bool read_from(pid_t process, const Layout& ours, const Layout& theirs) noexcept {
   return move(&::process_vm_readv, process, ours, theirs);

@@ -21,11 +21,6 @@ bool has_cma(pid_t process, std::uint64_t address, std::uint64_t expected) noexc
 bool read_from(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
 bool write_to(pid_t process, const verbs::Layout& ours, const verbs::Layout& theirs) noexcept;
 
-/// True where a copy by a system call takes little longer than the two copies through a stage that
-/// it saves, or less. Measured at the first call, in 0.1 ms, on memory of this process itself: the
-/// kernel looks up pages in the same way, and the way to a neighbour's cache is the same for both.
-bool calls_are_fast() noexcept;
-
 /// Reads runs of `process` into runs of this one, of as many bytes. Returns the bytes read, which
 /// may be fewer; -1 with errno when the kernel refuses.
 std::int64_t read_runs(pid_t process, std::span<const iovec> ours,

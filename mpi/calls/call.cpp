@@ -52,7 +52,7 @@ Race::Server server_of(const Call& call, const Context& context, SharedArguments
     context.world.communicators().decide(context.attached, *race, name_of_race(call, context));
   }
   const Race::Server server = race->server();
-  if (race->is_on()) trial = Trial(*race, context.attached.races->has_one_clock());
+  if (race->is_on()) trial = Trial(*race, context.attached.races->clock());
   return server;
 }
 
@@ -267,7 +267,7 @@ std::optional<Passed> try_to_run(Call& call, World& world, Mode mode, Outcome& r
 Race* race_of(const Call& call, const Context& context) {
   Races* const races = context.attached.races.get();
   if (races == nullptr || !races->may_race(call.collective()) || !call.is_exact()) return nullptr;
-  if (const auto bytes = call.block_bytes(context)) return &races->of(call.collective(), *bytes);
+  if (const auto bytes = call.block_bytes(context)) return races->of(call.collective(), *bytes);
   const auto function = call.raced_function(context);
   return function ? &races->of_function(call.collective(), *function) : nullptr;
 }

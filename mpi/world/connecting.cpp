@@ -83,6 +83,15 @@ auto by_messages(Attached& attached, Body body) {
   }
 }
 
+/// Nothing: no calls are raced. Where ranks share cores, system calls read buffers of one host
+/// only.
+std::optional<Race::Clock> clock_of_races(const World& world) {
+  using enum Race::Clock;
+  const bool is_one_host = world.has_one_clock();
+  if (world.most_ranks_on_a_core() == 1) return is_one_host ? common : own;
+  return is_one_host ? std::optional(processor) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments& call,
@@ -108,8 +117,8 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
   world_.tally().add_setup_ticks(comm::Stopwatch::ticks() - begin);
   if (!attached.weft) return attached.why;
   attached.members = members;
-  if (world_.most_ranks_on_a_core() == 1) {
-    attached.races = std::make_unique<Races>(world_.wanted_at_once(), world_.has_one_clock());
+  if (const auto clock = clock_of_races(world_)) {
+    attached.races = std::make_unique<Races>(world_.wanted_at_once(), *clock);
   }
   // Where a waiting rank of the host keeps its core, the host has no turn to win. Of a persistent
   // collective one call is pending at a time.

@@ -1,8 +1,11 @@
 #include "mpi/world/race.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
 #include <vector>
+
+#include "tune/candidates.hpp"
 
 namespace weft::mpi {
 
@@ -16,12 +19,6 @@ constexpr double kClearOfStages = 1.1;
 constexpr double kBetter = 0.9;
 
 using Server = Race::Server;
-
-/// Each round begins with a race between weft and another one, so that it is known whether it makes
-/// system calls.
-Server first_challenger(Server winner) noexcept {
-  return winner == Server::weft ? Server::host : Server::weft;
-}
 
 Server third(Server one, Server other) noexcept {
   for (const Server server : {Server::weft, Server::stages}) {
@@ -47,8 +44,14 @@ bool Race::Trials::is_of_winner() const noexcept {
   return winner_serves(made);
 }
 
+Race::Race(Contenders contenders) noexcept
+    : challenger_(contenders == Contenders::no_host ? Server::weft : Server::host),
+      contenders_(contenders) {
+  if (contenders == Contenders::no_host) next_at_ = quiet_until_ = stages_after_calls();
+}
+
 /// Where ranks have no clock in common the first figure falls with the time.
-void Race::add(std::uint64_t arrived, std::uint64_t left, bool one_clock) noexcept {
+void Race::add(std::uint64_t arrived, std::uint64_t left, Clock clock) noexcept {
   Trials& trials = *trials_;
   if (trials.cold != 0) {
     --trials.cold;
@@ -58,7 +61,7 @@ void Race::add(std::uint64_t arrived, std::uint64_t left, bool one_clock) noexce
   if (winner_serves(trials.made) != winner_serves(trials.made - 1)) trials.cold = 1;
   figures[0] = arrived;
   figures[1] = left;
-  if (one_clock) return;
+  if (clock == Clock::common) return;
   figures[0] = std::numeric_limits<std::uint64_t>::max() - (left - arrived);
   figures[1] = std::numeric_limits<std::uint64_t>::max();
 }
@@ -79,7 +82,8 @@ void Race::learn(std::span<const std::uint64_t> largest) {
     (winner_serves(trial) ? winners : others).push_back(time);
   }
   const double lost = challenger_ == Server::stages ? kClearOfStages : kClear;
-  const bool is_clear = std::ranges::min(winners) > kClear * std::ranges::max(others) ||
+  const bool is_clear = winner_ == challenger_ ||
+                        std::ranges::min(winners) > kClear * std::ranges::max(others) ||
                         std::ranges::min(others) > lost * std::ranges::max(winners);
   if (!is_clear && trials_->wanted < kMost) {
     trials_->wanted = kMost;
@@ -89,30 +93,61 @@ void Race::learn(std::span<const std::uint64_t> largest) {
   trials_.reset();
   const Server left = third(winner_, challenger_);
   if (median(others) < kBetter * median(winners)) winner_ = challenger_;
-  const bool may_follow =
-      left != Server::stages || (contenders_ == Contenders::all && has_system_calls_);
-  if (!is_second_ && may_follow) return begin_second(left);
+  if (!is_second_ && may_be_second(left)) return begin_second(left);
   end_round();
+}
+
+std::uint64_t Race::stages_after_calls() const noexcept {
+  return contenders_ == Contenders::no_host ? kStagesWithoutHostAfterCalls : kStagesAfterCalls;
+}
+
+/// Each round begins with weft and another one, so that it is known whether weft makes system
+/// calls; or, where there is none, with weft alone.
+Server Race::first_challenger() const noexcept {
+  const bool is_host = winner_ == Server::weft && contenders_ != Contenders::no_host;
+  return is_host ? Server::host : Server::weft;
+}
+
+bool Race::may_be_second(Server challenger) const noexcept {
+  if (challenger == Server::host) return contenders_ != Contenders::no_host;
+  if (challenger == Server::weft) return true;
+  return contenders_ != Contenders::without_stages && has_system_calls_;
 }
 
 void Race::begin_second(Server challenger) noexcept {
   is_second_ = true;
   challenger_ = challenger;
-  next_at_ = challenger == Server::stages ? std::max(calls_, kStagesAfterCalls) : calls_;
+  next_at_ = challenger == Server::stages ? std::max(calls_, stages_after_calls()) : calls_;
   quiet_until_ = winner_ == Server::weft ? next_at_ : 0;
 }
 
 void Race::end_round() noexcept {
   is_second_ = false;
-  challenger_ = first_challenger(winner_);
+  challenger_ = first_challenger();
   next_at_ = kAgainAfterTimes * calls_;
   quiet_until_ = winner_ == Server::weft ? next_at_ : 0;
 }
 
-Races::Races(plan::CollectiveSet not_raced, bool one_clock)
-    : not_raced_(not_raced), one_clock_(one_clock) {
+std::uint64_t Trial::now() const noexcept {
+  if (clock_ != Race::Clock::processor) return comm::Stopwatch::ticks();
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Races::Races(plan::CollectiveSet not_raced, Race::Clock clock)
+    : not_raced_(not_raced), clock_(clock) {
   using enum plan::Collective;
-  if (one_clock) return;
+  if (clock == Race::Clock::common) return;
+  if (clock == Race::Clock::processor) {
+    not_raced_ = plan::CollectiveSet::all();
+    if (!not_raced.contains(alltoall)) not_raced_.erase(alltoall);
+    contenders_ = Race::Contenders::no_host;
+    least_bytes_ = tune::kLongForCalls;
+    return;
+  }
   for (const plan::Collective left_early :
        {broadcast, scatter, gather, reduce, scan, exscan, alltoallv}) {
     not_raced_.insert(left_early);

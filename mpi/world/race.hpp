@@ -12,19 +12,22 @@
 // first call of its size did not (comm/calls/preparation.hpp). By loads nothing is gained by
 // stages, and which buffers lie where no rank knows of the others.
 //
-// Not where ranks share cores: there what a rank does before the last one comes keeps that one from
-// coming, and the time of single calls says little about many.
-//
 // A call takes from the arrival of its last rank to the departure of its last one. That needs a
 // clock that all ranks read: where they are on several hosts it is the least time that a rank was
 // in the call, which is about the same where no rank leaves before all have come.
+//
+// Where ranks share cores, what a rank does before the last one comes keeps that one from coming,
+// and the time of single calls says little about many. What says it is the time that calls have
+// the processors for, where all ranks do the same: the least of a rank, as the others may have
+// polled. So there only long alltoalls are raced, weft's with those by stages.
 //
 // The price: each server serves a call that is not timed, as the caches are the other's, and then
 // two that are. Where they say that one takes more than 1.5 times as long as the other, that is
 // all, else each serves one and four more. Calls are timed by twos: programs that alternate between
 // two sizes do so for both servers. Stages are given up where they take 1.1 times as long, and
-// tried after 96 calls, so that the trial costs about 2 % of the time until then. A race begins
-// anew whenever there have been eight times as many calls, as machines change.
+// tried after 96 calls, so that the trial costs about 2 % of the time until then; after 256 where
+// ranks share cores, as the first touches of so many stages take as long as ten calls. A race
+// begins anew whenever there have been eight times as many calls, as machines change.
 #pragma once
 
 #include <array>
@@ -45,9 +48,13 @@ namespace weft::mpi {
 class Race {
  public:
   enum class Server : std::uint8_t { weft, stages, host };
-  enum class Contenders : std::uint8_t { all, without_stages };
+  /// no_host: weft without and with stages.
+  enum class Contenders : std::uint8_t { all, without_stages, no_host };
+  /// What trials are timed by: a counter that all ranks read, or one of the rank's own, or the time
+  /// for which the thread has had a processor.
+  enum class Clock : std::uint8_t { common, own, processor };
 
-  explicit Race(Contenders contenders = Contenders::all) noexcept : contenders_(contenders) {}
+  explicit Race(Contenders contenders = Contenders::all) noexcept;
   /// Of calls that are never raced.
   static Race of_nothing() noexcept {
     Race race;
@@ -84,9 +91,8 @@ class Race {
   }
 
   bool is_on() const noexcept { return trials_ != nullptr; }
-  /// When this rank came to a call of the race that is on, and when it left, in ticks of the
-  /// processor's counter. `one_clock`: all ranks read the same one.
-  void add(std::uint64_t arrived, std::uint64_t left, bool one_clock) noexcept;
+  /// When this rank came to a call of the race that is on, and when it left, by the clock.
+  void add(std::uint64_t arrived, std::uint64_t left, Clock clock) noexcept;
   /// In that call weft has read neighbours' buffers in a way to which stages are to be compared.
   void add_system_calls() noexcept { trials_->figures.front() = 1; }
 
@@ -104,6 +110,7 @@ class Race {
   static constexpr std::uint64_t kAgainAfterTimes = 8;
 
   static constexpr std::uint64_t kStagesAfterCalls = 96;
+  static constexpr std::uint64_t kStagesWithoutHostAfterCalls = 256;
   static constexpr std::size_t kHalves = 2;  // of a stage, in turns: the first touch takes long
 
   struct Trials {
@@ -116,6 +123,9 @@ class Race {
     bool is_of_winner() const noexcept;
   };
 
+  std::uint64_t stages_after_calls() const noexcept;
+  Server first_challenger() const noexcept;
+  bool may_be_second(Server challenger) const noexcept;
   void begin_second(Server challenger) noexcept;
   void end_round() noexcept;
 
@@ -135,14 +145,14 @@ class Race {
 class Trial {
  public:
   Trial() = default;
-  Trial(Race& race, bool one_clock) noexcept : race_(&race), one_clock_(one_clock) {}
+  Trial(Race& race, Race::Clock clock) noexcept : race_(&race), clock_(clock), arrived_(now()) {}
   Trial(Trial&& other) noexcept
       : race_(std::exchange(other.race_, nullptr)),
-        one_clock_(other.one_clock_),
+        clock_(other.clock_),
         arrived_(other.arrived_) {}
   Trial& operator=(Trial&& other) noexcept {
     std::swap(race_, other.race_);
-    std::swap(one_clock_, other.one_clock_);
+    std::swap(clock_, other.clock_);
     std::swap(arrived_, other.arrived_);
     return *this;
   }
@@ -151,31 +161,34 @@ class Trial {
   /// Another call is to take its place.
   void call_off() noexcept { race_ = nullptr; }
   ~Trial() {
-    if (race_ != nullptr) race_->add(arrived_, comm::Stopwatch::ticks(), one_clock_);
+    if (race_ != nullptr) race_->add(arrived_, now(), clock_);
   }
 
  private:
+  std::uint64_t now() const noexcept;
+
   Race* race_ = nullptr;
-  bool one_clock_ = false;
-  std::uint64_t arrived_ = race_ == nullptr ? 0 : comm::Stopwatch::ticks();
+  Race::Clock clock_ = Race::Clock::own;
+  std::uint64_t arrived_ = 0;
 };
 
 /// The races of a communicator: one for each collective and power of two of the bytes of a block,
 /// or, where ranks do not share sizes, for each function of MPI.
 class Races {
  public:
-  /// `one_clock`: all ranks read the same counter. Where they do not, collectives whose ranks may
-  /// leave before all have come are not raced.
-  Races(plan::CollectiveSet not_raced, bool one_clock);
+  /// Where ranks have no common clock, collectives whose ranks may leave before all have come are
+  /// not raced; by the time of processors alltoalls alone are.
+  Races(plan::CollectiveSet not_raced, Race::Clock clock);
 
-  bool has_one_clock() const noexcept { return one_clock_; }
+  Race::Clock clock() const noexcept { return clock_; }
   bool may_race(plan::Collective collective) const noexcept {
     return !not_raced_.contains(collective);
   }
-  /// Lives as long as this.
-  Race& of(plan::Collective collective, std::uint64_t block_bytes) {
-    return class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
-                    Race::Contenders::all);
+  /// Null: calls of so many bytes are not raced. Lives as long as this.
+  Race* of(plan::Collective collective, std::uint64_t block_bytes) {
+    if (block_bytes < least_bytes_) return nullptr;
+    return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
+                     contenders_);
   }
   /// `function`: a number below kClasses. Lives as long as this.
   Race& of_function(plan::Collective collective, std::size_t function) {
@@ -196,7 +209,9 @@ class Races {
   }
 
   plan::CollectiveSet not_raced_;
-  bool one_clock_;
+  Race::Clock clock_;
+  Race::Contenders contenders_ = Race::Contenders::all;
+  std::uint64_t least_bytes_ = 0;
   std::array<std::unique_ptr<ByClass>, kCollectives> by_class_;
 };
 

@@ -92,9 +92,8 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 
 const Settings kWithHeap = {{"WEFT_SHARED_HEAP", "1"}, {"WEFT_CMA", "0"}};
 const Settings kWithoutHeap = {{"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}, {"WEFT_CMA", "0"}};
-const Settings kFastCalls = {{"WEFT_SHARED_HEAP", "1"}, {"WEFT_CMA", "1"}};
-const Settings kFastCallsWithoutHeap = {
-    {"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}, {"WEFT_CMA", "1"}};
+const Settings kReadsLong = {{"WEFT_SHARED_HEAP", "1"}};
+const Settings kReadsLongWithoutHeap = {{"WEFT_SHARED_HEAP", "0"}, {"WEFT_VIEW", "cma"}};
 
 /// Runs `body` on each rank, which returns a text that begins with "right".
 template <class Body>
@@ -148,9 +147,10 @@ TEST_P(ByStages, ResultsAreRightInTurnsWithTheOtherWay) {
 INSTANTIATE_TEST_SUITE_P(Ranks, ByStages,
                          testing::Values(Case{"two", 2, "1", "auto"}, Case{"three", 3, "1", "auto"},
                                          Case{"four", 4, "1", "auto"},
-                                         Case{"two_with_fast_calls", 2, "1", "auto", "1"},
+                                         Case{"two_that_read_long_blocks", 2, "1", "auto", "1"},
                                          Case{"without_heap", 3, "0", "cma"},
-                                         Case{"without_heap_with_fast_calls", 3, "0", "cma", "1"}),
+                                         Case{"without_heap_that_read_long_blocks", 3, "0", "cma",
+                                              "1"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(ByStages, ReadNoBuffers) {
@@ -226,8 +226,8 @@ INSTANTIATE_TEST_SUITE_P(
                     First{"AllreduceElsewhere", 3, "allreduce", kNone, kNone, false}),
     [](const auto& one) { return std::string(one.param.name); });
 
-/// Of alltoalls, where calls are fast: only long blocks are read by them.
-TEST(ByStages, AreNotForLongAlltoallsWhereCallsAreFast) {
+/// Only long blocks of alltoalls are read by system calls.
+TEST(ByStages, AreNotForLongAlltoalls) {
   const auto body = [](int rank) -> std::string {
     Communicator comm(tcp_bootstrap());
     if (comm.statistics().view == "staged") return "right (no CMA here)";
@@ -247,12 +247,12 @@ TEST(ByStages, AreNotForLongAlltoallsWhereCallsAreFast) {
     }
     return "right";
   };
-  expect_right(3, kFastCalls, body);
-  expect_right(3, kFastCallsWithoutHeap, body);
+  expect_right(3, kReadsLong, body);
+  expect_right(3, kReadsLongWithoutHeap, body);
 }
 
 /// One rank that is to make no calls is enough.
-TEST(ByStages, AreForAllWhereOneRankFindsCallsSlow) {
+TEST(ByStages, AreForAllWhereOneRankMakesNoCalls) {
   const auto body = [](int rank) -> std::string {
     if (rank == 1) ::setenv("WEFT_CMA", "0", 1);
     Communicator comm(tcp_bootstrap());
@@ -260,8 +260,8 @@ TEST(ByStages, AreForAllWhereOneRankFindsCallsSlow) {
     if (!wrong.empty()) return wrong;
     return test::calls_by(comm, "alltoall", "sa") == 1 ? "right" : "not by stages";
   };
-  expect_right(3, kFastCalls, body);
-  expect_right(3, kFastCallsWithoutHeap, body);
+  expect_right(3, kReadsLong, body);
+  expect_right(3, kReadsLongWithoutHeap, body);
 }
 
 /// Of an alltoallv the blocks and receive buffers of the first call decide.

@@ -12,6 +12,7 @@
 namespace weft::mpi {
 namespace {
 
+using Clock = Race::Clock;
 using Server = Race::Server;
 
 /// Ticks of a call by each server.
@@ -34,15 +35,20 @@ Times any_times(int most) {
           static_cast<double>(*rc::gen::inRange(100, most)), *rc::gen::arbitrary<bool>()};
 }
 
+Clock any_ticks() {
+  return *rc::gen::element(Clock::common, Clock::own);
+}
+
 /// The ranks of a communicator that call one collective again and again.
 class Ranks {
  public:
-  Ranks(std::size_t ranks, unsigned seed, bool one_clock, double noise)
-      : random_(seed), one_clock_(one_clock), noise_(noise) {
+  Ranks(std::size_t ranks, unsigned seed, Clock clock, double noise)
+      : random_(seed), clock_(clock), noise_(noise) {
     // Clocks that have nothing in common.
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      races_.emplace_back();
-      clocks_.push_back(one_clock ? 0 : random_() * std::uint64_t{1'000'000});
+      races_.emplace_back(clock == Clock::processor ? Race::Contenders::no_host
+                                                    : Race::Contenders::all);
+      clocks_.push_back(clock == Clock::common ? 0 : random_() * std::uint64_t{1'000'000});
     }
   }
 
@@ -89,7 +95,14 @@ class Ranks {
       if (!races_[rank].is_on()) continue;
       if (has_system_calls && rank + 1 == races_.size()) races_[rank].add_system_calls();
       const std::uint64_t clock = now_ + clocks_[rank];
-      races_[rank].add(clock + arrivals[rank], clock + end, one_clock_);
+      if (clock_ == Clock::processor) {
+        // All work alike; those that came early have polled.
+        const std::uint64_t polled = rank == 0 ? 0 : arrivals[rank];
+        races_[rank].add(clock, clock + static_cast<std::uint64_t>(std::llround(time)) + polled,
+                         clock_);
+        continue;
+      }
+      races_[rank].add(clock + arrivals[rank], clock + end, clock_);
     }
     now_ += end;
   }
@@ -121,7 +134,7 @@ class Ranks {
 
   std::vector<Race> races_;
   std::mt19937 random_;
-  bool one_clock_;
+  Clock clock_;
   double noise_;
   std::vector<std::uint64_t> clocks_;
   std::uint64_t now_ = 1'000'000'000;
@@ -131,7 +144,7 @@ class Ranks {
 RC_GTEST_PROP(Races, EndWithTheFastestServer, ()) {
   const auto ranks = *rc::gen::inRange<std::size_t>(2, 9);
   const Times times = any_times(1000);
-  Ranks all(ranks, *rc::gen::arbitrary<unsigned>(), *rc::gen::arbitrary<bool>(), 0.02);
+  Ranks all(ranks, *rc::gen::arbitrary<unsigned>(), any_ticks(), 0.02);
   Server last = Server::weft;
   for (int call = 0; call < 150; ++call) last = all.call(times);
   RC_ASSERT(times.of(last) <= 1.15 * times.least());
@@ -140,7 +153,7 @@ RC_GTEST_PROP(Races, EndWithTheFastestServer, ()) {
 
 RC_GTEST_PROP(Races, EndSoAlsoWhereTheyArePutOff, ()) {
   const Times times = any_times(1000);
-  Ranks all(3, *rc::gen::arbitrary<unsigned>(), *rc::gen::arbitrary<bool>(), 0.02);
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), any_ticks(), 0.02);
   Server last = Server::weft;
   for (int call = 0; call < 400; ++call) {
     if (call % 50 == 0 && call < 200) all.to_put_off = *rc::gen::inRange(0, 20);
@@ -155,7 +168,7 @@ RC_GTEST_PROP(Races, EndSoAlsoWhereTheyArePutOff, ()) {
 RC_GTEST_PROP(Races, CostLittleWhereThereAreManyCalls, ()) {
   const Times times = any_times(2000);
   constexpr int kCalls = 4000;
-  Ranks all(4, *rc::gen::arbitrary<unsigned>(), true, 0);
+  Ranks all(4, *rc::gen::arbitrary<unsigned>(), Clock::common, 0);
   for (int call = 0; call < kCalls; ++call) all.call(times);
   const double before_stages = 96 * (std::min(times.weft, times.host) - times.least());
   const double trials = 20 * std::max({times.weft, times.stages, times.host});
@@ -168,7 +181,7 @@ RC_GTEST_PROP(Races, WithStagesCostTwoPercentOfTheTimeThatIsExpected, ()) {
   const double stages = weft * *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(30, 185)) / 100;
   const unsigned seed = *rc::gen::arbitrary<unsigned>();
   const double noise = 0.01 * *rc::gen::inRange(0, 3);
-  Ranks with(3, seed, true, noise), without(3, seed, true, noise);
+  Ranks with(3, seed, Clock::common, noise), without(3, seed, Clock::common, noise);
   for (int call = 1; call < 1000; ++call) {
     with.call({weft, stages, 2 * weft, true});
     without.call({weft, stages, 2 * weft, false});
@@ -179,30 +192,31 @@ RC_GTEST_PROP(Races, WithStagesCostTwoPercentOfTheTimeThatIsExpected, ()) {
 RC_GTEST_PROP(Races, TryStagesInPlaceOfSystemCallsOnly, ()) {
   Times times = any_times(1000);
   times.has_system_calls = false;
-  Ranks all(3, *rc::gen::arbitrary<unsigned>(), *rc::gen::arbitrary<bool>(), 0.02);
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), any_ticks(), 0.02);
   for (int call = 0; call < 2000; ++call) RC_ASSERT(all.call(times) != Server::stages);
 }
 
 RC_GTEST_PROP(Races, AreRunAgainWhenMachinesChange, ()) {
   const Times first = any_times(1000), then = any_times(1000);
   const int before = *rc::gen::inRange(120, 400);
-  Ranks all(3, *rc::gen::arbitrary<unsigned>(), true, 0.02);
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), Clock::common, 0.02);
   for (int call = 0; call < before; ++call) all.call(first);
   for (int call = 0; call < 10 * before + 200; ++call) all.call(then);
   RC_ASSERT(then.of(all.race().winner()) <= 1.15 * then.least());
 }
 
 RC_GTEST_PROP(Races, AreAskedOfCallsOfOneSizeClass, ()) {
-  Races races({}, *rc::gen::arbitrary<bool>());
+  Races races({}, any_ticks());
   const auto bytes = *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 40);
-  Race& race = races.of(plan::Collective::broadcast, bytes);
-  RC_ASSERT(&race == &races.of(plan::Collective::broadcast, bytes));
-  RC_ASSERT(&race != &races.of(plan::Collective::alltoall, bytes));
-  RC_ASSERT(&race != &races.of(plan::Collective::broadcast, 2 * bytes));
+  const Race* const race = races.of(plan::Collective::broadcast, bytes);
+  RC_ASSERT(race != nullptr);
+  RC_ASSERT(race == races.of(plan::Collective::broadcast, bytes));
+  RC_ASSERT(race != races.of(plan::Collective::alltoall, bytes));
+  RC_ASSERT(race != races.of(plan::Collective::broadcast, 2 * bytes));
 }
 
 RC_GTEST_PROP(Races, OfFunctionsAreApart, ()) {
-  Races races({}, true);
+  Races races({}, Clock::common);
   const auto function = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
   const auto other = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
   Race& race = races.of_function(plan::Collective::alltoallv, function);
@@ -212,12 +226,40 @@ RC_GTEST_PROP(Races, OfFunctionsAreApart, ()) {
 
 TEST(Races, OfCallsThatRanksMayLeaveEarlyNeedOneClock) {
   using enum plan::Collective;
-  const Races with({}, true), without({}, false);
+  const Races with({}, Clock::common), without({}, Clock::own);
   for (const plan::Collective collective : {broadcast, gather, alltoallv}) {
     EXPECT_TRUE(with.may_race(collective));
     EXPECT_FALSE(without.may_race(collective));
   }
   EXPECT_TRUE(without.may_race(alltoall));
+}
+
+RC_GTEST_PROP(Races, OfRanksThatShareCoresAreBetweenWeftAndStages, ()) {
+  const Times times = any_times(1000);
+  Ranks all(*rc::gen::inRange<std::size_t>(2, 9), *rc::gen::arbitrary<unsigned>(), Clock::processor,
+            0.02);
+  const int calls = *rc::gen::inRange(300, 5000);
+  Server last = Server::weft;
+  for (int call = 1; call <= calls; ++call) {
+    last = all.call(times);
+    RC_ASSERT(last != Server::host);
+    RC_ASSERT(last == Server::weft || (times.has_system_calls && call >= 256));
+  }
+  RC_ASSERT(times.of(last) <=
+            1.15 * (times.has_system_calls ? std::min(times.weft, times.stages) : times.weft));
+}
+
+TEST(Races, OfRanksThatShareCoresAreOfLongAlltoalls) {
+  using enum plan::Collective;
+  plan::CollectiveSet wanted;
+  wanted.insert(alltoall);
+  Races races({}, Clock::processor);
+  const Races without(wanted, Clock::processor);
+  EXPECT_TRUE(races.may_race(alltoall));
+  EXPECT_FALSE(races.may_race(allgather));
+  EXPECT_FALSE(without.may_race(alltoall));
+  EXPECT_EQ(races.of(alltoall, (64 << 10) - 1), nullptr);
+  EXPECT_NE(races.of(alltoall, 64 << 10), nullptr);
 }
 
 }  // namespace
