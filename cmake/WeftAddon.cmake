@@ -17,6 +17,6 @@ foreach(mpi ${WEFT_MPIS})
   # found also where the program itself loads its MPI late and privately (Python does).
   target_link_libraries(weft-${mpi} PRIVATE weft_mpi_requests_${mpi} weft_comm ${CMAKE_DL_LIBS})
   target_link_options(weft-${mpi} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL
-    -Wl,-z,defs)
+    -Wl,-z,defs -Wl,-z,now)
   weft_own_runtime(weft-${mpi})
 endforeach()

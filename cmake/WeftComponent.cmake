@@ -48,5 +48,5 @@ target_link_libraries(mca_coll_weft PRIVATE weft_flags weft_mpi_requests_openmpi
 # Threads and handlers of weft may outlive MPI_Finalize, where Open MPI closes its components: the
 # library stays loaded.
 target_link_options(mca_coll_weft PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL
-  -Wl,-z,defs -Wl,-z,nodelete)
+  -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete)
 weft_own_runtime(mca_coll_weft)

@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <vector>
 
-#if defined(__x86_64__)
+// The C library asked the processor when the program started. To ask once more takes some
+// microseconds in a virtual machine, for each question.
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define WEFT_HAS(name, upper_name) CPU_FEATURE_ACTIVE(upper_name)
+#elif defined(__x86_64__)
 #include <cpuid.h>
+#define WEFT_HAS(name, upper_name) __builtin_cpu_supports(name)
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -17,13 +23,17 @@ namespace weft::kernels {
 namespace {
 
 #if defined(__x86_64__)
-// Not every compiler's builtin knows its name.
 bool has_f16c() {
+#if __has_include(<sys/platform/x86.h>)
+  return WEFT_HAS("f16c", F16C);
+#else
+  // Not every compiler's builtin knows its name.
   unsigned eax = 0;
   unsigned ebx = 0;
   unsigned ecx = 0;
   unsigned edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+#endif
 }
 #endif
 
@@ -31,20 +41,19 @@ bool has(SimdSet set) {
 #if defined(__x86_64__)
   switch (set) {
     case SimdSet::avx512:
-      if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))) {
+      if (!(WEFT_HAS("avx512f", AVX512F) && WEFT_HAS("avx512vl", AVX512VL) &&
+            WEFT_HAS("avx512dq", AVX512DQ) && WEFT_HAS("avx512bw", AVX512BW))) {
         return false;
       }
       [[fallthrough]];
     case SimdSet::avx2:
-      if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && has_f16c())) {
+      if (!(WEFT_HAS("avx2", AVX2) && WEFT_HAS("bmi", BMI1) && WEFT_HAS("bmi2", BMI2) &&
+            WEFT_HAS("fma", FMA) && has_f16c())) {
         return false;
       }
       [[fallthrough]];
     case SimdSet::sse4:
-      return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
-             __builtin_cpu_supports("sse4.2");
+      return WEFT_HAS("ssse3", SSSE3) && WEFT_HAS("sse4.1", SSE4_1) && WEFT_HAS("sse4.2", SSE4_2);
     default:
       return false;
   }
@@ -94,10 +103,14 @@ std::span<const std::string_view> instruction_sets() {
   return sets;
 }
 
+bool has_instruction_set(std::string_view name) {
+  return std::ranges::find(instruction_sets(), name) != instruction_sets().end();
+}
+
 Kernel find_kernel(std::string_view instruction_set, Operator op, Type type) {
-  const auto sets = instruction_sets();
-  if (std::ranges::find(sets, instruction_set) == sets.end()) {
-    throw_usage("instruction set '{}': not here, only {}", instruction_set, fmt::join(sets, ", "));
+  if (!has_instruction_set(instruction_set)) {
+    throw_usage("instruction set '{}': not here, only {}", instruction_set,
+                fmt::join(instruction_sets(), ", "));
   }
   Kernel found;
   for (const Candidate& each : kCandidates) {

@@ -13,6 +13,7 @@ namespace weft::kernels {
 /// The instruction sets that both this processor and the kernels support, best first. The last is
 /// "scalar", which every processor has.
 std::span<const std::string_view> instruction_sets();
+bool has_instruction_set(std::string_view name);
 
 /// The kernel for one of instruction_sets(), or the scalar one where that set has none. Empty where
 /// MPI defines no such operation. UsageError when the set is none of instruction_sets().

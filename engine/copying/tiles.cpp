@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/instruction_sets.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -185,7 +187,7 @@ template <std::size_t kRun, bool kPast>
 void transpose_whole(std::byte* to, const std::byte* from, const Axis& writes,
                      const Axis& reads) noexcept {
   if constexpr (kRun == 8) {
-    static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+    static const bool has_avx512 = kernels::has_instruction_set("avx512");
     if (has_avx512) return transpose_registers<kPast>(to, from, writes, reads);
   }
   transpose_lines<kRun, kPast>(to, from, writes, reads);

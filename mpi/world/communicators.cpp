@@ -124,8 +124,7 @@ void Communicators::remove(Attached* removed, bool at_once) {
 }
 
 std::shared_ptr<Attached> Communicators::add_persistent(Attached& of) {
-  std::shared_ptr<Attached> fresh = attach(of.comm);
-  fresh->lineage.persistent = ++of.lineage.persistents;
+  std::shared_ptr<Attached> fresh = attach(of.comm, ++of.lineage.persistents);
   fresh->topology.is_of_all = of.topology.is_of_all;
   // By a component the number is made at the set-up: other ranks may not know the communicator's.
   const bool is_known = facts_ == nullptr && of.lineage.context != 0;
@@ -211,9 +210,10 @@ void Communicators::free_all() {
   }
 }
 
-std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
+std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm, std::uint64_t persistent) {
   auto attached = std::make_unique<Attached>();
   attached->comm = comm;
+  attached->lineage.persistent = persistent;
   PMPI_Comm_size(comm, &attached->size);
   PMPI_Comm_rank(comm, &attached->rank);
   int inter = 0;
@@ -227,6 +227,7 @@ std::unique_ptr<Attached> Communicators::attach(MPI_Comm comm) {
         TakeOver::Placement{.ranks = attached->size,
                             .nodes = world_.machine().nodes(),
                             .most_ranks_on_a_core = world_.most_ranks_on_a_core(),
+                            .is_of_all_ranks = comm == MPI_COMM_WORLD && persistent == 0,
                             .waiting_keeps_core = kReceiveKeepsCore});
   }
   return attached;

@@ -242,7 +242,8 @@ class Communicators {
 
  private:
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* self);
-  std::unique_ptr<Attached> attach(MPI_Comm comm);
+  /// `persistent`: see Lineage.
+  std::unique_ptr<Attached> attach(MPI_Comm comm, std::uint64_t persistent = 0);
   bool number(Attached& attached, std::span<const int> members);
   std::optional<std::vector<int>> members_that_meet(Attached& attached);
   bool is_due(Attached& attached, const SharedArguments& call);

@@ -11,11 +11,13 @@ using plan::Collective;
 
 // Fitted to what was measured with Open MPI 4.1 on two cores, 2, 8 and 64 ranks: set-ups of
 // 0.04, 0.6 and 18 ms on one node, 2 and 8 ranks between two nodes 0.9 and 2.5 ms; alltoalls of 8 B
-// of 9 us and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks).
+// of 9 us and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks). The first set-up of a process
+// runs code that is in no cache and touches memory the first time, on its core beside the others'.
 //
 // Of a set-up and the agreements on two sizes more, which take about as long each: for all, for
 // each rank, and for each pair where ranks share cores.
 constexpr std::int64_t kSetup_ns = 60'000;
+constexpr std::int64_t kFirstSetup_ns = 300'000;  // in addition, for each rank of a core
 constexpr std::int64_t kSetupOfRank_ns = 30'000;
 constexpr std::int64_t kSetupOfSharingPair_ns = 15'000;
 constexpr std::int64_t kSetupBetweenNodes_ns = 1'000'000;
@@ -50,6 +52,7 @@ TakeOver::TakeOver(const Placement& placement) noexcept
       left_ns_(kSetup_ns + kSetupOfRank_ns * placement.ranks),
       irregular_block_bytes_(kUnknownBytes) {
   const std::int64_t sharing = std::min(placement.most_ranks_on_a_core, placement.ranks);
+  if (placement.is_of_all_ranks) left_ns_ += kFirstSetup_ns * sharing;
   if (sharing > 1) {
     message_ns_ += kSharingPair_ns * sharing * sharing;
     left_ns_ += kSetupOfSharingPair_ns * ranks_ * ranks_;

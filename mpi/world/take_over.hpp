@@ -22,6 +22,7 @@ class TakeOver {
     int ranks = 1;
     int nodes = 1;                    // of the whole job
     int most_ranks_on_a_core = 1;     // likewise
+    bool is_of_all_ranks = false;     // whose set-up is mostly the first one of a program
     bool waiting_keeps_core = false;  // of a rank that waits in the host: kReceiveKeepsCore
   };
   explicit TakeOver(const Placement& placement) noexcept;
