@@ -250,6 +250,10 @@ bool Communicator::packs_in_parts() const {
   return impl_->packs_in_parts();
 }
 
+bool Communicator::reads_by_system_calls() const {
+  return impl_->reads_by_system_calls();
+}
+
 bool Communicator::takes_system_calls(const void* output, std::size_t block_bytes) const {
   return impl_->takes_system_calls(output, block_bytes);
 }

@@ -51,6 +51,9 @@ void Communicator::fail(std::string_view why) {
 void Communicator::if_next_is_new(IfNew what) noexcept {
   impl_->if_next_is_new(what);
 }
+Communicator::IfNew Communicator::if_next_is_new() const noexcept {
+  return impl_->if_next_is_new();
+}
 void Communicator::prepare_put_off() {
   impl_->prepare_put_off();
 }

@@ -69,6 +69,9 @@ class Communicator::Impl {
   void run_neighbours(const std::byte* input, std::span<const Edge> out, std::byte* output,
                       std::span<const Edge> in);
   bool packs_in_parts() const { return comm::PackedExchange::serves(resources_); }
+  bool reads_by_system_calls() const {
+    return machine().nodes() == 1 && resources_.view() == engine::View::cma;
+  }
   bool takes_system_calls(const void* output, std::size_t block_bytes) const {
     return packs_in_parts() && block_bytes > calls_.most_in_slots() &&
            !resources_.is_reached_by_loads(output);
@@ -95,6 +98,7 @@ class Communicator::Impl {
   std::uint64_t bytes_outside_heap() const noexcept;
 
   void if_next_is_new(IfNew what) noexcept { if_next_is_new_ = what; }
+  IfNew if_next_is_new() const noexcept { return if_next_is_new_; }
   void prepare_put_off();
 
   // requests.cpp

@@ -87,9 +87,10 @@ std::optional<std::uint64_t> read_size(const char* path) noexcept {
   return number << (unit + 1) * 10;
 }
 
-std::uint64_t read_cache_bytes() noexcept {
+/// Of the caches from a number on; 0: there are none.
+std::uint64_t largest_cache_from(int first) noexcept {
   std::uint64_t most = 0;
-  for (int index = 0; index < 8; ++index) {
+  for (int index = first; index < 8; ++index) {
     std::array<char, 64> path{};
     std::snprintf(path.data(), path.size(), "/sys/devices/system/cpu/cpu0/cache/index%d/size",
                   index);
@@ -97,6 +98,13 @@ std::uint64_t read_cache_bytes() noexcept {
     if (!size) break;
     most = std::max(most, *size);
   }
+  return most;
+}
+
+std::uint64_t read_cache_bytes() noexcept {
+  // The first three are two of the first level and one of the second one, where there is a third.
+  std::uint64_t most = largest_cache_from(3);
+  if (most == 0) most = largest_cache_from(0);
   if (most == 0) most = ask_library();
   constexpr std::uint64_t kGuess = 32 << 20;
   return most != 0 ? std::max(most, kLeastLastLevelCache) : kGuess;

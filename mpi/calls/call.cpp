@@ -52,7 +52,7 @@ Race::Server server_of(const Call& call, const Context& context, SharedArguments
     context.world.communicators().decide(context.attached, *race, name_of_race(call, context));
   }
   const Race::Server server = race->server();
-  if (race->is_on()) trial = Trial(*race, context.attached.races->clock());
+  if (race->is_on()) trial = Trial(*race);
   return server;
 }
 

@@ -24,13 +24,16 @@ int wish_of(std::initializer_list<const Blocks*> used) {
   return wish;
 }
 
-/// The largest wish of all ranks.
+/// The largest wish of all ranks. What was said of the next call holds for the question, and then
+/// for the call.
 int ask(const Context& context, int mine) {
   const Resolution* largest =
       context.world.operations().resolve(MPI_MAX, MPI_INT, context.attached.operations);
   if (largest == nullptr) throw Error("the host refuses MPI_MAX of MPI_INT");
   int all = mine;
+  const Communicator::IfNew if_new = context.weft().if_next_is_new();
   context.weft().allreduce(&mine, &all, 1, largest->operation);
+  context.weft().if_next_is_new(if_new);
   return all;
 }
 

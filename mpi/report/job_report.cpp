@@ -45,7 +45,7 @@ std::string_view reason(Passed passed) {
     case Passed::no_progress:
       return "not blocking, and the host MPI does not move weft on";
     case Passed::raced:
-      return "the host MPI takes less time here, or was tried";
+      return "the host MPI takes no more time here, or was tried";
     case Passed::new_size:
       return "a new size, or one not prepared yet";
     case Passed::lonely_rank:

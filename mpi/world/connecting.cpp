@@ -118,7 +118,10 @@ std::optional<Passed> Communicators::connect(Attached& attached, SharedArguments
   if (!attached.weft) return attached.why;
   attached.members = members;
   if (const auto clock = clock_of_races(world_)) {
-    attached.races = std::make_unique<Races>(world_.wanted_at_once(), *clock);
+    // Where a waiting rank of the host keeps its core, weft gains by waiting alone.
+    const bool like_host = attached.weft->reads_by_system_calls() &&
+                           (world_.most_ranks_on_a_core() == 1 || !kReceiveKeepsCore);
+    attached.races = std::make_unique<Races>(world_.wanted_at_once(), *clock, like_host);
   }
   // Where a waiting rank of the host keeps its core, the host has no turn to win. Of a persistent
   // collective one call is pending at a time.

@@ -44,14 +44,15 @@ bool Race::Trials::is_of_winner() const noexcept {
   return winner_serves(made);
 }
 
-Race::Race(Contenders contenders) noexcept
-    : challenger_(contenders == Contenders::no_host ? Server::weft : Server::host),
-      contenders_(contenders) {
-  if (contenders == Contenders::no_host) next_at_ = quiet_until_ = stages_after_calls();
+Race::Race(Contenders contenders, Clock clock, Server first) noexcept
+    : winner_(first), contenders_(contenders), clock_(clock) {
+  challenger_ = first_challenger();
+  if (contenders == Contenders::no_host || first == Server::host) next_at_ = stages_after_calls();
+  quiet_until_ = first == Server::weft ? next_at_ : 0;
 }
 
 /// Where ranks have no clock in common the first figure falls with the time.
-void Race::add(std::uint64_t arrived, std::uint64_t left, Clock clock) noexcept {
+void Race::add(std::uint64_t arrived, std::uint64_t left) noexcept {
   Trials& trials = *trials_;
   if (trials.cold != 0) {
     --trials.cold;
@@ -61,7 +62,7 @@ void Race::add(std::uint64_t arrived, std::uint64_t left, Clock clock) noexcept 
   if (winner_serves(trials.made) != winner_serves(trials.made - 1)) trials.cold = 1;
   figures[0] = arrived;
   figures[1] = left;
-  if (clock == Clock::common) return;
+  if (clock_ == Clock::common) return;
   figures[0] = std::numeric_limits<std::uint64_t>::max() - (left - arrived);
   figures[1] = std::numeric_limits<std::uint64_t>::max();
 }
@@ -98,7 +99,7 @@ void Race::learn(std::span<const std::uint64_t> largest) {
 }
 
 std::uint64_t Race::stages_after_calls() const noexcept {
-  return contenders_ == Contenders::no_host ? kStagesWithoutHostAfterCalls : kStagesAfterCalls;
+  return clock_ == Clock::processor ? kStagesOfCrowdedAfterCalls : kStagesAfterCalls;
 }
 
 /// Each round begins with weft and another one, so that it is known whether weft makes system
@@ -129,7 +130,7 @@ void Race::end_round() noexcept {
 }
 
 std::uint64_t Trial::now() const noexcept {
-  if (clock_ != Race::Clock::processor) return comm::Stopwatch::ticks();
+  if (race_->clock() != Race::Clock::processor) return comm::Stopwatch::ticks();
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
@@ -137,14 +138,21 @@ std::uint64_t Trial::now() const noexcept {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-Races::Races(plan::CollectiveSet not_raced, Race::Clock clock)
-    : not_raced_(not_raced), clock_(clock) {
+Race::Server Races::first_server(plan::Collective collective,
+                                 std::uint64_t block_bytes) const noexcept {
+  const bool is_by_calls =
+      like_host_ && collective == plan::Collective::alltoall && block_bytes >= tune::kLongForCalls;
+  return is_by_calls ? Race::Server::host : Race::Server::weft;
+}
+
+Races::Races(plan::CollectiveSet not_raced, Race::Clock clock, bool like_host)
+    : not_raced_(not_raced), clock_(clock), like_host_(like_host) {
   using enum plan::Collective;
   if (clock == Race::Clock::common) return;
   if (clock == Race::Clock::processor) {
     not_raced_ = plan::CollectiveSet::all();
     if (!not_raced.contains(alltoall)) not_raced_.erase(alltoall);
-    contenders_ = Race::Contenders::no_host;
+    if (!like_host) contenders_ = Race::Contenders::no_host;
     least_bytes_ = tune::kLongForCalls;
     return;
   }

@@ -21,6 +21,10 @@
 // the processors for, where all ranks do the same: the least of a rank, as the others may have
 // polled. So there only long alltoalls are raced, weft's with those by stages.
 //
+// Where weft reads all buffers by system calls, as the host does, it gains nothing in long
+// alltoalls unless stages do. There the host serves them until stages are tried: nothing has to be
+// prepared for a few calls.
+//
 // The price: each server serves a call that is not timed, as the caches are the other's, and then
 // two that are. Where they say that one takes more than 1.5 times as long as the other, that is
 // all, else each serves one and four more. Calls are timed by twos: programs that alternate between
@@ -54,7 +58,9 @@ class Race {
   /// for which the thread has had a processor.
   enum class Clock : std::uint8_t { common, own, processor };
 
-  explicit Race(Contenders contenders = Contenders::all) noexcept;
+  /// Between these, `first` serves until the first race; host: that is when stages may be tried.
+  explicit Race(Contenders contenders = Contenders::all, Clock clock = Clock::common,
+                Server first = Server::weft) noexcept;
   /// Of calls that are never raced.
   static Race of_nothing() noexcept {
     Race race;
@@ -91,8 +97,9 @@ class Race {
   }
 
   bool is_on() const noexcept { return trials_ != nullptr; }
+  Clock clock() const noexcept { return clock_; }
   /// When this rank came to a call of the race that is on, and when it left, by the clock.
-  void add(std::uint64_t arrived, std::uint64_t left, Clock clock) noexcept;
+  void add(std::uint64_t arrived, std::uint64_t left) noexcept;
   /// In that call weft has read neighbours' buffers in a way to which stages are to be compared.
   void add_system_calls() noexcept { trials_->figures.front() = 1; }
 
@@ -110,7 +117,7 @@ class Race {
   static constexpr std::uint64_t kAgainAfterTimes = 8;
 
   static constexpr std::uint64_t kStagesAfterCalls = 96;
-  static constexpr std::uint64_t kStagesWithoutHostAfterCalls = 256;
+  static constexpr std::uint64_t kStagesOfCrowdedAfterCalls = 256;
   static constexpr std::size_t kHalves = 2;  // of a stage, in turns: the first touch takes long
 
   struct Trials {
@@ -135,6 +142,7 @@ class Race {
   Server winner_ = Server::weft;
   Server challenger_ = Server::host;  // of the race that is on, or of the next one
   Contenders contenders_;
+  Clock clock_;
   bool is_second_ = false;  // race of its round
   bool is_put_off_ = false;
   bool has_system_calls_ = false;   // when weft took part in a race the last time
@@ -145,14 +153,11 @@ class Race {
 class Trial {
  public:
   Trial() = default;
-  Trial(Race& race, Race::Clock clock) noexcept : race_(&race), clock_(clock), arrived_(now()) {}
+  explicit Trial(Race& race) noexcept : race_(&race), arrived_(now()) {}
   Trial(Trial&& other) noexcept
-      : race_(std::exchange(other.race_, nullptr)),
-        clock_(other.clock_),
-        arrived_(other.arrived_) {}
+      : race_(std::exchange(other.race_, nullptr)), arrived_(other.arrived_) {}
   Trial& operator=(Trial&& other) noexcept {
     std::swap(race_, other.race_);
-    std::swap(clock_, other.clock_);
     std::swap(arrived_, other.arrived_);
     return *this;
   }
@@ -161,14 +166,13 @@ class Trial {
   /// Another call is to take its place.
   void call_off() noexcept { race_ = nullptr; }
   ~Trial() {
-    if (race_ != nullptr) race_->add(arrived_, now(), clock_);
+    if (race_ != nullptr) race_->add(arrived_, now());
   }
 
  private:
   std::uint64_t now() const noexcept;
 
   Race* race_ = nullptr;
-  Race::Clock clock_ = Race::Clock::own;
   std::uint64_t arrived_ = 0;
 };
 
@@ -177,22 +181,22 @@ class Trial {
 class Races {
  public:
   /// Where ranks have no common clock, collectives whose ranks may leave before all have come are
-  /// not raced; by the time of processors alltoalls alone are.
-  Races(plan::CollectiveSet not_raced, Race::Clock clock);
+  /// not raced; by the time of processors alltoalls alone are. `like_host`: weft reads buffers as
+  /// the host does.
+  Races(plan::CollectiveSet not_raced, Race::Clock clock, bool like_host);
 
-  Race::Clock clock() const noexcept { return clock_; }
   bool may_race(plan::Collective collective) const noexcept {
     return !not_raced_.contains(collective);
   }
   /// Null: calls of so many bytes are not raced. Lives as long as this.
   Race* of(plan::Collective collective, std::uint64_t block_bytes) {
     if (block_bytes < least_bytes_) return nullptr;
-    return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
-                     contenders_);
+    return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)), contenders_,
+                     first_server(collective, block_bytes));
   }
   /// `function`: a number below kClasses. Lives as long as this.
   Race& of_function(plan::Collective collective, std::size_t function) {
-    return class_of(collective, function, Race::Contenders::without_stages);
+    return class_of(collective, function, Race::Contenders::without_stages, Race::Server::weft);
   }
 
   static constexpr std::size_t kClasses = 65;
@@ -201,15 +205,18 @@ class Races {
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
   using ByClass = std::array<std::optional<Race>, kClasses>;
 
-  Race& class_of(plan::Collective collective, std::size_t number, Race::Contenders contenders) {
+  Race::Server first_server(plan::Collective collective, std::uint64_t block_bytes) const noexcept;
+  Race& class_of(plan::Collective collective, std::size_t number, Race::Contenders contenders,
+                 Race::Server first) {
     std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
     if (races == nullptr) races = std::make_unique<ByClass>();
     std::optional<Race>& race = (*races)[number];
-    return race ? *race : race.emplace(contenders);
+    return race ? *race : race.emplace(contenders, clock_, first);
   }
 
   plan::CollectiveSet not_raced_;
   Race::Clock clock_;
+  bool like_host_;
   Race::Contenders contenders_ = Race::Contenders::all;
   std::uint64_t least_bytes_ = 0;
   std::array<std::unique_ptr<ByClass>, kCollectives> by_class_;

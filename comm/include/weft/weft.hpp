@@ -214,6 +214,9 @@ class WEFT_API Communicator {
 
   /// Whether alltoallw() packs in parts on this communicator: the same on all ranks.
   bool packs_in_parts() const;
+  /// Whether all ranks are on one node and read neighbours' buffers by system calls alone, as the
+  /// MPIs do: the same on all ranks.
+  bool reads_by_system_calls() const;
   /// Whether an alltoallv would move blocks of so many bytes into this buffer of its rank by system
   /// calls, where alltoallw() would pack them in parts, which takes less time.
   bool takes_system_calls(const void* output, std::size_t block_bytes) const;
@@ -263,9 +266,10 @@ class WEFT_API Communicator {
     /// The same, and in any collective but those of neighbourhoods; and it is not put off.
     refuse,
   };
-  /// Says of the next call alone what it does where it is new. Where all ranks alike have said that
-  /// it is put off, prepare_put_off(), a collective, prepares it.
+  /// Says of the next call alone what it does where it is new; or what was said last. Where all
+  /// ranks alike have said that it is put off, prepare_put_off(), a collective, prepares it.
   void if_next_is_new(IfNew what) noexcept;
+  IfNew if_next_is_new() const noexcept;
   void prepare_put_off();
 
   /// Bytes so far of neighbours' buffers outside of the shared heap that this rank has read, and of

@@ -42,12 +42,13 @@ Clock any_ticks() {
 /// The ranks of a communicator that call one collective again and again.
 class Ranks {
  public:
-  Ranks(std::size_t ranks, unsigned seed, Clock clock, double noise)
+  Ranks(std::size_t ranks, unsigned seed, Clock clock, double noise, Server first = Server::weft)
       : random_(seed), clock_(clock), noise_(noise) {
     // Clocks that have nothing in common.
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      races_.emplace_back(clock == Clock::processor ? Race::Contenders::no_host
-                                                    : Race::Contenders::all);
+      const bool has_host = clock != Clock::processor || first == Server::host;
+      races_.emplace_back(has_host ? Race::Contenders::all : Race::Contenders::no_host, clock,
+                          first);
       clocks_.push_back(clock == Clock::common ? 0 : random_() * std::uint64_t{1'000'000});
     }
   }
@@ -98,11 +99,10 @@ class Ranks {
       if (clock_ == Clock::processor) {
         // All work alike; those that came early have polled.
         const std::uint64_t polled = rank == 0 ? 0 : arrivals[rank];
-        races_[rank].add(clock, clock + static_cast<std::uint64_t>(std::llround(time)) + polled,
-                         clock_);
+        races_[rank].add(clock, clock + static_cast<std::uint64_t>(std::llround(time)) + polled);
         continue;
       }
-      races_[rank].add(clock + arrivals[rank], clock + end, clock_);
+      races_[rank].add(clock + arrivals[rank], clock + end);
     }
     now_ += end;
   }
@@ -206,7 +206,7 @@ RC_GTEST_PROP(Races, AreRunAgainWhenMachinesChange, ()) {
 }
 
 RC_GTEST_PROP(Races, AreAskedOfCallsOfOneSizeClass, ()) {
-  Races races({}, any_ticks());
+  Races races({}, any_ticks(), false);
   const auto bytes = *rc::gen::inRange<std::uint64_t>(1, std::uint64_t{1} << 40);
   const Race* const race = races.of(plan::Collective::broadcast, bytes);
   RC_ASSERT(race != nullptr);
@@ -216,7 +216,7 @@ RC_GTEST_PROP(Races, AreAskedOfCallsOfOneSizeClass, ()) {
 }
 
 RC_GTEST_PROP(Races, OfFunctionsAreApart, ()) {
-  Races races({}, Clock::common);
+  Races races({}, Clock::common, false);
   const auto function = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
   const auto other = *rc::gen::inRange<std::size_t>(0, Races::kClasses);
   Race& race = races.of_function(plan::Collective::alltoallv, function);
@@ -226,7 +226,7 @@ RC_GTEST_PROP(Races, OfFunctionsAreApart, ()) {
 
 TEST(Races, OfCallsThatRanksMayLeaveEarlyNeedOneClock) {
   using enum plan::Collective;
-  const Races with({}, Clock::common), without({}, Clock::own);
+  const Races with({}, Clock::common, false), without({}, Clock::own, false);
   for (const plan::Collective collective : {broadcast, gather, alltoallv}) {
     EXPECT_TRUE(with.may_race(collective));
     EXPECT_FALSE(without.may_race(collective));
@@ -249,12 +249,35 @@ RC_GTEST_PROP(Races, OfRanksThatShareCoresAreBetweenWeftAndStages, ()) {
             1.15 * (times.has_system_calls ? std::min(times.weft, times.stages) : times.weft));
 }
 
+RC_GTEST_PROP(Races, OfCallsThatAreLikeTheHostsBeginWithTheHost, ()) {
+  Times times = any_times(1000);
+  times.has_system_calls = true;
+  const Clock clock = *rc::gen::element(Clock::common, Clock::own, Clock::processor);
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), clock, 0.02, Server::host);
+  const int first_trial = clock == Clock::processor ? 256 : 96;
+  Server last = Server::weft;
+  for (int call = 1; call < first_trial + 200; ++call) {
+    last = all.call(times);
+    RC_ASSERT(last == Server::host || call >= first_trial);
+  }
+  RC_ASSERT(times.of(last) <= 1.15 * times.least());
+}
+
+TEST(Races, OfLongAlltoallsMayBeginWithTheHost) {
+  using enum plan::Collective;
+  Races like({}, Race::Clock::common, true), unlike({}, Race::Clock::common, false);
+  EXPECT_EQ(like.of(alltoall, 64 << 10)->winner(), Server::host);
+  EXPECT_EQ(like.of(alltoall, (64 << 10) - 1)->winner(), Server::weft);
+  EXPECT_EQ(like.of(allgather, 64 << 10)->winner(), Server::weft);
+  EXPECT_EQ(unlike.of(alltoall, 64 << 10)->winner(), Server::weft);
+}
+
 TEST(Races, OfRanksThatShareCoresAreOfLongAlltoalls) {
   using enum plan::Collective;
   plan::CollectiveSet wanted;
   wanted.insert(alltoall);
-  Races races({}, Clock::processor);
-  const Races without(wanted, Clock::processor);
+  Races races({}, Clock::processor, false);
+  const Races without(wanted, Clock::processor, false);
   EXPECT_TRUE(races.may_race(alltoall));
   EXPECT_FALSE(races.may_race(allgather));
   EXPECT_FALSE(without.may_race(alltoall));
