@@ -58,7 +58,8 @@ class Race {
   /// for which the thread has had a processor.
   enum class Clock : std::uint8_t { common, own, processor };
 
-  /// Between these, `first` serves until the first race; host: that is when stages may be tried.
+  /// `first` serves the calls before the first race, which comes when stages are due if that is the
+  /// host.
   explicit Race(Contenders contenders = Contenders::all, Clock clock = Clock::common,
                 Server first = Server::weft) noexcept;
   /// Of calls that are never raced.
