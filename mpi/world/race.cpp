@@ -18,6 +18,9 @@ constexpr double kClearOfStages = 1.1;
 // The challenger must take this part of the winner's time, to take its place.
 constexpr double kBetter = 0.9;
 
+// Of a block: calls with shorter ones take a microsecond or two between ranks that have cores.
+constexpr std::uint64_t kShortBytes = 2 << 10;
+
 using Server = Race::Server;
 
 Server third(Server one, Server other) noexcept {
@@ -44,11 +47,11 @@ bool Race::Trials::is_of_winner() const noexcept {
   return winner_serves(made);
 }
 
-Race::Race(Contenders contenders, Clock clock, Server first) noexcept
-    : winner_(first), contenders_(contenders), clock_(clock) {
+Race::Race(const Rules& rules) noexcept
+    : winner_(rules.first), contenders_(rules.contenders), clock_(rules.clock) {
   challenger_ = first_challenger();
-  if (contenders == Contenders::no_host || first == Server::host) next_at_ = stages_after_calls();
-  quiet_until_ = first == Server::weft ? next_at_ : 0;
+  if (rules.is_late) next_at_ = stages_after_calls();
+  quiet_until_ = winner_ == Server::weft ? next_at_ : 0;
 }
 
 /// Where ranks have no clock in common the first figure falls with the time.
@@ -138,11 +141,15 @@ std::uint64_t Trial::now() const noexcept {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-Race::Server Races::first_server(plan::Collective collective,
-                                 std::uint64_t block_bytes) const noexcept {
+Race::Rules Races::rules_for(plan::Collective collective,
+                             std::uint64_t block_bytes) const noexcept {
+  Race::Rules rules{.contenders = contenders_, .clock = clock_};
   const bool is_by_calls =
       like_host_ && collective == plan::Collective::alltoall && block_bytes >= tune::kLongForCalls;
-  return is_by_calls ? Race::Server::host : Race::Server::weft;
+  if (is_by_calls) rules.first = Race::Server::host;
+  rules.is_late =
+      is_by_calls || contenders_ == Race::Contenders::no_host || block_bytes < kShortBytes;
+  return rules;
 }
 
 Races::Races(plan::CollectiveSet not_raced, Race::Clock clock, bool like_host)

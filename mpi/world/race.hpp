@@ -30,8 +30,10 @@
 // all, else each serves one and four more. Calls are timed by twos: programs that alternate between
 // two sizes do so for both servers. Stages are given up where they take 1.1 times as long, and
 // tried after 96 calls, so that the trial costs about 2 % of the time until then; after 256 where
-// ranks share cores, as the first touches of so many stages take as long as ten calls. A race
-// begins anew whenever there have been eight times as many calls, as machines change.
+// ranks share cores, as the first touches of so many stages take as long as ten calls. Of short
+// calls the first race begins then, too, as for ranks to exchange what they have measured takes as
+// long as a hundred; of others after 8. A race begins anew whenever there have been eight times as
+// many calls, as machines change.
 #pragma once
 
 #include <array>
@@ -58,13 +60,16 @@ class Race {
   /// for which the thread has had a processor.
   enum class Clock : std::uint8_t { common, own, processor };
 
-  /// `first` serves the calls before the first race, which comes when stages are due if that is the
-  /// host.
-  explicit Race(Contenders contenders = Contenders::all, Clock clock = Clock::common,
-                Server first = Server::weft) noexcept;
+  struct Rules {
+    Contenders contenders = Contenders::all;
+    Clock clock = Clock::common;
+    Server first = Server::weft;  // serves the calls before the first race
+    bool is_late = false;         // the first race comes when stages are due
+  };
+  explicit Race(const Rules& rules) noexcept;
   /// Of calls that are never raced.
   static Race of_nothing() noexcept {
-    Race race;
+    Race race{Rules{}};
     race.next_at_ = race.quiet_until_ = UINT64_MAX;
     return race;
   }
@@ -192,12 +197,13 @@ class Races {
   /// Null: calls of so many bytes are not raced. Lives as long as this.
   Race* of(plan::Collective collective, std::uint64_t block_bytes) {
     if (block_bytes < least_bytes_) return nullptr;
-    return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)), contenders_,
-                     first_server(collective, block_bytes));
+    return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
+                     rules_for(collective, block_bytes));
   }
   /// `function`: a number below kClasses. Lives as long as this.
   Race& of_function(plan::Collective collective, std::size_t function) {
-    return class_of(collective, function, Race::Contenders::without_stages, Race::Server::weft);
+    return class_of(collective, function,
+                    {.contenders = Race::Contenders::without_stages, .clock = clock_});
   }
 
   static constexpr std::size_t kClasses = 65;
@@ -206,13 +212,12 @@ class Races {
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
   using ByClass = std::array<std::optional<Race>, kClasses>;
 
-  Race::Server first_server(plan::Collective collective, std::uint64_t block_bytes) const noexcept;
-  Race& class_of(plan::Collective collective, std::size_t number, Race::Contenders contenders,
-                 Race::Server first) {
+  Race::Rules rules_for(plan::Collective collective, std::uint64_t block_bytes) const noexcept;
+  Race& class_of(plan::Collective collective, std::size_t number, const Race::Rules& rules) {
     std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
     if (races == nullptr) races = std::make_unique<ByClass>();
     std::optional<Race>& race = (*races)[number];
-    return race ? *race : race.emplace(contenders, clock_, first);
+    return race ? *race : race.emplace(rules);
   }
 
   plan::CollectiveSet not_raced_;

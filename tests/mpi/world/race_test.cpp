@@ -42,13 +42,17 @@ Clock any_ticks() {
 /// The ranks of a communicator that call one collective again and again.
 class Ranks {
  public:
-  Ranks(std::size_t ranks, unsigned seed, Clock clock, double noise, Server first = Server::weft)
+  Ranks(std::size_t ranks, unsigned seed, Clock clock, double noise, Server first = Server::weft,
+        bool is_late = false)
       : random_(seed), clock_(clock), noise_(noise) {
     // Clocks that have nothing in common.
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       const bool has_host = clock != Clock::processor || first == Server::host;
-      races_.emplace_back(has_host ? Race::Contenders::all : Race::Contenders::no_host, clock,
-                          first);
+      races_.emplace_back(
+          Race::Rules{.contenders = has_host ? Race::Contenders::all : Race::Contenders::no_host,
+                      .clock = clock,
+                      .first = first,
+                      .is_late = is_late});
       clocks_.push_back(clock == Clock::common ? 0 : random_() * std::uint64_t{1'000'000});
     }
   }
@@ -237,7 +241,7 @@ TEST(Races, OfCallsThatRanksMayLeaveEarlyNeedOneClock) {
 RC_GTEST_PROP(Races, OfRanksThatShareCoresAreBetweenWeftAndStages, ()) {
   const Times times = any_times(1000);
   Ranks all(*rc::gen::inRange<std::size_t>(2, 9), *rc::gen::arbitrary<unsigned>(), Clock::processor,
-            0.02);
+            0.02, Server::weft, true);
   const int calls = *rc::gen::inRange(300, 5000);
   Server last = Server::weft;
   for (int call = 1; call <= calls; ++call) {
@@ -253,7 +257,7 @@ RC_GTEST_PROP(Races, OfCallsThatAreLikeTheHostsBeginWithTheHost, ()) {
   Times times = any_times(1000);
   times.has_system_calls = true;
   const Clock clock = *rc::gen::element(Clock::common, Clock::own, Clock::processor);
-  Ranks all(3, *rc::gen::arbitrary<unsigned>(), clock, 0.02, Server::host);
+  Ranks all(3, *rc::gen::arbitrary<unsigned>(), clock, 0.02, Server::host, true);
   const int first_trial = clock == Clock::processor ? 256 : 96;
   Server last = Server::weft;
   for (int call = 1; call < first_trial + 200; ++call) {
