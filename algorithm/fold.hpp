@@ -1,4 +1,4 @@
-// Fold: a group folded to a power of two.
+// Fold: a group of members made a power of two, by pairs of which one takes part for both.
 #pragma once
 
 #include <bit>

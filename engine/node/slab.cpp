@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/foreign_file.hpp"
@@ -26,20 +27,25 @@ constexpr std::uint64_t kAttachments = (std::uint64_t{1} << (kGenerationShift - 
 // small enough to get done between two signals of a profiler's timer.
 constexpr std::uint64_t kPiecePages = 256;
 
-[[noreturn]] void throw_ended() {
-  throw Error("shared memory of a rank that has ended");
+/// What a handle names is no longer there: mostly as its rank has ended.
+[[noreturn]] void throw_gone(const BlockHandle& handle, std::string_view why) {
+  throw Error(fmt::format("shared memory of process {}, descriptor {}, is gone: {}", handle.process,
+                          handle.descriptor, why));
 }
 
 File open_peers(const BlockHandle& handle) {
   const std::string path = fmt::format("/proc/{}/fd/{}", handle.process, handle.descriptor);
   File file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file && handle.process == ::getpid()) throw_ended();
+  if (!file && handle.process == ::getpid()) throw_gone(handle, "it was of this process");
   if (!file) throw_errno(fmt::format("open({}), another rank's shared memory", path));
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_errno(fmt::format("fstat({})", path));
   const auto pages = static_cast<std::uint64_t>(status.st_size) / Slab::kPage;
-  const bool is_safe = why_not_safe_to_map(file.get(), pages * Slab::kPage).empty();
-  if (!is_safe || pages != handle.slab_pages || pages == 0) throw_ended();
+  const std::string why = why_not_safe_to_map(file.get(), handle.slab_pages * Slab::kPage);
+  if (!why.empty()) throw_gone(handle, why);
+  if (pages != handle.slab_pages || pages == 0) {
+    throw_gone(handle, fmt::format("{} pages, not {}", pages, handle.slab_pages));
+  }
   return file;
 }
 
@@ -68,7 +74,7 @@ Slab::Slab(std::uint64_t pages) {
 Slab::Slab(const BlockHandle& handle) {
   const File file = open_peers(handle);
   mapping_ = Mapping(file.get(), handle.slab_pages * kPage);
-  if (token() != handle.token) throw_ended();  // another slab has the descriptor by now
+  if (token() != handle.token) throw_gone(handle, "another has the descriptor by now");
 }
 
 Slab::~Slab() {
@@ -125,10 +131,10 @@ void Slab::attach_block(const BlockHandle& handle) {
   const std::uint64_t first = word_pages(pages());
   const bool is_inside = handle.first_page >= first && handle.first_page < pages() &&
                          handle.pages > 0 && handle.pages <= pages() - handle.first_page;
-  if (!is_inside || handle.generation == 0) throw_ended();
+  if (!is_inside || handle.generation == 0) throw_gone(handle, "no block of it");
   std::uint64_t now = word(handle.first_page).load(std::memory_order_acquire);
   do {
-    if (now >> kGenerationShift != handle.generation) throw_ended();
+    if (now >> kGenerationShift != handle.generation) throw_gone(handle, "a block freed since");
   } while (!word(handle.first_page)
                 .compare_exchange_weak(now, now + kOneAttachment, std::memory_order_acq_rel));
 }

@@ -1,4 +1,4 @@
-// The blocks of a team as one member comes to have them.
+// Holder: a member of a team that comes to have its blocks.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What the errors of a call that weft serves become.
+// Guarded call: one that weft serves, whose errors become its outcome.
 #pragma once
 
 #include <exception>
