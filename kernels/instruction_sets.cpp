@@ -4,8 +4,9 @@
 #include <vector>
 
 // The C library asked the processor when the program started. To ask once more takes some
-// microseconds in a virtual machine, for each question.
-#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+// microseconds in a virtual machine, for each question. Its header says _Bool, which Clang does not
+// know in C++.
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>) && !defined(__clang__)
 #include <sys/platform/x86.h>
 #define WEFT_HAS(name, upper_name) CPU_FEATURE_ACTIVE(upper_name)
 #elif defined(__x86_64__)
@@ -24,8 +25,8 @@ namespace {
 
 #if defined(__x86_64__)
 bool has_f16c() {
-#if __has_include(<sys/platform/x86.h>)
-  return WEFT_HAS("f16c", F16C);
+#ifdef CPU_FEATURE_ACTIVE
+  return CPU_FEATURE_ACTIVE(F16C);
 #else
   // Not every compiler's builtin knows its name.
   unsigned eax = 0;

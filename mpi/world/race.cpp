@@ -48,8 +48,10 @@ bool Race::Trials::is_of_winner() const noexcept {
 }
 
 Race::Race(const Rules& rules) noexcept
-    : winner_(rules.first), contenders_(rules.contenders), clock_(rules.clock) {
-  challenger_ = first_challenger();
+    : contenders_(rules.contenders),
+      clock_(rules.clock),
+      winner_(rules.first),
+      challenger_(first_challenger()) {
   if (rules.is_late) next_at_ = stages_after_calls();
   quiet_until_ = winner_ == Server::weft ? next_at_ : 0;
 }

@@ -142,13 +142,13 @@ class Race {
   void begin_second(Server challenger) noexcept;
   void end_round() noexcept;
 
+  Contenders contenders_;
+  Clock clock_;
   std::uint64_t calls_ = 0;
   std::uint64_t next_at_ = kAfterCalls;
   std::uint64_t quiet_until_ = kAfterCalls;  // next_at_ where weft serves all calls until then
-  Server winner_ = Server::weft;
-  Server challenger_ = Server::host;  // of the race that is on, or of the next one
-  Contenders contenders_;
-  Clock clock_;
+  Server winner_;
+  Server challenger_;       // of the race that is on, or of the next one
   bool is_second_ = false;  // race of its round
   bool is_put_off_ = false;
   bool has_system_calls_ = false;   // when weft took part in a race the last time

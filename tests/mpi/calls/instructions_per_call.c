@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -299,7 +300,16 @@ static void print_trace(void) {
   }
 }
 
+/* Calls are known by hashes of addresses, and those with the same hash are compared one after the
+   other: so all lies where it lay the last time. */
+static void lie_still(char** argv) {
+  const int persona = personality(0xffffffff);
+  if (persona == -1 || (persona & ADDR_NO_RANDOMIZE) != 0) return;
+  if (personality((unsigned long)persona | ADDR_NO_RANDOMIZE) != -1) execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char** argv) {
+  lie_still(argv);
   long most = 0;
   const char *traced = NULL, *only = NULL;
   for (int i = 1; i + 1 < argc; i += 2) {
