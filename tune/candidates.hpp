@@ -18,12 +18,11 @@ namespace weft::tune {
 bool reads_in_place(const plan::Problem& problem, const Facts& facts);
 
 /// Bytes of an alltoall's block from which ranks may gain by system calls. Shorter blocks go
-/// through stages in as little time also where calls are fast: 2 to 8 ranks on 2 cores
-/// (bench/README.md).
+/// through stages in as little time: 2 to 8 ranks on 2 cores (docs/decisions.md, 2026-11-29).
 inline constexpr std::uint64_t kLongForCalls = 64 << 10;
 
-/// True for problems on one node whose ranks gain by reading neighbours' buffers by system calls,
-/// on machines where these are fast: long alltoalls. Other collectives gain by stages there, too.
+/// True for problems on one node whose ranks gain by reading neighbours' buffers by system calls on
+/// some machines: long alltoalls. Other collectives gain by stages on all that were measured.
 bool may_pay_by_calls(const plan::Problem& problem, const hierarchy::Machine& machine);
 
 /// The algorithms to compare for a problem, all of which may run for it: each of the registry with

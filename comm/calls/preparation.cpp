@@ -10,7 +10,6 @@
 #include "base/cast.hpp"
 #include "base/error.hpp"
 #include "comm/calls/slices.hpp"
-#include "engine/views/cma.hpp"
 #include "registry/families.hpp"
 #include "tune/candidates.hpp"
 
@@ -96,7 +95,7 @@ Preparation::Need Preparation::joined(const Need& a, const Need& b) {
           a.lacks_memory || b.lacks_memory,
           a.reads | b.reads,
           a.by_kernel | b.by_kernel,
-          a.calls_cost || b.calls_cost,
+          a.refuses_calls || b.refuses_calls,
           std::gcd(a.units, b.units),
           a.has_shape && b.has_shape,
           a.has_lists && b.has_lists};
@@ -117,8 +116,8 @@ unsigned Preparation::by_kernel(const Task& task) const {
   return outside;
 }
 
-/// Of a problem in which neighbours reach some buffer of this rank by system calls alone.
-bool Preparation::may_gain_by_calls(const Problem& problem) const {
+/// Whether neighbours are to read buffers of this rank that they reach by system calls alone.
+bool Preparation::may_be_read_by_calls(const Problem& problem) const {
   return resources_.settings().cma && tune::may_pay_by_calls(problem, resources_.machine());
 }
 
@@ -164,11 +163,11 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     }
     need.has_lists = cut.lists.has_value();
     need.by_kernel = asked.by_kernel;
-    need.calls_cost = need.by_kernel != kNoBuffer && !may_gain_by_calls(problem);
+    need.refuses_calls = need.by_kernel != kNoBuffer && !may_be_read_by_calls(problem);
     return fmt::format("{} {} {:d} {:d} {} {} {:d} {:d} {:d} {} {}", need.stage_bytes,
                        need.scratch_bytes, need.connects, need.lacks_memory, need.reads,
-                       need.by_kernel, need.calls_cost, need.has_lists, need.has_shape, need.units,
-                       comm::describe(problem));
+                       need.by_kernel, need.refuses_calls, need.has_lists, need.has_shape,
+                       need.units, comm::describe(problem));
   });
   Need most;
   most.has_shape = most.has_lists = true;
@@ -182,7 +181,7 @@ Preparation::Need Preparation::plan_alike(const Algorithm& algorithm, const Prob
     need.lacks_memory = to_number(end, end) != 0;
     need.reads = static_cast<unsigned>(to_number(end, end));
     need.by_kernel = static_cast<unsigned>(to_number(end, end));
-    need.calls_cost = to_number(end, end) != 0;
+    need.refuses_calls = to_number(end, end) != 0;
     need.has_lists = to_number(end, end) != 0;
     need.has_shape = to_number(end, end) != 0;
     need.units = to_number(end, end);
@@ -222,7 +221,7 @@ SharedClass Preparation::agree(const Algorithm& algorithm, const Problem& larges
                                const Asked& asked) {
   const Problem& problem = asked.problem;
   Cut cut = this->cut(algorithm, largest, asked);
-  if (cut.need.gains_by_stages()) {
+  if (cut.need.goes_by_stages()) {
     const Algorithm staged = choice_.choose_by_stages(problem);
     if (staged != algorithm) {
       if (auto found = find_other_part(problem, staged)) return found;

@@ -30,8 +30,8 @@ class Preparation {
   /// The same where find() has found none. Null: now it does. `by_kernel`: of its first task.
   ///
   /// On one node the calls of a class read neighbours' buffers where they lie only if those of its
-  /// first task are found in shared heaps, or if system calls are fast here and may pay for it
-  /// (tune::may_pay_by_calls): else these take longer than two copies.
+  /// first task are found in shared heaps, or if the calls are long alltoalls, which may pay for
+  /// system calls (tune::may_pay_by_calls). Others go by stages, as two copies take less time.
   SharedCall prepare(const plan::Problem& problem, unsigned by_kernel);
   /// This rank's buffers, as a set, that neighbours do not find in its shared heap, where they look
   /// there.
@@ -61,13 +61,15 @@ class Preparation {
     bool lacks_memory = false;
     unsigned reads = kNoBuffer;      // of neighbours, where they lie
     unsigned by_kernel = kNoBuffer;  // as Asked has them
-    bool calls_cost = false;         // to read these so takes longer than by stages
+    bool refuses_calls = false;      // these are not to be read
     std::uint64_t units = 0;  // of a shape, which all numbers have in common; 0: none has any
     bool has_shape = false;
     bool has_lists = false;  // a layout family
 
-    bool reads_by_kernel() const noexcept { return (reads & by_kernel) != kNoBuffer; }
-    bool gains_by_stages() const noexcept { return reads_by_kernel() && calls_cost; }
+    /// Neighbours would read a buffer by system calls, and some rank refuses it.
+    bool goes_by_stages() const noexcept {
+      return (reads & by_kernel) != kNoBuffer && refuses_calls;
+    }
   };
   struct Cut {
     std::uint64_t slice_bytes = 0;
@@ -98,7 +100,7 @@ class Preparation {
   static unsigned reads_of(const plan::Plan& plan);
   static Need joined(const Need& a, const Need& b);
   bool is_in_pieces() const;
-  bool may_gain_by_calls(const plan::Problem& problem) const;
+  bool may_be_read_by_calls(const plan::Problem& problem) const;
   std::size_t part_of(const plan::Problem& problem) const {
     return comm::part_of(problem, resources_.has_table());
   }

@@ -88,8 +88,8 @@ void Race::learn(std::span<const std::uint64_t> largest) {
     (winner_serves(trial) ? winners : others).push_back(time);
   }
   const double lost = challenger_ == Server::stages ? kClearOfStages : kClear;
-  const bool is_clear = winner_ == challenger_ ||
-                        std::ranges::min(winners) > kClear * std::ranges::max(others) ||
+  const bool is_alone = winner_ == challenger_;
+  const bool is_clear = is_alone || std::ranges::min(winners) > kClear * std::ranges::max(others) ||
                         std::ranges::min(others) > lost * std::ranges::max(winners);
   if (!is_clear && trials_->wanted < kMost) {
     trials_->wanted = kMost;
@@ -145,13 +145,19 @@ std::uint64_t Trial::now() const noexcept {
 
 Race::Rules Races::rules_for(plan::Collective collective,
                              std::uint64_t block_bytes) const noexcept {
-  Race::Rules rules{.contenders = contenders_, .clock = clock_};
+  Race::Rules rules{.clock = clock_};
+  const bool has_host = clock_ != Race::Clock::processor || like_host_;
+  if (!has_host) rules.contenders = Race::Contenders::no_host;
   const bool is_by_calls =
-      like_host_ && collective == plan::Collective::alltoall && block_bytes >= tune::kLongForCalls;
+      like_host_ && collective == plan::Collective::alltoall && is_long(block_bytes);
   if (is_by_calls) rules.first = Race::Server::host;
-  rules.is_late =
-      is_by_calls || contenders_ == Race::Contenders::no_host || block_bytes < kShortBytes;
+  rules.is_late = is_by_calls || !has_host || block_bytes < kShortBytes;
   return rules;
+}
+
+/// For an alltoall.
+bool Races::is_long(std::uint64_t block_bytes) noexcept {
+  return block_bytes >= tune::kLongForCalls;
 }
 
 Races::Races(plan::CollectiveSet not_raced, Race::Clock clock, bool like_host)
@@ -161,8 +167,6 @@ Races::Races(plan::CollectiveSet not_raced, Race::Clock clock, bool like_host)
   if (clock == Race::Clock::processor) {
     not_raced_ = plan::CollectiveSet::all();
     if (!not_raced.contains(alltoall)) not_raced_.erase(alltoall);
-    if (!like_host) contenders_ = Race::Contenders::no_host;
-    least_bytes_ = tune::kLongForCalls;
     return;
   }
   for (const plan::Collective left_early :

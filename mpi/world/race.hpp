@@ -16,10 +16,12 @@
 // clock that all ranks read: where they are on several hosts it is the least time that a rank was
 // in the call, which is about the same where no rank leaves before all have come.
 //
-// Where ranks share cores, what a rank does before the last one comes keeps that one from coming,
-// and the time of single calls says little about many. What says it is the time that calls have
-// the processors for, where all ranks do the same: the least of a rank, as the others may have
-// polled. So there only long alltoalls are raced, weft's with those by stages.
+// Where ranks share cores, work that a rank does before the last one comes delays that one, and is
+// not part of the time above. There a trial is timed by processor time: how long the rank's thread
+// ran during the call. The least of all ranks counts, as ranks that wait may poll meanwhile, but
+// the last one to come does not wait. That stands for all ranks only where they do the same work,
+// and is worth the trouble only for long calls: so only long alltoalls are raced there, between
+// weft and stages.
 //
 // Where weft reads all buffers by system calls, as the host does, it gains nothing in long
 // alltoalls unless stages do. There the host serves them until stages are tried: nothing has to be
@@ -196,7 +198,7 @@ class Races {
   }
   /// Null: calls of so many bytes are not raced. Lives as long as this.
   Race* of(plan::Collective collective, std::uint64_t block_bytes) {
-    if (block_bytes < least_bytes_) return nullptr;
+    if (clock_ == Race::Clock::processor && !is_long(block_bytes)) return nullptr;
     return &class_of(collective, static_cast<std::size_t>(std::bit_width(block_bytes)),
                      rules_for(collective, block_bytes));
   }
@@ -212,6 +214,7 @@ class Races {
   static constexpr std::size_t kCollectives = 16;  // no fewer than there are
   using ByClass = std::array<std::optional<Race>, kClasses>;
 
+  static bool is_long(std::uint64_t block_bytes) noexcept;
   Race::Rules rules_for(plan::Collective collective, std::uint64_t block_bytes) const noexcept;
   Race& class_of(plan::Collective collective, std::size_t number, const Race::Rules& rules) {
     std::unique_ptr<ByClass>& races = by_class_[static_cast<std::size_t>(collective)];
@@ -223,8 +226,6 @@ class Races {
   plan::CollectiveSet not_raced_;
   Race::Clock clock_;
   bool like_host_;
-  Race::Contenders contenders_ = Race::Contenders::all;
-  std::uint64_t least_bytes_ = 0;
   std::array<std::unique_ptr<ByClass>, kCollectives> by_class_;
 };
 

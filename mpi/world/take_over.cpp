@@ -12,7 +12,7 @@ using plan::Collective;
 // Fitted to what was measured with Open MPI 4.1 on two cores, 2, 8 and 64 ranks: set-ups of
 // 0.04, 0.6 and 18 ms on one node, 2 and 8 ranks between two nodes 0.9 and 2.5 ms; alltoalls of 8 B
 // of 9 us and 1.5 ms, of 4 KiB of 53 us and 15 ms (8 and 64 ranks). The first set-up of a process
-// runs code that is in no cache and touches memory the first time, on its core beside the others'.
+// takes longer, as its code is in no cache: 0.5 ms between 2 ranks. Ranks of one core take turns.
 //
 // Of a set-up and the agreements on two sizes more, which take about as long each: for all, for
 // each rank, and for each pair where ranks share cores.
